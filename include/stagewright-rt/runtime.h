@@ -1,0 +1,229 @@
+//===- runtime.h - the C ABI of the Stagewright runtime ---------*- C -*-===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two borders meet in this file, and nothing else of the runtime is public.
+//
+//  1. `sw_api`: what a compiled rank program calls. The artifact exports a
+//     pointer variable `stagewright_api`; the runtime sets it once, after
+//     dlopen, and generated code jumps through it. So an artifact has no
+//     undefined symbol of ours and needs no library of ours at link time.
+//  2. `sw_load` ... : what a host (pp-run, Python, a C++ application) calls.
+//
+// It is not a tensor library and knows no MLIR: every shape and byte count
+// comes from the manifest inside the artifact. No exception crosses this
+// border; a host function returns a negative number or a null pointer and
+// leaves the reason in `sw_error()`.
+//
+// The table of functions follows PJRT's C API (one struct of pointers, grown
+// only at its end); ring buffers with claim/send/recv/release are the bounded
+// queues of Lamport's single producer, single consumer ring.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_RT_RUNTIME_H
+#define STAGEWRIGHT_RT_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SW_EXPORT __attribute__((visibility("default")))
+#else
+#define SW_EXPORT
+#endif
+
+/// Version of this ABI and of the artifact's section; an artifact of another
+/// version is refused at load.
+#define SW_ABI_VERSION 1u
+
+/// Element types, in the order of the names in the manifest:
+/// f32 f64 f16 bf16 i8 i16 i32 i64 u8 u32 u64 bool u16.
+typedef enum sw_dtype {
+  SW_F32 = 0,
+  SW_F64 = 1,
+  SW_F16 = 2,
+  SW_BF16 = 3,
+  SW_I8 = 4,
+  SW_I16 = 5,
+  SW_I32 = 6,
+  SW_I64 = 7,
+  SW_U8 = 8,
+  SW_U32 = 9,
+  SW_U64 = 10,
+  SW_BOOL = 11,
+  SW_U16 = 12
+} sw_dtype;
+
+/// Kinds of action, as `action_begin` receives them: the letters of the
+/// schedule's text form.
+typedef enum sw_action {
+  SW_FORWARD = 'F',
+  SW_BACKWARD = 'B',
+  SW_INPUT_GRADIENT = 'I',
+  SW_WEIGHT_GRADIENT = 'W',
+  SW_UPDATE = 'U'
+} sw_action;
+
+//===----------------------------------------------------------------------===//
+// 1. What generated code calls
+//===----------------------------------------------------------------------===//
+
+/// One rank of a running step; opaque, handed to the rank's entry function.
+typedef struct sw_rank sw_rank;
+
+/// The entry of one rank: runs one step of `microbatches` microbatches.
+typedef void (*sw_entry)(sw_rank *rank, int64_t microbatches);
+
+/// A contraction C[i,j] (+)= sum_k A[i,k] * B[k,j], repeated over up to two
+/// batch dimensions. All strides count elements, not bytes; they may be given
+/// for any operand, so a transposed operand is one whose column stride is not
+/// 1. Fast where each matrix has one stride equal to 1 (or an extent of 1);
+/// right, but slow, otherwise. Batches of C must not overlap.
+typedef struct sw_gemm_desc {
+  int32_t dtype;        ///< SW_F32 or SW_F64
+  int32_t beta;         ///< 0: overwrite C; 1: add to C
+  int64_t m, n, k;      ///< extents of C (m x n) and of the sum (k)
+  int64_t batch[2];     ///< outer, inner batch extent; 1 where absent
+  int64_t a_row, a_col; ///< distance of A[i+1,k], A[i,k+1] from A[i,k]
+  int64_t b_row, b_col; ///< distance of B[k+1,j], B[k,j+1] from B[k,j]
+  int64_t c_row, c_col; ///< distance of C[i+1,j], C[i,j+1] from C[i,j]
+  int64_t a_batch[2];   ///< distance of the next outer, inner batch of A
+  int64_t b_batch[2];   ///< the same for B (0: B is shared)
+  int64_t c_batch[2];   ///< the same for C
+} sw_gemm_desc;
+
+/// The functions of the runtime, in an order that is part of the ABI.
+/// Buffer, channel and node numbers are those of the manifest; `m` is a
+/// microbatch, and every pointer returned is aligned to 64 bytes. After a
+/// failure anywhere in the step, `acquire`, `release`, `claim`, `send`,
+/// `recv`, `release_channel` and `action_begin` do not return: they leave the
+/// rank's entry by longjmp, so generated frames must own nothing.
+typedef struct sw_api {
+  /// Address of slot `m mod depth` of a buffer that is always held.
+  void *(*slot)(sw_rank *rank, int64_t buffer, int64_t m);
+  /// Address of a stash slot whose life begins here; recorded when checking.
+  void *(*acquire)(sw_rank *rank, int64_t buffer, int64_t m);
+  /// End of that life.
+  void (*release)(sw_rank *rank, int64_t buffer, int64_t m);
+  /// Sender: waits until the receiver's slot for `m` is free, and gives it.
+  void *(*claim)(sw_rank *rank, int64_t channel, int64_t m);
+  /// Sender: publishes what was written into the claimed slot. Never blocks.
+  void (*send)(sw_rank *rank, int64_t channel, int64_t m);
+  /// Receiver: waits for microbatch `m` of the channel; the slot stays held.
+  void *(*recv)(sw_rank *rank, int64_t channel, int64_t m);
+  /// Receiver: gives the slot back to the sender.
+  void (*release_channel)(sw_rank *rank, int64_t channel, int64_t m);
+  /// Borders of one action of the schedule, for the trace.
+  void (*action_begin)(sw_rank *rank, int32_t kind, int64_t stage, int64_t m);
+  void (*action_end)(sw_rank *rank);
+  /// Borders of one node, for the profile and the account of workspace:
+  /// `workspace_bytes` is how much of the workspace the node used.
+  void (*node_begin)(sw_rank *rank, int64_t node);
+  void (*node_end)(sw_rank *rank, int64_t node, int64_t workspace_bytes);
+  /// One contraction on the calling thread.
+  void (*gemm)(const sw_gemm_desc *desc, const void *a, const void *b, void *c);
+  /// Ends the step with an error found by generated code. Does not return.
+  void (*fail)(sw_rank *rank, const char *message);
+} sw_api;
+
+//===----------------------------------------------------------------------===//
+// 2. What a host calls
+//===----------------------------------------------------------------------===//
+
+/// A loaded artifact. May be used by several steps; not thread-safe.
+typedef struct sw_program sw_program;
+
+/// An instance of a program for a number of microbatches: arenas, channels
+/// and one waiting thread per rank. Not thread-safe.
+typedef struct sw_step sw_step;
+
+/// Whole tensor in row-major order, as the host sees it: a batch argument has
+/// a leading dimension of the number of microbatches, a parameter owned in
+/// slices has its original shape.
+typedef struct sw_tensor {
+  int32_t dtype;        ///< sw_dtype
+  int32_t rank;         ///< number of dimensions
+  const int64_t *shape; ///< `rank` extents
+  void *data;           ///< row-major elements, any alignment
+} sw_tensor;
+
+/// How a step is made. `size` must be sizeof(sw_options); zero elsewhere is
+/// the default.
+typedef struct sw_options {
+  size_t size;
+  int64_t microbatches; ///< 0: the number the program was compiled for
+  int32_t trace;        ///< record actions, sends and receives
+  int32_t check;        ///< check the life of every slot and the live peak
+  int32_t profile;      ///< record the time of every node
+  int32_t pin;          ///< pin the threads of the ranks to processors
+} sw_options;
+
+/// The reason of the last failure on this thread; empty when there was none.
+SW_EXPORT const char *sw_error(void);
+
+/// Checks and opens an artifact. Everything a reader can check is checked
+/// before any code of the artifact is mapped for execution.
+SW_EXPORT sw_program *sw_load(const char *path);
+SW_EXPORT sw_program *sw_load_bytes(const void *data, size_t size);
+SW_EXPORT void sw_unload(sw_program *program);
+
+/// The manifest, JSON text that lives as long as the program.
+SW_EXPORT const char *sw_manifest(const sw_program *program);
+/// The name and path of the library used for contractions.
+SW_EXPORT const char *sw_blas(const sw_program *program);
+
+/// Numbers of arguments and results that a host sees, and the tensor at
+/// position `index` of either list for a number of microbatches (`data` is
+/// left null; `shape` lives until the next call on this thread). `position`
+/// receives the argument's or result's position in the original step.
+SW_EXPORT int64_t sw_argument_count(const sw_program *program);
+SW_EXPORT int64_t sw_result_count(const sw_program *program);
+SW_EXPORT int sw_argument(const sw_program *program, int64_t index,
+                          int64_t microbatches, int64_t *position,
+                          sw_tensor *tensor);
+SW_EXPORT int sw_result(const sw_program *program, int64_t index,
+                        int64_t microbatches, int64_t *position,
+                        sw_tensor *tensor);
+
+/// Allocates the arenas and starts the threads.
+SW_EXPORT sw_step *sw_step_create(sw_program *program,
+                                  const sw_options *options);
+SW_EXPORT void sw_step_destroy(sw_step *step);
+
+/// Copies one argument into the arenas of the ranks that use it.
+SW_EXPORT int sw_step_set_input(sw_step *step, int64_t position,
+                                const sw_tensor *tensor);
+/// Runs one step to its end; an error names the rank that failed first.
+SW_EXPORT int sw_step_run(sw_step *step);
+/// Copies one result out into `tensor->data`; type and shape must agree.
+SW_EXPORT int sw_step_get_output(sw_step *step, int64_t position,
+                                 const sw_tensor *tensor);
+
+/// Wall time of the last step, seconds.
+SW_EXPORT double sw_step_seconds(const sw_step *step);
+/// Bytes allocated for one rank; the sum over all for rank -1.
+SW_EXPORT int64_t sw_step_arena_bytes(const sw_step *step, int64_t rank);
+/// Highest number of live bytes seen on one rank (checking mode only, else
+/// -1), and what the manifest predicts for this number of microbatches.
+SW_EXPORT int64_t sw_step_peak_bytes(const sw_step *step, int64_t rank);
+SW_EXPORT int64_t sw_step_predicted_bytes(const sw_step *step, int64_t rank);
+
+/// Writes what was recorded, atomically: the last step as Chrome trace JSON;
+/// the median seconds of every node over all steps as a profile.
+SW_EXPORT int sw_step_write_trace(sw_step *step, const char *path);
+SW_EXPORT int sw_step_write_profile(sw_step *step, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // STAGEWRIGHT_RT_RUNTIME_H
