@@ -1,0 +1,51 @@
+# How our own targets are built: warnings as errors, sanitizers, one static library per room, TableGen.
+
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+add_library(stagewright-options INTERFACE)
+target_compile_options(stagewright-options INTERFACE -Wall -Wextra -Wno-unused-parameter -Werror -Wno-deprecated-declarations)
+target_include_directories(stagewright-options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+  $<INSTALL_INTERFACE:include>)
+if(STAGEWRIGHT_SANITIZE)
+  target_compile_options(stagewright-options INTERFACE -fsanitize=${STAGEWRIGHT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(stagewright-options INTERFACE -fsanitize=${STAGEWRIGHT_SANITIZE})
+endif()
+
+# stagewright_library(NAME SOURCES... [LINK libraries...] [DEPENDS generated...] [PLAIN])
+# PLAIN: plain data, without MLIR headers. The others link the shared libMLIR and libLLVM only: two copies of MLIR
+# in one process do not know each other's types.
+function(stagewright_library name)
+  cmake_parse_arguments(ARG "PLAIN" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC stagewright-options ${ARG_LINK})
+  if(NOT ARG_PLAIN)
+    target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+    target_link_libraries(${name} PUBLIC MLIR LLVM)
+    add_dependencies(${name} stagewright-headers)
+  endif()
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY STAGEWRIGHT_LIBRARIES ${name})
+  install(TARGETS ${name} EXPORT StagewrightTargets)
+endfunction()
+
+# stagewright_tablegen(FILE.td OUTPUT generator-flags...): FILE lies under dialects/, OUTPUT in the mirror of this folder.
+macro(stagewright_tablegen file output)
+  set(LLVM_TARGET_DEFINITIONS ${PROJECT_SOURCE_DIR}/dialects/${file})
+  mlir_tablegen(${output} ${ARGN} EXTRA_INCLUDES ${MLIR_INCLUDE_DIRS} ${PROJECT_SOURCE_DIR}/dialects)
+endmacro()
+
+# Every generated header; filled by include/, waited for by every library.
+if(STAGEWRIGHT_COMPILER)
+  add_custom_target(stagewright-headers)
+endif()
+
+function(stagewright_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE stagewright-options ${ARG_LINK})
+  install(TARGETS ${name})
+endfunction()
+install(TARGETS stagewright-options EXPORT StagewrightTargets)

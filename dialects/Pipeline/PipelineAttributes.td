@@ -1,0 +1,62 @@
+//===- PipelineAttributes.td - phases, costs, plans -----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PIPELINE_ATTRIBUTES_TD
+#define STAGEWRIGHT_PIPELINE_ATTRIBUTES_TD
+
+include "Pipeline/PipelineDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Pipeline_Phase : I32EnumAttr<"Phase", "part of a training step", [
+    I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"I", 1>,
+    I32EnumAttrCase<"W", 2>, I32EnumAttrCase<"B", 3>]> {
+  let description = [{
+    F is the forward, I the gradient of the input (what an earlier layer waits for), W the gradient of the weights
+    (what nobody else waits for), B the whole backward, I and W in one.
+  }];
+  let cppNamespace = "::stagewright::pipeline";
+  let genSpecializedAttr = 0;
+}
+def Pipeline_PhaseAttr : EnumAttr<PipelineDialect, Pipeline_Phase, "phase"> {
+  let assemblyFormat = "`` $value";
+}
+
+def Pipeline_CostAttr : AttrDef<PipelineDialect, "Cost"> {
+  let mnemonic = "cost";
+  let summary = "What running a node once costs";
+  let description = [{
+    Floating-point operations, bytes read and written by the node as a whole (its inputs and results, each counted
+    once), and seconds per device class where a cluster or a profile is known.
+
+    ```mlir
+    #pipeline.cost<flops = 8192, read = 3072, written = 2048, seconds = {"cpu-core" = 1.2e-06 : f64}>
+    ```
+  }];
+  let parameters = (ins "int64_t":$flops, "int64_t":$read, "int64_t":$written,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$seconds);
+  let assemblyFormat = "`<` `flops` `=` $flops `,` `read` `=` $read `,` `written` `=` $written "
+                       "(`,` `seconds` `=` $seconds^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Pipeline_PlanAttr : AttrDef<PipelineDialect, "Plan"> {
+  let mnemonic = "plan";
+  let summary = "What a plan promises";
+  let description = [{
+    The predicted time of one step in seconds, a lower bound of it for every plan of the family that the planner
+    searched, and the planner's name.
+
+    ```mlir
+    #pipeline.plan<time = 4.12e-05 : f64, bound = 3.89e-05 : f64, planner = "balance">
+    ```
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$time, "::mlir::FloatAttr":$bound, "::mlir::StringAttr":$planner);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+#endif // STAGEWRIGHT_PIPELINE_ATTRIBUTES_TD

@@ -1,0 +1,59 @@
+//===- PipelineDialect.td - what is cut, where it lies, when it runs ------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PIPELINE_DIALECT_TD
+#define STAGEWRIGHT_PIPELINE_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def PipelineDialect : Dialect {
+  let name = "pipeline";
+  let cppNamespace = "::stagewright::pipeline";
+  let summary = "A model graph as layers, stages and schedules";
+  let description = [{
+    The dialect holds the four facts between an imported step and the programs of the ranks: the graph of layers
+    (`pipeline.graph`), the machines (`pipeline.cluster`), which layer lies where (`pipeline.program`) and when each
+    action runs (`pipeline.schedule`). How one rank runs is the `rank` dialect's matter.
+
+    It also owns the attributes that an importer writes on the arguments and results of the step function:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `pipeline.role` | argument | `parameter`, `batch`, `constant`, `seed` or `microbatch` |
+    | `pipeline.role` | result | `loss`, `gradient` or `output` |
+    | `pipeline.of` | gradient result | number of the argument that it is the gradient of |
+    | `pipeline.combine` | result | `mean`, `sum`, `concat` or `last`: how microbatches are joined |
+    | `pipeline.name` | both | path in the framework's tree |
+    | `pipeline.batch_dim` | batch argument, joined output | dimension that counts the rows of the batch |
+    | `pipeline.slices` | parameter, its gradient | owned in this many static slices along dimension 0 |
+    | `pipeline.slice`, `pipeline.position` | both | which slice of which original position this is |
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    static constexpr llvm::StringLiteral kRole = "pipeline.role";
+    static constexpr llvm::StringLiteral kOf = "pipeline.of";
+    static constexpr llvm::StringLiteral kCombine = "pipeline.combine";
+    static constexpr llvm::StringLiteral kName = "pipeline.name";
+    static constexpr llvm::StringLiteral kBatchDim = "pipeline.batch_dim";
+    static constexpr llvm::StringLiteral kSlices = "pipeline.slices";
+    static constexpr llvm::StringLiteral kSlice = "pipeline.slice";
+    static constexpr llvm::StringLiteral kPosition = "pipeline.position";
+    /// Data of a parameter that was a dense constant of the imported graph.
+    static constexpr llvm::StringLiteral kValue = "pipeline.value";
+    /// Module attributes: cluster preset or file, and number of microbatches.
+    static constexpr llvm::StringLiteral kCluster = "pipeline.cluster";
+    static constexpr llvm::StringLiteral kMicrobatches = "pipeline.microbatches";
+  }];
+}
+
+class Pipeline_Op<string mnemonic, list<Trait> traits = []>
+    : Op<PipelineDialect, mnemonic, traits>;
+
+#endif // STAGEWRIGHT_PIPELINE_DIALECT_TD

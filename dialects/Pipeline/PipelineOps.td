@@ -1,0 +1,244 @@
+//===- PipelineOps.td - graph, cluster, program, schedule -----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PIPELINE_OPS_TD
+#define STAGEWRIGHT_PIPELINE_OPS_TD
+
+include "Pipeline/PipelineAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// The graph
+//===----------------------------------------------------------------------===//
+
+def Pipeline_GraphOp : Pipeline_Op<"graph", [
+    FunctionOpInterface, IsolatedFromAbove, OpAsmOpInterface, SingleBlock]> {
+  let summary = "a step as nodes, one per layer and phase";
+  let description = [{
+    Arguments and results are those of the step, with their role attributes. `layers` names the layers in the order
+    of the chain that a planner cuts.
+
+    Example:
+    ```mlir
+    pipeline.graph @step(%w: tensor<8x4xf32> {pipeline.role = "parameter"}, %x: tensor<2x8xf32> {pipeline.role = "batch"})
+        -> (tensor<2x4xf32> {pipeline.role = "output"}) attributes {layers = ["layer0"]} {
+      %0 = pipeline.node "layer0.F" @layer0.F phase F layer 0 (%w, %x) : (tensor<8x4xf32>, tensor<2x8xf32>) -> tensor<2x4xf32>
+      pipeline.yield %0 results [0] : tensor<2x4xf32>
+    }
+    ```
+    Constraints:
+    - (graph_c1) every node's layer is less than the number of layers;
+    - (graph_c2) node names are unique;
+    - (graph_c3) a node of phase F takes values of nodes of phase F only, of the same or an earlier layer;
+    - (graph_c4) a node of phase I, W or B takes backward values of the same or a later layer only.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       StrArrayAttr:$layers,
+                       OptionalAttr<StrAttr>:$sym_visibility,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    //===--- FunctionOpInterface ---===//
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+
+    /// Name of layer `index`.
+    ::llvm::StringRef getLayerName(int64_t index) {
+      return ::llvm::cast<::mlir::StringAttr>(getLayers()[index]).getValue();
+    }
+    int64_t getNumLayers() { return getLayers().size(); }
+  }];
+}
+
+def Pipeline_NodeOp : Pipeline_Op<"node", [
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"GraphOp">]> {
+  let summary = "one phase of one layer";
+  let description = [{
+    With a body the node is a call of a private function with the same types; without one it is known by its costs
+    alone, as a profile measured elsewhere gives them. Every operand that is a result of another node is an edge.
+
+    Example:
+    ```mlir
+    %dh, %g1 = pipeline.node "layer1.I" @layer1.I phase I layer 1 (%w1, %k1) cost <flops = 8192, read = 3072, written = 2048>
+        : (tensor<16x4xf32>, tensor<32x4xf32>) -> (tensor<32x16xf32>, tensor<32x4xf32>)
+    ```
+    Constraints:
+    - (node_c1) the body is a function with the types of the node.
+  }];
+  let arguments = (ins StrAttr:$node_name, OptionalAttr<FlatSymbolRefAttr>:$callee, Pipeline_PhaseAttr:$phase,
+                       I64Attr:$layer, Variadic<AnyType>:$inputs, OptionalAttr<Pipeline_CostAttr>:$cost);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = [{
+    $node_name ($callee^)? `phase` $phase `layer` $layer `(` $inputs `)` (`cost` $cost^)? attr-dict
+    `:` functional-type($inputs, $outputs)
+  }];
+}
+
+def Pipeline_YieldOp : Pipeline_Op<"yield", [Terminator, HasParent<"GraphOp">]> {
+  let summary = "what the step returns";
+  let description = [{
+    Operand k is (a part of) the step's result `results[k]`. Several operands of one result are summed: the gradient of
+    a parameter that several layers use comes in parts, one per use, added once per step instead of once per microbatch.
+
+    Example:
+    ```mlir
+    pipeline.yield %loss, %dw_embed, %dw_head results [0, 1, 1] : tensor<f32>, tensor<64x32xf32>, tensor<64x32xf32>
+    ```
+    Constraints:
+    - (yield_c1) one result number per operand, each within the results of the graph;
+    - (yield_c2) every result of the graph has at least one operand, of its type;
+    - (yield_c3) only a gradient comes in several parts.
+  }];
+  let arguments = (ins Variadic<AnyType>:$values, DenseI64ArrayAttr:$results);
+  let assemblyFormat = "($values^)? `results` $results attr-dict (`:` type($values)^)?";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The machines
+//===----------------------------------------------------------------------===//
+
+def Pipeline_ClusterOp : Pipeline_Op<"cluster", [
+    Symbol, SymbolTable, NoTerminator, SingleBlock, IsolatedFromAbove, NoRegionArguments]> {
+  let summary = "devices and the links between them";
+  let description = [{
+    Example:
+    ```mlir
+    pipeline.cluster @local {
+      pipeline.device @d0 class "cpu-core" memory 2147483648 node 0 flops 6.4e+10 bandwidth 1.0e+10
+      pipeline.device @d1 class "cpu-core" memory 2147483648 node 0 flops 6.4e+10 bandwidth 1.0e+10
+      pipeline.link @d0 to @d1 bandwidth 8.0e+09 latency 2.0e-06
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $body attr-dict";
+}
+
+def Pipeline_DeviceOp : Pipeline_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
+  let summary = "a place where stages run";
+  let description = [{
+    `memory` in bytes, `flops` in operations a second, `bandwidth` of its memory in bytes a second. Devices of one
+    `class` run a node in the same time; those of one `node` share a host.
+
+    Constraints:
+    - (device_c1) memory, flops and bandwidth are positive.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device_class, I64Attr:$memory, I64Attr:$node,
+                       F64Attr:$flops, F64Attr:$bandwidth);
+  let assemblyFormat = [{
+    $sym_name `class` $device_class `memory` $memory `node` $node `flops` $flops `bandwidth` $bandwidth attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Pipeline_LinkOp : Pipeline_Op<"link", [
+    HasParent<"ClusterOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a link between two devices, both ways";
+  let description = [{
+    `bandwidth` in bytes a second, `latency` in seconds.
+
+    Constraints:
+    - (link_c1) both ends are devices of the cluster, and differ;
+    - (link_c2) bandwidth is positive, latency not negative.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$from, FlatSymbolRefAttr:$to, F64Attr:$bandwidth, F64Attr:$latency);
+  let assemblyFormat = "$from `to` $to `bandwidth` $bandwidth `latency` $latency attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// The plan
+//===----------------------------------------------------------------------===//
+
+def Pipeline_ProgramOp : Pipeline_Op<"program", [
+    Symbol, NoTerminator, SingleBlock, NoRegionArguments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "stages of a graph on the devices of a cluster";
+  let description = [{
+    Example:
+    ```mlir
+    pipeline.program @plan of @step on @local microbatches 8
+        plan <time = 4.12e-05 : f64, bound = 3.89e-05 : f64, planner = "balance"> {
+      pipeline.stage 0 on [@d0] layers [0]
+      pipeline.stage 1 on [@d1] layers [1]
+      pipeline.boundary "layer0.F" result 0 from 0 to 1 : tensor<32x16xf32>
+    }
+    ```
+    Constraints:
+    - (program_c1) graph and cluster exist, and the number of microbatches is positive;
+    - (program_c2) stages are numbered 0, 1, 2, … in order;
+    - (program_c3) every layer of the graph lies on exactly one stage;
+    - (program_c4) every device of a stage is a device of the cluster;
+    - (program_c5) a boundary names a node, one of its results with the stated type, and two stages of the program.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$graph, FlatSymbolRefAttr:$cluster,
+                       I64Attr:$microbatches, OptionalAttr<Pipeline_PlanAttr>:$plan);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `of` $graph `on` $cluster `microbatches` $microbatches (`plan` $plan^)? $body attr-dict
+  }];
+}
+
+def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
+  let summary = "a part of the model and its devices";
+  let description = [{ Several devices are replicas: each runs the stage on a part of the batch. }];
+  let arguments = (ins I64Attr:$index, TypedArrayAttrBase<FlatSymbolRefAttr, "devices">:$devices,
+                       DenseI64ArrayAttr:$layers);
+  let assemblyFormat = "$index `on` $devices `layers` $layers attr-dict";
+}
+
+def Pipeline_BoundaryOp : Pipeline_Op<"boundary", [HasParent<"ProgramOp">]> {
+  let summary = "a value that one stage sends to another";
+  let description = [{ `from` and `to` are stages; gradients go from later stages to earlier ones. }];
+  let arguments = (ins StrAttr:$node, I64Attr:$result, I64Attr:$from, I64Attr:$to, TypeAttr:$type);
+  let assemblyFormat = "$node `result` $result `from` $from `to` $to attr-dict `:` $type";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The schedule
+//===----------------------------------------------------------------------===//
+
+def Pipeline_ScheduleOp : Pipeline_Op<"schedule", [
+    Symbol, NoTerminator, SingleBlock, NoRegionArguments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "which rank runs which action when";
+  let description = [{
+    Example:
+    ```mlir
+    pipeline.schedule @one_f_one_b of @plan kind "1f1b" {
+      pipeline.order 0 "0F0 0F1 0B0 0B1"
+      pipeline.order 1 "1F0 1B0 1F1 1B1"
+    }
+    ```
+    Constraints:
+    - (schedule_c1) the program exists;
+    - (schedule_c2) ranks are numbered 0, 1, 2, … in order.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$program, StrAttr:$kind);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `of` $program `kind` $kind $body attr-dict";
+}
+
+def Pipeline_OrderOp : Pipeline_Op<"order", [HasParent<"ScheduleOp">]> {
+  let summary = "the actions of one rank in order";
+  let description = [{
+    Each action is stage, kind, microbatch, as in PyTorch's schedule files: `2F0` is the forward of microbatch 0 on
+    stage 2. Kinds are F, B, I, W, R and U.
+  }];
+  let arguments = (ins I64Attr:$rank, StrAttr:$actions);
+  let assemblyFormat = "$rank $actions attr-dict";
+}
+
+#endif // STAGEWRIGHT_PIPELINE_OPS_TD

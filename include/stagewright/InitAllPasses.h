@@ -1,0 +1,20 @@
+//===- InitAllPasses.h - every pass in one list ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_INITALLPASSES_H
+#define STAGEWRIGHT_INITALLPASSES_H
+
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+
+namespace stagewright {
+
+/// Registers every pass of Stagewright under its flag.
+inline void registerAllPasses() { pipeline::registerPipelinePasses(); }
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_INITALLPASSES_H

@@ -1,0 +1,138 @@
+//===- PipelineDialect.cpp - the attributes an importer writes ------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The rules for role attributes on arguments and results (contract A), checked wherever a function carries them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace stagewright::pipeline;
+
+#include "stagewright/Dialect/Pipeline/IR/PipelineDialect.cpp.inc"
+
+/// Checks that `attribute` is a string among `allowed`; `what` names its bearer.
+static LogicalResult verifyWord(Operation *op, NamedAttribute attribute,
+                                ArrayRef<StringRef> allowed,
+                                const Twine &what) {
+  auto word = dyn_cast<StringAttr>(attribute.getValue());
+  if (word && llvm::is_contained(allowed, word.getValue()))
+    return success();
+  return op->emitError() << "'" << attribute.getName().getValue() << "' of "
+                         << what << " must be one of \""
+                         << llvm::join(allowed, "\", \"") << "\", got "
+                         << attribute.getValue();
+}
+
+/// Checks that `attribute` is an integer in [low, high).
+static LogicalResult verifyRange(Operation *op, NamedAttribute attribute,
+                                 int64_t low, int64_t high, const Twine &what) {
+  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (number && number.getInt() >= low && number.getInt() < high)
+    return success();
+  return op->emitError() << "'" << attribute.getName().getValue() << "' of "
+                         << what << " must be an integer from " << low
+                         << " to " << (high - 1) << ", got "
+                         << attribute.getValue();
+}
+
+/// Rules that arguments and results share: batch_dim and slices fit the shape.
+static LogicalResult verifyShapeFacts(Operation *op, NamedAttribute attribute,
+                                      Type type, const Twine &what) {
+  auto shaped = dyn_cast<RankedTensorType>(type);
+  StringRef name = attribute.getName().getValue();
+  int64_t rank = shaped ? shaped.getRank() : 0;
+  if (name == PipelineDialect::kBatchDim)
+    return verifyRange(op, attribute, 0, rank, what);
+  if (name == PipelineDialect::kSlices) {
+    if (rank == 0)
+      return op->emitError() << "'" << name << "' of " << what
+                             << " needs a tensor with a dimension 0, got "
+                             << type;
+    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!number || number.getInt() != shaped.getDimSize(0))
+      return op->emitError()
+             << "'" << name << "' of " << what
+             << " must equal dimension 0 of " << type << ", got "
+             << attribute.getValue();
+  }
+  return success();
+}
+
+LogicalResult PipelineDialect::verifyRegionArgAttribute(
+    Operation *op, unsigned regionIndex, unsigned index,
+    NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function || index >= function.getNumArguments())
+    return success();
+  std::string what = ("argument " + Twine(index)).str();
+  if (attribute.getName() == kRole)
+    return verifyWord(op, attribute,
+                      {"parameter", "batch", "constant", "seed", "microbatch"},
+                      what);
+  return verifyShapeFacts(op, attribute, function.getArgumentTypes()[index],
+                          what);
+}
+
+LogicalResult PipelineDialect::verifyRegionResultAttribute(
+    Operation *op, unsigned regionIndex, unsigned index,
+    NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function || index >= function.getNumResults())
+    return success();
+  std::string what = ("result " + Twine(index)).str();
+  Type type = function.getResultTypes()[index];
+  if (attribute.getName() == kRole) {
+    if (failed(verifyWord(op, attribute, {"loss", "gradient", "output"}, what)))
+      return failure();
+    StringRef role = cast<StringAttr>(attribute.getValue()).getValue();
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (role == "loss" &&
+        (!tensor || tensor.getRank() != 0 ||
+         !isa<FloatType>(tensor.getElementType())))
+      return op->emitError() << what << " has role \"loss\" and must be a "
+                             << "scalar tensor of floats, got " << type;
+    if (role == "gradient" && !function.getResultAttr(index, kOf))
+      return op->emitError() << what << " has role \"gradient\" and needs '"
+                             << kOf << "', the number of its argument";
+    return success();
+  }
+  if (attribute.getName() == kCombine)
+    return verifyWord(op, attribute, {"mean", "sum", "concat", "last"}, what);
+  if (attribute.getName() == kOf) {
+    if (failed(verifyRange(op, attribute, 0, function.getNumArguments(), what)))
+      return failure();
+    int64_t of = cast<IntegerAttr>(attribute.getValue()).getInt();
+    auto role = function.getArgAttrOfType<StringAttr>(of, kRole);
+    if (role && role.getValue() != "parameter")
+      return op->emitError() << what << " is the gradient of argument " << of
+                             << ", which must have role \"parameter\", got \""
+                             << role.getValue() << "\"";
+    auto argument = dyn_cast<ShapedType>(function.getArgumentTypes()[of]);
+    auto gradient = dyn_cast<ShapedType>(type);
+    if (!argument || !gradient || argument.getShape() != gradient.getShape())
+      return op->emitError()
+             << what << " is the gradient of argument " << of
+             << " and must have its shape, got " << type << " and "
+             << function.getArgumentTypes()[of];
+    return success();
+  }
+  return verifyShapeFacts(op, attribute, type, what);
+}
+
+LogicalResult
+PipelineDialect::verifyOperationAttribute(Operation *op,
+                                          NamedAttribute attribute) {
+  if (attribute.getName() == kMicrobatches)
+    return verifyRange(op, attribute, 1, int64_t(1) << 31, "the module");
+  if (attribute.getName() == kCluster && !isa<StringAttr>(attribute.getValue()))
+    return op->emitError() << "'" << kCluster << "' must be a string such as "
+                           << "\"local:2\", got " << attribute.getValue();
+  return success();
+}

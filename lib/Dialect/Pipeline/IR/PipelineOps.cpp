@@ -1,0 +1,281 @@
+//===- PipelineOps.cpp - verifiers and assembly of the pipeline ops -------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The labels (graph_c1, …) are those of the constraints in PipelineOps.td and of the tests.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace stagewright::pipeline;
+
+#define GET_OP_CLASSES
+#include "stagewright/Dialect/Pipeline/IR/PipelineOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// GraphOp
+//===----------------------------------------------------------------------===//
+
+ParseResult GraphOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> arguments,
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(arguments, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void GraphOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+/// Checks the edge from `producer` to `node`: layers never run backwards.
+static LogicalResult verifyEdge(NodeOp node, NodeOp producer) {
+  bool forward = node.getPhase() == Phase::F;
+  bool producedForward = producer.getPhase() == Phase::F;
+  if (forward && !producedForward) // graph_c3
+    return (node.emitOpError()
+            << "of phase F must take values of phase F, got one of phase "
+            << stringifyPhase(producer.getPhase()))
+               .attachNote(producer.getLoc())
+           << "made by node '" << producer.getNodeName() << "'";
+  bool ordered = forward ? producer.getLayer() <= node.getLayer()
+                         : producedForward ||
+                               producer.getLayer() >= node.getLayer();
+  if (!ordered) // graph_c3, graph_c4
+    return (node.emitOpError()
+            << "of phase " << stringifyPhase(node.getPhase()) << " in layer "
+            << node.getLayer() << " cannot take a value of layer "
+            << producer.getLayer())
+               .attachNote(producer.getLoc())
+           << "made by node '" << producer.getNodeName() << "'";
+  return success();
+}
+
+LogicalResult GraphOp::verifyRegions() {
+  if (getBody().empty())
+    return emitOpError("needs a body");
+  llvm::StringSet<> names;
+  for (Operation &op : getBody().front().without_terminator()) {
+    auto node = dyn_cast<NodeOp>(op);
+    if (!node)
+      return emitOpError() << "holds nodes only, got '" << op.getName() << "'";
+    int64_t layer = node.getLayer();
+    if (layer < 0 || layer >= getNumLayers()) // graph_c1
+      return node.emitOpError() << "layer must be less than "
+                                << getNumLayers() << ", the number of layers, "
+                                << "got " << layer;
+    if (!names.insert(node.getNodeName()).second) // graph_c2
+      return node.emitOpError()
+             << "name '" << node.getNodeName() << "' is taken by another node";
+    for (Value input : node.getInputs())
+      if (auto producer = input.getDefiningOp<NodeOp>())
+        if (failed(verifyEdge(node, producer)))
+          return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// NodeOp, YieldOp
+//===----------------------------------------------------------------------===//
+
+void NodeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (!getOutputs().empty())
+    setName(getOutputs().front(), getNodeName());
+}
+
+LogicalResult NodeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getCalleeAttr())
+    return success();
+  auto body = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getCalleeAttr());
+  if (!body) // node_c1
+    return emitOpError() << "body @" << *getCallee() << " is not a function";
+  if (TypeRange(body.getArgumentTypes()) != TypeRange(getInputs()) ||
+      TypeRange(body.getResultTypes()) != TypeRange(getOutputs()))
+    return (emitOpError() << "body @" << *getCallee()
+                          << " has other types than the node, got "
+                          << body.getFunctionType() << " and "
+                          << FunctionType::get(getContext(),
+                                               getInputs().getTypes(),
+                                               getOutputs().getTypes()))
+               .attachNote(body.getLoc())
+           << "the body stands here";
+  return success();
+}
+
+LogicalResult YieldOp::verify() {
+  auto graph = cast<GraphOp>((*this)->getParentOp());
+  ArrayRef<Type> types = graph.getResultTypes();
+  if (getResults().size() != getValues().size()) // yield_c1
+    return emitOpError() << "needs one result number per operand, got "
+                         << getResults().size() << " and "
+                         << getValues().size();
+  SmallVector<int64_t> parts(types.size(), 0);
+  for (auto [value, number] : llvm::zip(getValues(), getResults())) {
+    if (number < 0 || number >= int64_t(types.size())) // yield_c1
+      return emitOpError() << "result number must be from 0 to "
+                           << int64_t(types.size()) - 1 << ", got " << number;
+    if (value.getType() != types[number]) // yield_c2
+      return emitOpError() << "result " << number << " must be "
+                           << types[number] << ", got " << value.getType();
+    ++parts[number];
+  }
+  for (auto [number, count] : llvm::enumerate(parts)) {
+    if (count == 0) // yield_c2
+      return emitOpError() << "result " << number << " has no operand";
+    auto role = graph.getResultAttrOfType<StringAttr>(number,
+                                                      PipelineDialect::kRole);
+    if (count > 1 && (!role || role.getValue() != "gradient")) // yield_c3
+      return emitOpError() << "result " << number << " has " << count
+                           << " operands, and only a gradient may come in "
+                           << "parts";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// DeviceOp, LinkOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult DeviceOp::verify() {
+  if (getMemory() > 0 && getFlops().convertToDouble() > 0 &&
+      getBandwidth().convertToDouble() > 0) // device_c1
+    return success();
+  return emitOpError() << "memory, flops and bandwidth must be positive, got "
+                       << getMemory() << ", " << getFlops().convertToDouble()
+                       << " and " << getBandwidth().convertToDouble();
+}
+
+LogicalResult LinkOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (getFrom() == getTo()) // link_c1
+    return emitOpError() << "must join two devices, got @" << getFrom()
+                         << " twice";
+  for (FlatSymbolRefAttr end : {getFromAttr(), getToAttr()})
+    if (!symbols.lookupNearestSymbolFrom<DeviceOp>(*this, end)) // link_c1
+      return emitOpError() << end << " is not a device of the cluster";
+  double bandwidth = getBandwidth().convertToDouble();
+  double latency = getLatency().convertToDouble();
+  if (!(bandwidth > 0) || !(latency >= 0)) // link_c2
+    return emitOpError() << "needs a positive bandwidth and a latency of at "
+                         << "least 0, got " << bandwidth << " and " << latency;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ProgramOp, BoundaryOp
+//===----------------------------------------------------------------------===//
+
+/// program_c2, program_c3, program_c4: the stages of `program`.
+static LogicalResult verifyStages(ProgramOp program, GraphOp graph,
+                                  ClusterOp cluster) {
+  SmallVector<int64_t> stageOf(graph.getNumLayers(), -1);
+  int64_t expected = 0;
+  for (StageOp stage : program.getBody().front().getOps<StageOp>()) {
+    if (static_cast<int64_t>(stage.getIndex()) != expected++)
+      return stage.emitOpError() << "number must be " << expected - 1
+                                 << ", got " << stage.getIndex();
+    for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
+      if (!isa_and_nonnull<DeviceOp>(
+              SymbolTable::lookupSymbolIn(cluster, device)))
+        return stage.emitOpError() << device << " is not a device of @"
+                                   << cluster.getSymName();
+    for (int64_t layer : stage.getLayers()) {
+      if (layer < 0 || layer >= graph.getNumLayers())
+        return stage.emitOpError() << "layer must be from 0 to "
+                                   << graph.getNumLayers() - 1 << ", got "
+                                   << layer;
+      if (stageOf[layer] >= 0)
+        return stage.emitOpError()
+               << "layer " << layer << " lies on stage " << stageOf[layer]
+               << " already";
+      stageOf[layer] = stage.getIndex();
+    }
+  }
+  auto missing = llvm::find(stageOf, -1);
+  if (missing != stageOf.end())
+    return program.emitOpError()
+           << "layer " << (missing - stageOf.begin()) << " ('"
+           << graph.getLayerName(missing - stageOf.begin())
+           << "') lies on no stage";
+  return success();
+}
+
+LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto graph = symbols.lookupNearestSymbolFrom<GraphOp>(*this, getGraphAttr());
+  auto cluster =
+      symbols.lookupNearestSymbolFrom<ClusterOp>(*this, getClusterAttr());
+  if (!graph) // program_c1
+    return emitOpError() << "@" << getGraph() << " is not a graph";
+  if (!cluster) // program_c1
+    return emitOpError() << "@" << getCluster() << " is not a cluster";
+  if (static_cast<int64_t>(getMicrobatches()) < 1) // program_c1
+    return emitOpError() << "number of microbatches must be positive, got "
+                         << static_cast<int64_t>(getMicrobatches());
+  if (failed(verifyStages(*this, graph, cluster)))
+    return failure();
+
+  llvm::StringMap<NodeOp> nodes; // program_c5
+  for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
+    nodes[node.getNodeName()] = node;
+  int64_t stages =
+      llvm::range_size(getBody().front().getOps<StageOp>());
+  for (BoundaryOp boundary : getBody().front().getOps<BoundaryOp>()) {
+    NodeOp node = nodes.lookup(boundary.getNode());
+    if (!node)
+      return boundary.emitOpError()
+             << "'" << boundary.getNode() << "' is not a node of @"
+             << getGraph();
+    if (boundary.getResult() >= node.getNumResults())
+      return boundary.emitOpError()
+             << "result must be less than " << node.getNumResults()
+             << ", got " << boundary.getResult();
+    Type type = node.getOutputs()[boundary.getResult()].getType();
+    if (type != boundary.getType())
+      return boundary.emitOpError() << "type must be " << type << ", got "
+                                    << boundary.getType();
+    for (int64_t end : {boundary.getFrom(), boundary.getTo()})
+      if (end < 0 || end >= stages)
+        return boundary.emitOpError() << "stage must be from 0 to "
+                                      << stages - 1 << ", got " << end;
+  }
+  return success();
+}
+
+LogicalResult BoundaryOp::verify() {
+  if (getFrom() == getTo()) // program_c5
+    return emitOpError() << "must join two stages, got " << getFrom()
+                         << " twice";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ScheduleOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!symbols.lookupNearestSymbolFrom<ProgramOp>(*this, getProgramAttr()))
+    return emitOpError() << "@" << getProgram() // schedule_c1
+                         << " is not a program";
+  int64_t expected = 0;
+  for (OrderOp order : getBody().front().getOps<OrderOp>())
+    if (static_cast<int64_t>(order.getRank()) != expected++) // schedule_c2
+      return order.emitOpError() << "rank must be " << expected - 1
+                                 << ", got " << order.getRank();
+  return success();
+}
