@@ -9,13 +9,14 @@
 #define STAGEWRIGHT_INITALLDIALECTS_H
 
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "mlir/IR/DialectRegistry.h"
 
 namespace stagewright {
 
 /// Adds every dialect of Stagewright to `registry`.
 inline void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<pipeline::PipelineDialect>();
+  registry.insert<pipeline::PipelineDialect, rank::RankDialect>();
 }
 
 } // namespace stagewright

@@ -1,0 +1,33 @@
+//===- Passes.td - passes over the rank dialect ---------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_RANK_PASSES_TD
+#define STAGEWRIGHT_RANK_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyRankPrograms : Pass<"verify-rank-programs", "::mlir::ModuleOp"> {
+  let summary = "prove that the rank programs finish, and write down their memory";
+  let description = [{
+    **Why** What follows turns every transfer into code that waits. That no order of events makes the ranks wait for
+    each other, and that no slot is written while it is still read, is proved here, once, on the programs themselves,
+    however they were made.
+    **Expects** `rank.program`s, one per rank.
+    **Leaves** The programs as they were, each with `memory`: bytes by purpose, the arena and its live peak.
+    **Never** guesses: loops are unrolled for the given number of microbatches, and every claim, send, receive and
+    release is run in an abstract machine. The programs have no choices in them, so one run that ends proves that
+    every run ends, and one that is stuck shows the cycle.
+  }];
+  let options = [
+    Option<"microbatches", "microbatches", "int64_t", "0",
+           "Number of microbatches to unroll for; 0 takes that of the programs">];
+  let statistics = [
+    Statistic<"numEvents", "events", "Claims, sends, receives and releases that were run">];
+  let dependentDialects = ["::stagewright::rank::RankDialect"];
+}
+
+#endif // STAGEWRIGHT_RANK_PASSES_TD

@@ -1,0 +1,89 @@
+//===- RankDialect.td - how one rank runs ---------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_RANK_DIALECT_TD
+#define STAGEWRIGHT_RANK_DIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def RankDialect : Dialect {
+  let name = "rank";
+  let cppNamespace = "::stagewright::rank";
+  let summary = "Programs of the ranks: memory, transfers, calls";
+  let description = [{
+    One `rank.program` per rank says everything that the rank does in one step: which memory it holds
+    (`rank.buffer`), which actions it runs in which order (`rank.entry`, loops over microbatches, `rank.action`),
+    what it sends and receives (`rank.channel`), and which stage function works on which slot (`rank.call`).
+
+    The number of microbatches is an argument of the program: the bounds of its loops are computed from it, so one
+    text serves every number. A ring of depth d keeps microbatch m in slot m mod d.
+
+    The dialect also owns the argument attribute `rank.accumulate` of a stage function: the argument is an
+    accumulator, the function returns it with something added, and both are one buffer.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let hasRegionArgAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Marks the accumulator arguments of a stage function.
+    static constexpr llvm::StringLiteral kAccumulate = "rank.accumulate";
+    /// Depth of a ring that has one slot per microbatch.
+    static constexpr int64_t kAll = 0;
+    /// Every slot begins at a multiple of this many bytes.
+    static constexpr int64_t kAlignment = 64;
+  }];
+}
+
+class Rank_Op<string mnemonic, list<Trait> traits = []>
+    : Op<RankDialect, mnemonic, traits>;
+
+/// A count, a number or a position: signed, so that a verifier sees -1 as -1.
+def Rank_IntAttr : TypedSignlessIntegerAttrBase<I64, "int64_t", "64-bit integer">;
+
+def Rank_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is for", [
+    I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"Constant", 1, "constant">,
+    I32EnumAttrCase<"Seed", 2, "seed">, I32EnumAttrCase<"Batch", 3, "batch">,
+    I32EnumAttrCase<"Microbatch", 4, "microbatch">, I32EnumAttrCase<"Gradient", 5, "gradient">,
+    I32EnumAttrCase<"Accumulator", 6, "accumulator">, I32EnumAttrCase<"Output", 7, "output">,
+    I32EnumAttrCase<"Stash", 8, "stash">, I32EnumAttrCase<"Workspace", 9, "workspace">]> {
+  let cppNamespace = "::stagewright::rank";
+}
+
+def Rank_ActionKind : I32EnumAttr<"ActionKind", "what an action does", [
+    I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"B", 1>, I32EnumAttrCase<"I", 2>,
+    I32EnumAttrCase<"W", 3>, I32EnumAttrCase<"U", 4>]> {
+  let description = [{
+    F forward, B whole backward, I gradient of the input, W gradient of the weights, U what ends a step.
+  }];
+  let cppNamespace = "::stagewright::rank";
+}
+
+def Rank_Combine : I32EnumAttr<"Combine", "how microbatches are joined in an accumulator", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">]> {
+  let cppNamespace = "::stagewright::rank";
+}
+
+def Rank_Buffer : TypeDef<RankDialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "memory that a rank holds, as `rank.buffer` declares it";
+}
+
+/// One slot: contiguous, of known size, without a layout.
+def Rank_Memory : Type<CPred<[{
+    ::llvm::isa<::mlir::MemRefType>($_self) && ::llvm::cast<::mlir::MemRefType>($_self).hasStaticShape() &&
+    ::llvm::cast<::mlir::MemRefType>($_self).getLayout().isIdentity() &&
+    !::llvm::cast<::mlir::MemRefType>($_self).getMemorySpace()}]>,
+    "memref of static shape with identity layout", "::mlir::MemRefType">;
+
+def Rank_MemoryTypeAttr : TypeAttrBase<"::mlir::MemRefType", "memref type of one slot"> {
+  let returnType = "::mlir::MemRefType";
+  let convertFromStorage = "::llvm::cast<::mlir::MemRefType>($_self.getValue())";
+}
+
+#endif // STAGEWRIGHT_RANK_DIALECT_TD

@@ -1,0 +1,494 @@
+//===- RankOps.td - programs, memory, transfers, calls --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_RANK_OPS_TD
+#define STAGEWRIGHT_RANK_OPS_TD
+
+include "Rank/RankDialect.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// What the ranks have in common
+//===----------------------------------------------------------------------===//
+
+def Rank_StepOp : Rank_Op<"step", [FunctionOpInterface, IsolatedFromAbove, OpAsmOpInterface]> {
+  let summary = "the step that the rank programs run together, seen from outside";
+  let description = [{
+    Arguments and results with their role attributes, as the graph had them; no body, the programs are its body.
+    Buffers name arguments and results by `pipeline.position`, their number in the imported step.
+
+    Example:
+    ```mlir
+    rank.step @step(tensor<8x4xf32> {pipeline.position = 0 : i64, pipeline.role = "parameter"},
+                    tensor<2x8xf32> {pipeline.position = 1 : i64, pipeline.role = "batch"})
+        -> (tensor<2x4xf32> {pipeline.position = 0 : i64, pipeline.role = "output", pipeline.combine = "concat"})
+    ```
+    Constraints:
+    - (step_c1) it has no body.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+                       OptionalAttr<StrAttr>:$sym_visibility, OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    //===--- FunctionOpInterface ---===//
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return nullptr; }
+
+    /// Type of the argument (result) with this original position and slice (-1: not sliced); null where there is none.
+    ::mlir::RankedTensorType getArgumentAt(int64_t position, int64_t slice);
+    ::mlir::RankedTensorType getResultAt(int64_t position, int64_t slice);
+  }];
+}
+
+def Rank_ChannelOp : Rank_Op<"channel", [Symbol]> {
+  let summary = "a ring of slots at the receiver that one sender writes";
+  let description = [{
+    Microbatch m travels in slot m mod depth. The receive for a slot is posted whenever the slot is free, so a sender
+    that has claimed a slot never waits to send. `depth all` is one slot per microbatch, `depth 2` at most two.
+    A channel with `once` carries one message per step, microbatch 0.
+
+    Example:
+    ```mlir
+    rank.channel @h0.F_0.to1 from 0 to 1 depth 2 : memref<4x128x256xf32>
+    rank.channel @gradient1.from3 from 3 to 0 depth 1 once : memref<512x256xf32>
+    ```
+    Constraints:
+    - (channel_c1) `from` and `to` are two ranks, not negative;
+    - (channel_c2) the depth is positive or `all`;
+    - (channel_c3) with `once` the depth is 1;
+    - (channel_c4) the slot is a memref of static shape with identity layout.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Rank_IntAttr:$from, Rank_IntAttr:$to, Rank_IntAttr:$depth, UnitAttr:$once,
+                       Rank_MemoryTypeAttr:$type);
+  let assemblyFormat = [{
+    $sym_name `from` $from `to` $to `depth` custom<Depth>($depth) (`once` $once^)? attr-dict `:` $type
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Slots for `microbatches` microbatches.
+    int64_t getSlots(int64_t microbatches);
+    bool isDepthAll() { return getDepth() == RankDialect::kAll; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// One rank
+//===----------------------------------------------------------------------===//
+
+def Rank_ProgramOp : Rank_Op<"program", [
+    Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "everything that one rank does in one step";
+  let description = [{
+    First the memory that the rank holds, then the entry. `microbatches` is the number that plans were made for; the
+    entry receives the number that is run. `memory` is written by `verify-rank-programs`: bytes by purpose for
+    `microbatches` microbatches.
+
+    Example:
+    ```mlir
+    rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+      %w = rank.buffer "w" parameter 0 : memref<8x4xf32>
+      %x = rank.buffer "x" batch 1 depth all : memref<2x8xf32>
+      %y = rank.buffer "y" output 0 depth all : memref<2x4xf32>
+      rank.entry (%M) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %0 = rank.slot %w : memref<8x4xf32>
+        scf.for %m = %c0 to %M step %c1 {
+          rank.action F stage 0 microbatch %m {
+            %1 = rank.slot %x[%m] : memref<2x8xf32>
+            %2 = rank.slot %y[%m] : memref<2x4xf32>
+            rank.call @layer0.F ins(%0, %1 : memref<8x4xf32>, memref<2x8xf32>) outs(%2 : memref<2x4xf32>) node "layer0.F"
+          }
+        }
+      }
+    }
+    ```
+    Constraints:
+    - (rank_program_c1) `of` names a `rank.step`;
+    - (rank_program_c2) the rank is not negative and the number of microbatches positive;
+    - (rank_program_c3) it holds buffers, then one entry;
+    - (rank_program_c4) buffer names are unique;
+    - (rank_program_c5) a buffer with a position has the shape and element type of that argument or result of the step.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Rank_IntAttr:$rank, StrAttr:$device, FlatSymbolRefAttr:$step,
+                       Rank_IntAttr:$microbatches, StrAttr:$schedule, OptionalAttr<DictionaryAttr>:$memory);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `rank` $rank `device` $device `of` $step `microbatches` $microbatches `schedule` $schedule
+    (`memory` $memory^)? $body attr-dict
+  }];
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    EntryOp getEntry();
+  }];
+}
+
+def Rank_BufferOp : Rank_Op<"buffer", [
+    HasParent<"ProgramOp">, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "memory of the rank: what it is for, and how many slots of which type";
+  let description = [{
+    | kind | slots | filled by |
+    |---|---|---|
+    | `parameter N`, `constant N`, `seed N` | 1 | the host, argument at position N |
+    | `batch N` | all | the host, one slot per microbatch of argument N |
+    | `microbatch` | all | the runtime, slot m holds m |
+    | `gradient N` | 1 | the program: sum over microbatches, then the result at position N |
+    | `gradient` | 1 | the program: a part of a gradient that another rank sums |
+    | `accumulator N` | 1 | the program: sum over microbatches of a loss or output, the result at position N |
+    | `output N` | all, or 1 where the last microbatch counts | the program, one slot per microbatch of result N |
+    | `stash` | depth | a forward, for its backward; held from `rank.acquire` to `rank.release` |
+    | `workspace` | 1 | values inside one action, and the own workspace of stage functions |
+
+    `slice i` says which slice of a parameter (of its gradient) that is owned in slices along dimension 0.
+
+    Example:
+    ```mlir
+    %w0 = rank.buffer "params/w" parameter 0 slice 2 : memref<8x4xf32>
+    %x = rank.buffer "x" batch 2 depth all : memref<2x8xf32>
+    %k = rank.buffer "layer0.F.1" stash depth 2 : memref<2x4xf32>
+    %tmp = rank.buffer "workspace" workspace : memref<4096xi8>
+    ```
+    Constraints:
+    - (buffer_c1) a position is given for `parameter`, `constant`, `seed`, `batch`, `accumulator` and `output`, may be
+      given for `gradient`, and is not given for the others;
+    - (buffer_c2) only a parameter or a gradient is a slice;
+    - (buffer_c3) only `batch`, `microbatch`, `output` and `stash` have more than one slot, and the depth is positive
+      or `all`;
+    - (buffer_c4) a workspace is a vector of i8;
+    - (buffer_c5) the slot is a memref of static shape with identity layout.
+  }];
+  let arguments = (ins StrAttr:$buffer_name, Rank_BufferKind:$kind, OptionalAttr<Rank_IntAttr>:$position,
+                       OptionalAttr<Rank_IntAttr>:$slice, DefaultValuedAttr<Rank_IntAttr, "1">:$depth,
+                       Rank_MemoryTypeAttr:$type);
+  let results = (outs Rank_Buffer:$buffer);
+  let assemblyFormat = [{
+    $buffer_name $kind ($position^)? (`slice` $slice^)? (`depth` custom<Depth>($depth)^)? attr-dict `:` $type
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Slots for `microbatches` microbatches.
+    int64_t getSlots(int64_t microbatches);
+    bool isDepthAll() { return getDepth() == RankDialect::kAll; }
+    /// True for kinds whose slots are chosen by a microbatch.
+    bool isPerMicrobatch();
+  }];
+}
+
+def Rank_EntryOp : Rank_Op<"entry", [
+    HasParent<"ProgramOp">, NoTerminator, SingleBlock,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "the order of work of one step, for a number of microbatches";
+  let description = [{
+    Its argument is the number of microbatches of the run. Loops are `scf.for`; their bounds are computed from it.
+
+    Constraints:
+    - (entry_c1) it has one argument of type index.
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Value getMicrobatches() { return getBody().getArgument(0); }
+  }];
+}
+
+def Rank_ActionOp : Rank_Op<"action", [NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "one action of the schedule";
+  let description = [{
+    The calls of a stage for one microbatch with the transfers around them; what a trace shows as one bar.
+
+    Example:
+    ```mlir
+    rank.action B stage 1 microbatch %m {
+      ...
+    }
+    ```
+    Constraints:
+    - (action_c1) it lies in an entry, and in no other action.
+  }];
+  let arguments = (ins Rank_ActionKind:$kind, Rank_IntAttr:$stage, Index:$microbatch);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$kind `stage` $stage `microbatch` $microbatch $body attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def Rank_SlotOp : Rank_Op<"slot", [Pure]> {
+  let summary = "the slot of a buffer";
+  let description = [{
+    Example:
+    ```mlir
+    %0 = rank.slot %w : memref<8x4xf32>
+    %1 = rank.slot %x[%m] : memref<2x8xf32>
+    ```
+    Constraints:
+    - (slot_c1) the result has the type of the buffer's slots;
+    - (slot_c2) a microbatch is given where slots are chosen by it, and only there;
+    - (slot_c3) the buffer is no workspace.
+  }];
+  let arguments = (ins Rank_Buffer:$buffer, Optional<Index>:$microbatch);
+  let results = (outs Rank_Memory:$slot);
+  let assemblyFormat = "$buffer (`[` $microbatch^ `]`)? attr-dict `:` type($slot)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    BufferOp getBufferOp();
+  }];
+}
+
+def Rank_AcquireOp : Rank_Op<"acquire"> {
+  let summary = "the slot of a stash, whose life begins";
+  let description = [{
+    From here to the `rank.release` of the same microbatch the slot is held; between them `rank.slot` gives it again.
+
+    Example:
+    ```mlir
+    %k = rank.acquire %stash[%m] : memref<2x4xf32>
+    ```
+    Constraints:
+    - (acquire_c1) the buffer is a stash, and the result has its type.
+  }];
+  let arguments = (ins Rank_Buffer:$buffer, Index:$microbatch);
+  let results = (outs Rank_Memory:$slot);
+  let assemblyFormat = "$buffer `[` $microbatch `]` attr-dict `:` type($slot)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    BufferOp getBufferOp();
+  }];
+}
+
+def Rank_ReleaseOp : Rank_Op<"release"> {
+  let summary = "end of the life of a stash slot";
+  let description = [{
+    Example:
+    ```mlir
+    rank.release %stash[%m]
+    ```
+    Constraints:
+    - (release_c1) the buffer is a stash.
+  }];
+  let arguments = (ins Rank_Buffer:$buffer, Index:$microbatch);
+  let assemblyFormat = "$buffer `[` $microbatch `]` attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    BufferOp getBufferOp();
+  }];
+}
+
+def Rank_ViewOp : Rank_Op<"view", [Pure]> {
+  let summary = "a value at an offset of the workspace";
+  let description = [{
+    The offset counts bytes.
+
+    Example:
+    ```mlir
+    %0 = rank.view %tmp[128] : memref<2x4xf32>
+    ```
+    Constraints:
+    - (view_c1) the buffer is a workspace;
+    - (view_c2) the offset is a multiple of 64, and the value lies within the workspace.
+  }];
+  let arguments = (ins Rank_Buffer:$workspace, Rank_IntAttr:$offset);
+  let results = (outs Rank_Memory:$value);
+  let assemblyFormat = "$workspace `[` $offset `]` attr-dict `:` type($value)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    BufferOp getBufferOp();
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+class Rank_TransferOp<string mnemonic, list<Trait> traits = []>
+    : Rank_Op<mnemonic, traits # [DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
+
+def Rank_ClaimOp : Rank_TransferOp<"claim"> {
+  let summary = "the sender obtains a slot of the receiver's ring";
+  let description = [{
+    Waits until the receive for (channel, microbatch) is posted, that is until the receiver has released microbatch
+    m - depth. What is written into the slot is the message.
+
+    Example:
+    ```mlir
+    %o = rank.claim @h0.F_0.to1[%m] : memref<2x4xf32>
+    ```
+    Constraints:
+    - (claim_c1) the channel exists and begins at this rank;
+    - (claim_c2) the result has the channel's type.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$channel, Index:$microbatch);
+  let results = (outs Rank_Memory:$slot);
+  let assemblyFormat = "$channel `[` $microbatch `]` attr-dict `:` type($slot)";
+}
+
+def Rank_SendOp : Rank_TransferOp<"send"> {
+  let summary = "the sender publishes a claimed slot";
+  let description = [{
+    Never waits. The sender does not write the slot again before it claims it again.
+
+    Example:
+    ```mlir
+    rank.send @h0.F_0.to1[%m]
+    ```
+    Constraints:
+    - (send_c1) the channel exists and begins at this rank.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$channel, Index:$microbatch);
+  let assemblyFormat = "$channel `[` $microbatch `]` attr-dict";
+}
+
+def Rank_RecvOp : Rank_TransferOp<"recv"> {
+  let summary = "the receiver waits for a message and holds its slot";
+  let description = [{
+    Example:
+    ```mlir
+    %r = rank.recv @h0.F_0.to1[%m] : memref<2x4xf32>
+    ```
+    Constraints:
+    - (recv_c1) the channel exists and ends at this rank;
+    - (recv_c2) the result has the channel's type.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$channel, Index:$microbatch);
+  let results = (outs Rank_Memory:$slot);
+  let assemblyFormat = "$channel `[` $microbatch `]` attr-dict `:` type($slot)";
+}
+
+def Rank_ReceivedOp : Rank_TransferOp<"received"> {
+  let summary = "a message that the receiver already holds, once more";
+  let description = [{
+    The address that `rank.recv` of the same microbatch gave in an earlier action; waits for nothing.
+
+    Example:
+    ```mlir
+    %r = rank.received @h0.F_0.to1[%m] : memref<2x4xf32>
+    ```
+    Constraints:
+    - (received_c1) the channel exists and ends at this rank;
+    - (received_c2) the result has the channel's type.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$channel, Index:$microbatch);
+  let results = (outs Rank_Memory:$slot);
+  let assemblyFormat = "$channel `[` $microbatch `]` attr-dict `:` type($slot)";
+}
+
+def Rank_ReleaseChannelOp : Rank_TransferOp<"release_channel"> {
+  let summary = "the receiver gives a slot back to the sender";
+  let description = [{
+    The slot's next receive is posted with it: microbatch m + depth may be claimed.
+
+    Example:
+    ```mlir
+    rank.release_channel @h0.F_0.to1[%m]
+    ```
+    Constraints:
+    - (release_channel_c1) the channel exists and ends at this rank.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$channel, Index:$microbatch);
+  let assemblyFormat = "$channel `[` $microbatch `]` attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+def Rank_CallOp : Rank_Op<"call", [
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a stage function on slots";
+  let description = [{
+    Destination passing: result k of the function is written to `outs[k]`. The accumulators are the last arguments of
+    the function and, with something added, its last results; `accumulate[k]` is read and written in place.
+    `workspace %tmp[offset, bytes]` says where the function's own workspace begins, behind every value that lives
+    during the call, and how much it needs (0 until the native part has planned it). `node` is the node of the graph.
+
+    Example:
+    ```mlir
+    rank.call @layer1.B.acc ins(%k, %y : memref<2x4xf32>, memref<2x4xf32>) outs(%dh : memref<2x8xf32>)
+        accumulate(%dw : memref<8x4xf32>) workspace %tmp[128, 0] node "layer1.B"
+    ```
+    Constraints:
+    - (call_c1) the callee is a function;
+    - (call_c2) a function on tensors takes ins, then accumulators, and returns outs, then accumulators;
+    - (call_c3) exactly its accumulator arguments carry `rank.accumulate`;
+    - (call_c4) the workspace is one, and its offset a multiple of 64 that is not negative, like the bytes.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<Rank_Memory>:$inputs, Variadic<Rank_Memory>:$outputs,
+                       Variadic<Rank_Memory>:$accumulators, Optional<Rank_Buffer>:$workspace,
+                       DefaultValuedAttr<Rank_IntAttr, "0">:$workspace_offset,
+                       DefaultValuedAttr<Rank_IntAttr, "0">:$workspace_bytes, StrAttr:$node);
+  let assemblyFormat = [{
+    $callee (`ins` `(` $inputs^ `:` type($inputs) `)`)? (`outs` `(` $outputs^ `:` type($outputs) `)`)?
+    (`accumulate` `(` $accumulators^ `:` type($accumulators) `)`)?
+    (`workspace` $workspace^ `[` $workspace_offset `,` $workspace_bytes `]`)? `node` $node attr-dict
+  }];
+}
+
+def Rank_ZeroOp : Rank_Op<"zero"> {
+  let summary = "fills a slot with zeros";
+  let description = [{
+    Example:
+    ```mlir
+    rank.zero %dw : memref<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Rank_Memory:$target);
+  let assemblyFormat = "$target attr-dict `:` type($target)";
+}
+
+def Rank_CopyOp : Rank_Op<"copy", [SameTypeOperands]> {
+  let summary = "copies one slot to another";
+  let description = [{
+    Example:
+    ```mlir
+    rank.copy %h to %o : memref<2x4xf32>
+    ```
+  }];
+  let arguments = (ins Rank_Memory:$source, Rank_Memory:$target);
+  let assemblyFormat = "$source `to` $target attr-dict `:` type($source)";
+}
+
+def Rank_AddOp : Rank_Op<"add", [SameTypeOperands]> {
+  let summary = "adds one slot into another";
+  let description = [{
+    Example:
+    ```mlir
+    rank.add %part into %dw : memref<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Rank_Memory:$source, Rank_Memory:$target);
+  let assemblyFormat = "$source `into` $target attr-dict `:` type($source)";
+}
+
+def Rank_CombineOp : Rank_Op<"combine"> {
+  let summary = "turns the sum over microbatches into the result of the step";
+  let description = [{
+    `sum` leaves it, `mean` divides it by the number of microbatches.
+
+    Example:
+    ```mlir
+    rank.combine mean %dw over %M : memref<8x4xf32>
+    ```
+    Constraints:
+    - (combine_c1) a mean is of floats.
+  }];
+  let arguments = (ins Rank_Combine:$combine, Rank_Memory:$target, Index:$count);
+  let assemblyFormat = "$combine $target `over` $count attr-dict `:` type($target)";
+  let hasVerifier = 1;
+}
+
+#endif // STAGEWRIGHT_RANK_OPS_TD

@@ -1,0 +1,50 @@
+//===- Rank.h - the rank dialect in C++ -------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operations, types and enums of dialects/Rank. The prose and the constraints
+// stand in the TableGen.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_DIALECT_RANK_IR_RANK_H
+#define STAGEWRIGHT_DIALECT_RANK_IR_RANK_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "stagewright/Dialect/Rank/IR/RankDialect.h.inc"
+#include "stagewright/Dialect/Rank/IR/RankEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "stagewright/Dialect/Rank/IR/RankTypes.h.inc"
+
+namespace stagewright::rank {
+
+/// Bytes of one slot of `type`, without padding; an i1 takes one byte.
+int64_t getSlotBytes(mlir::MemRefType type);
+
+/// Bytes from one slot of `type` to the next: `getSlotBytes` rounded up to the
+/// alignment of slots.
+int64_t getSlotStride(mlir::MemRefType type);
+
+/// Slots of a ring of this `depth` (`RankDialect::kAll`: one each) for
+/// `microbatches` microbatches.
+int64_t getSlotCount(int64_t depth, int64_t microbatches);
+
+} // namespace stagewright::rank
+
+#define GET_OP_CLASSES
+#include "stagewright/Dialect/Rank/IR/RankOps.h.inc"
+
+#endif // STAGEWRIGHT_DIALECT_RANK_IR_RANK_H

@@ -1,0 +1,222 @@
+//===- RankOps.cpp - memory, transfers, calls -----------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers of what stands inside an entry. The labels are those of the
+// constraints in RankOps.td and of the tests.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
+
+using namespace mlir;
+using namespace stagewright::rank;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+BufferOp SlotOp::getBufferOp() { return getBuffer().getDefiningOp<BufferOp>(); }
+BufferOp AcquireOp::getBufferOp() {
+  return getBuffer().getDefiningOp<BufferOp>();
+}
+BufferOp ReleaseOp::getBufferOp() {
+  return getBuffer().getDefiningOp<BufferOp>();
+}
+BufferOp ViewOp::getBufferOp() {
+  return getWorkspace().getDefiningOp<BufferOp>();
+}
+
+/// Checks that `buffer` is declared; a buffer is no block argument.
+static LogicalResult verifyDeclared(Operation *op, BufferOp buffer) {
+  if (buffer)
+    return success();
+  return op->emitOpError() << "needs a buffer that 'rank.buffer' declares";
+}
+
+static LogicalResult verifyType(Operation *op, StringRef what, Type expected,
+                                Type got) {
+  if (expected == got)
+    return success();
+  return op->emitOpError() << what << " has slots of type " << expected
+                           << ", got " << got;
+}
+
+LogicalResult SlotOp::verify() {
+  BufferOp buffer = getBufferOp();
+  if (failed(verifyDeclared(*this, buffer)) ||
+      failed(verifyType(*this, "buffer", buffer.getType(), // slot_c1
+                        getSlot().getType())))
+    return failure();
+  if (buffer.getKind() == BufferKind::Workspace) // slot_c3
+    return emitOpError() << "cannot take a slot of a workspace, use "
+                         << "'rank.view'";
+  if (buffer.isPerMicrobatch() != bool(getMicrobatch())) // slot_c2
+    return emitOpError() << "of a buffer of kind '"
+                         << stringifyBufferKind(buffer.getKind()) << "' "
+                         << (getMicrobatch() ? "has no" : "needs a")
+                         << " microbatch";
+  return success();
+}
+
+static LogicalResult verifyStash(Operation *op, BufferOp buffer) {
+  if (failed(verifyDeclared(op, buffer)))
+    return failure();
+  if (buffer.getKind() == BufferKind::Stash)
+    return success();
+  return op->emitOpError() << "works on a stash, got a buffer of kind '"
+                           << stringifyBufferKind(buffer.getKind()) << "'";
+}
+
+LogicalResult AcquireOp::verify() {
+  if (failed(verifyStash(*this, getBufferOp()))) // acquire_c1
+    return failure();
+  return verifyType(*this, "buffer", getBufferOp().getType(),
+                    getSlot().getType());
+}
+
+LogicalResult ReleaseOp::verify() {
+  return verifyStash(*this, getBufferOp()); // release_c1
+}
+
+LogicalResult ViewOp::verify() {
+  BufferOp buffer = getBufferOp();
+  if (failed(verifyDeclared(*this, buffer)))
+    return failure();
+  if (buffer.getKind() != BufferKind::Workspace) // view_c1
+    return emitOpError() << "needs a workspace, got a buffer of kind '"
+                         << stringifyBufferKind(buffer.getKind()) << "'";
+  int64_t end = getOffset() + getSlotBytes(getValue().getType());
+  int64_t size = buffer.getType().getNumElements();
+  if (getOffset() < 0 || getOffset() % RankDialect::kAlignment) // view_c2
+    return emitOpError() << "offset must be a multiple of "
+                         << RankDialect::kAlignment << ", got " << getOffset();
+  if (end > size) // view_c2
+    return emitOpError() << "ends at byte " << end << " of a workspace of "
+                         << size;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+/// Checks that the channel of `op` exists, that this rank is its sender
+/// (receiver), and that `slot` has its type.
+template <typename OpT>
+static LogicalResult verifyTransfer(OpT op, SymbolTableCollection &symbols,
+                                    bool sends, Type slot = {}) {
+  auto channel =
+      symbols.lookupNearestSymbolFrom<ChannelOp>(op, op.getChannelAttr());
+  if (!channel)
+    return op.emitOpError() << op.getChannelAttr() << " is not a channel";
+  auto program = op->template getParentOfType<ProgramOp>();
+  if (!program)
+    return op.emitOpError() << "must lie in a 'rank.program'";
+  int64_t end = sends ? channel.getFrom() : channel.getTo();
+  if (program.getRank() != end)
+    return (op.emitOpError()
+            << "stands on rank " << program.getRank() << " but the channel "
+            << (sends ? "begins" : "ends") << " at rank " << end)
+               .attachNote(channel.getLoc())
+           << "the channel stands here";
+  return slot ? verifyType(op, "channel", channel.getType(), slot) : success();
+}
+
+LogicalResult ClaimOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyTransfer(*this, symbols, true, getSlot().getType());
+}
+LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyTransfer(*this, symbols, true);
+}
+LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyTransfer(*this, symbols, false, getSlot().getType());
+}
+LogicalResult ReceivedOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyTransfer(*this, symbols, false, getSlot().getType());
+}
+LogicalResult
+ReleaseChannelOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyTransfer(*this, symbols, false);
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+/// True if `type` is the tensor that a slot of type `slot` holds.
+static bool holds(Type slot, Type type) {
+  auto memory = cast<MemRefType>(slot);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getShape() == memory.getShape() &&
+         tensor.getElementType() == memory.getElementType();
+}
+
+/// call_c2: `slots` are, in order, the memory of `types`.
+static LogicalResult verifySlots(CallOp call, StringRef what,
+                                 ArrayRef<Value> slots, ArrayRef<Type> types) {
+  if (slots.size() != types.size())
+    return call.emitOpError()
+           << "needs one slot per " << what << " of @" << call.getCallee()
+           << ", got " << slots.size() << " and " << types.size();
+  for (auto [index, slot, type] : llvm::enumerate(slots, types))
+    if (!holds(slot.getType(), type))
+      return call.emitOpError()
+             << "slot and " << what << " " << index << " of @"
+             << call.getCallee() << " differ, got " << slot.getType() << " and "
+             << type;
+  return success();
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (getWorkspace()) { // call_c4
+    auto buffer = getWorkspace().getDefiningOp<BufferOp>();
+    if (failed(verifyDeclared(*this, buffer)))
+      return failure();
+    if (buffer.getKind() != BufferKind::Workspace)
+      return emitOpError() << "workspace is a buffer of kind '"
+                           << stringifyBufferKind(buffer.getKind()) << "'";
+    if (getWorkspaceOffset() < 0 || getWorkspaceBytes() < 0 ||
+        getWorkspaceOffset() % RankDialect::kAlignment)
+      return emitOpError() << "workspace needs an offset that is a multiple of "
+                           << RankDialect::kAlignment
+                           << " and bytes of at least 0, got "
+                           << getWorkspaceOffset() << " and "
+                           << getWorkspaceBytes();
+  }
+  auto body = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getCalleeAttr());
+  if (!body) // call_c1
+    return emitOpError() << "@" << getCallee() << " is not a function";
+  // Once the native part has made it a function on memory, its own form holds.
+  auto isMemory = [](Type type) { return !isa<RankedTensorType>(type); };
+  if (llvm::any_of(body.getArgumentTypes(), isMemory))
+    return success();
+  SmallVector<Value> arguments(getInputs()), results(getOutputs());
+  llvm::append_range(arguments, getAccumulators());
+  llvm::append_range(results, getAccumulators());
+  if (failed(
+          verifySlots(*this, "argument", arguments, body.getArgumentTypes())) ||
+      failed(verifySlots(*this, "result", results, body.getResultTypes())))
+    return failure();
+  for (unsigned index = 0; index < arguments.size(); ++index) { // call_c3
+    bool marked = bool(body.getArgAttr(index, RankDialect::kAccumulate));
+    if (marked == (index >= getInputs().size()))
+      continue;
+    return emitOpError() << "argument " << index << " of @" << getCallee()
+                         << (marked ? " is an accumulator and the slot is not"
+                                    : " is no accumulator and the slot is");
+  }
+  return success();
+}
+
+LogicalResult CombineOp::verify() {
+  if (getCombine() == Combine::Sum ||
+      isa<FloatType>(getTarget().getType().getElementType())) // combine_c1
+    return success();
+  return emitOpError() << "by mean needs floats, got " << getTarget().getType();
+}

@@ -1,0 +1,291 @@
+//===- RankPrograms.cpp - step, channel, program, buffer, entry -----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Assembly and verifiers of the declarations. The labels are those of the
+// constraints in RankOps.td and of the tests.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace stagewright::rank;
+using stagewright::pipeline::PipelineDialect;
+
+//===----------------------------------------------------------------------===//
+// StepOp
+//===----------------------------------------------------------------------===//
+
+ParseResult StepOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> arguments,
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(arguments, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void StepOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+LogicalResult StepOp::verify() {
+  if (getBody().empty()) // step_c1
+    return success();
+  return emitOpError() << "must have no body: its programs are its body";
+}
+
+/// The type in `types` whose attributes say this position and slice.
+static RankedTensorType findAt(ArrayRef<Type> types, int64_t position,
+                               int64_t slice,
+                               function_ref<DictionaryAttr(unsigned)> facts) {
+  auto number = [](DictionaryAttr of, StringRef name, int64_t otherwise) {
+    auto value = of ? of.getAs<IntegerAttr>(name) : IntegerAttr();
+    return value ? value.getInt() : otherwise;
+  };
+  for (auto [index, type] : llvm::enumerate(types)) {
+    DictionaryAttr of = facts(index);
+    if (number(of, PipelineDialect::kPosition, index) == position &&
+        number(of, PipelineDialect::kSlice, -1) == slice)
+      return dyn_cast<RankedTensorType>(type);
+  }
+  return {};
+}
+
+RankedTensorType StepOp::getArgumentAt(int64_t position, int64_t slice) {
+  return findAt(getArgumentTypes(), position, slice, [&](unsigned index) {
+    return function_interface_impl::getArgAttrDict(*this, index);
+  });
+}
+
+RankedTensorType StepOp::getResultAt(int64_t position, int64_t slice) {
+  return findAt(getResultTypes(), position, slice, [&](unsigned index) {
+    return function_interface_impl::getResultAttrDict(*this, index);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Depth: a number of slots, or `all`
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseDepth(OpAsmParser &parser, IntegerAttr &depth) {
+  int64_t slots = RankDialect::kAll;
+  if (failed(parser.parseOptionalKeyword("all"))) {
+    SMLoc where = parser.getCurrentLocation();
+    if (parser.parseInteger(slots))
+      return failure();
+    if (slots < 1)
+      return parser.emitError(where) // channel_c2, buffer_c3
+             << "depth must be positive or 'all', got " << slots;
+  }
+  depth = parser.getBuilder().getI64IntegerAttr(slots);
+  return success();
+}
+
+static void printDepth(OpAsmPrinter &printer, Operation *, IntegerAttr depth) {
+  if (depth.getInt() == RankDialect::kAll)
+    printer << "all";
+  else
+    printer << depth.getInt();
+}
+
+/// channel_c4, buffer_c5: what a slot may be.
+static LogicalResult verifySlotType(Operation *op, MemRefType type) {
+  if (type.hasStaticShape() && type.getLayout().isIdentity() &&
+      !type.getMemorySpace() && type.getElementType().isIntOrFloat())
+    return success();
+  return op->emitOpError() << "slot must be a memref of static shape with "
+                           << "identity layout, of integers or floats, got "
+                           << type;
+}
+
+//===----------------------------------------------------------------------===//
+// ChannelOp
+//===----------------------------------------------------------------------===//
+
+int64_t ChannelOp::getSlots(int64_t microbatches) {
+  return getSlotCount(getDepth(), getOnce() ? 1 : microbatches);
+}
+
+LogicalResult ChannelOp::verify() {
+  if (getFrom() < 0 || getTo() < 0 || getFrom() == getTo()) // channel_c1
+    return emitOpError() << "must join two ranks, got " << getFrom() << " and "
+                         << getTo();
+  if (getDepth() < 0) // channel_c2
+    return emitOpError() << "depth must be positive or 'all', got "
+                         << getDepth();
+  if (getOnce() && getDepth() != 1) // channel_c3
+    return emitOpError() << "carries one message per step and needs depth 1, "
+                         << "got "
+                         << (isDepthAll() ? "all" : Twine(getDepth()));
+  return verifySlotType(*this, getType());
+}
+
+//===----------------------------------------------------------------------===//
+// ProgramOp
+//===----------------------------------------------------------------------===//
+
+EntryOp ProgramOp::getEntry() {
+  return cast<EntryOp>(getBody().front().back());
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  if (getRank() < 0 || getMicrobatches() < 1) // rank_program_c2
+    return emitOpError() << "needs a rank of at least 0 and a positive number "
+                         << "of microbatches, got " << getRank() << " and "
+                         << getMicrobatches();
+  llvm::StringSet<> names;
+  Block &body = getBody().front();
+  if (body.empty() || !isa<EntryOp>(body.back())) // rank_program_c3
+    return emitOpError() << "needs a 'rank.entry' at its end";
+  for (Operation &op : body) {
+    auto buffer = dyn_cast<BufferOp>(op);
+    if (!buffer && &op != &body.back()) // rank_program_c3
+      return op.emitOpError() << "cannot stand among the buffers of a program";
+    if (buffer && !names.insert(buffer.getBufferName()).second)
+      return buffer.emitOpError() // rank_program_c4
+             << "name '" << buffer.getBufferName()
+             << "' is taken by another buffer of the program";
+  }
+  return success();
+}
+
+LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto step = symbols.lookupNearestSymbolFrom<StepOp>(*this, getStepAttr());
+  if (!step) // rank_program_c1
+    return emitOpError() << "@" << getStep() << " is not a 'rank.step'";
+  for (BufferOp buffer : getBody().front().getOps<BufferOp>()) {
+    if (!buffer.getPosition())
+      continue;
+    int64_t position = *buffer.getPosition();
+    int64_t slice = buffer.getSlice().value_or(-1);
+    bool isResult = buffer.getKind() == BufferKind::Gradient ||
+                    buffer.getKind() == BufferKind::Accumulator ||
+                    buffer.getKind() == BufferKind::Output;
+    RankedTensorType type = isResult ? step.getResultAt(position, slice)
+                                     : step.getArgumentAt(position, slice);
+    MemRefType slot = buffer.getType();
+    if (!type) // rank_program_c5
+      return buffer.emitOpError()
+             << "@" << getStep() << " has no "
+             << (isResult ? "result" : "argument") << " at position "
+             << position << (slice < 0 ? "" : " with this slice");
+    if (type.getShape() != slot.getShape() ||
+        type.getElementType() != slot.getElementType()) // rank_program_c5
+      return buffer.emitOpError()
+             << "type differs from " << (isResult ? "result" : "argument")
+             << " " << position << " of @" << getStep() << ", got " << slot
+             << " and " << type;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// BufferOp
+//===----------------------------------------------------------------------===//
+
+void BufferOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  // A path of the framework's tree; '/' would print as its hex code.
+  std::string name = getBufferName().str();
+  llvm::replace(name, '/', '.');
+  setName(getBuffer(), name);
+}
+
+bool BufferOp::isPerMicrobatch() {
+  return llvm::is_contained({BufferKind::Batch, BufferKind::Microbatch,
+                             BufferKind::Output, BufferKind::Stash},
+                            getKind());
+}
+
+int64_t BufferOp::getSlots(int64_t microbatches) {
+  return getSlotCount(getDepth(), microbatches);
+}
+
+LogicalResult BufferOp::verify() {
+  StringRef kind = stringifyBufferKind(getKind());
+  bool never = llvm::is_contained(
+      {BufferKind::Microbatch, BufferKind::Stash, BufferKind::Workspace},
+      getKind());
+  if (never && getPosition()) // buffer_c1
+    return emitOpError() << "of kind '" << kind << "' has no position, got "
+                         << *getPosition();
+  if (!never && getKind() != BufferKind::Gradient && !getPosition())
+    return emitOpError() << "of kind '" << kind << "' needs a position";
+  if (getSlice() && getKind() != BufferKind::Parameter &&
+      getKind() != BufferKind::Gradient) // buffer_c2
+    return emitOpError() << "of kind '" << kind << "' cannot be a slice, got "
+                         << *getSlice();
+  if (getDepth() < 0) // buffer_c3
+    return emitOpError() << "depth must be positive or 'all', got "
+                         << getDepth();
+  if (getDepth() != 1 && !isPerMicrobatch()) // buffer_c3
+    return emitOpError() << "of kind '" << kind << "' has one slot, got depth "
+                         << (isDepthAll() ? "all" : Twine(getDepth()));
+  if (getKind() == BufferKind::Workspace &&
+      (getType().getRank() != 1 || !getType().getElementType().isInteger(8)))
+    return emitOpError() << "of kind 'workspace' must be a vector of i8, got "
+                         << getType(); // buffer_c4
+  return verifySlotType(*this, getType());
+}
+
+//===----------------------------------------------------------------------===//
+// EntryOp, ActionOp
+//===----------------------------------------------------------------------===//
+
+void EntryOp::getAsmBlockArgumentNames(Region &region,
+                                       OpAsmSetValueNameFn setName) {
+  if (region.getNumArguments() == 1)
+    setName(region.getArgument(0), "M");
+}
+
+ParseResult EntryOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::Argument microbatches;
+  microbatches.type = parser.getBuilder().getIndexType();
+  if (parser.parseLParen() || parser.parseArgument(microbatches) ||
+      parser.parseRParen() ||
+      parser.parseRegion(*result.addRegion(), microbatches) ||
+      parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  if (result.regions.front()->empty())
+    return parser.emitError(parser.getNameLoc(), "entry needs a body");
+  return success();
+}
+
+void EntryOp::print(OpAsmPrinter &printer) {
+  printer << " (" << getBody().getArgument(0) << ") ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/false);
+  printer.printOptionalAttrDict((*this)->getAttrs());
+}
+
+LogicalResult EntryOp::verify() {
+  if (getBody().getNumArguments() == 1 &&
+      getBody().getArgument(0).getType().isIndex()) // entry_c1
+    return success();
+  return emitOpError() << "needs one argument of type index, the number of "
+                       << "microbatches, got "
+                       << getBody().getArgumentTypes().size();
+}
+
+LogicalResult ActionOp::verify() {
+  if ((*this)->getParentOfType<EntryOp>() &&
+      !(*this)->getParentOfType<ActionOp>()) // action_c1
+    return success();
+  return emitOpError() << "must lie in a 'rank.entry' and in no other action";
+}
+
+#define GET_OP_CLASSES
+#include "stagewright/Dialect/Rank/IR/RankOps.cpp.inc"
