@@ -1,0 +1,230 @@
+// One case per constraint of RankOps.td, by its label: what stands outside an entry.
+// RUN: pp-opt %s -split-input-file -verify-diagnostics
+
+// step_c1
+// expected-error @below {{must have no body: its programs are its body}}
+rank.step @step(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %m = rank.buffer "m" microbatch : memref<i32>
+}
+
+// -----
+
+// channel_c1
+// expected-error @below {{must join two ranks, got 1 and 1}}
+rank.channel @c from 1 to 1 depth 2 : memref<4xf32>
+
+// -----
+
+// channel_c2
+// expected-error @+1 {{depth must be positive or 'all', got 0}}
+rank.channel @c from 0 to 1 depth 0 : memref<4xf32>
+
+// -----
+
+// channel_c2
+// expected-error @below {{depth must be positive or 'all', got -3}}
+"rank.channel"() {sym_name = "c", from = 0, to = 1, depth = -3, type = memref<4xf32>} : () -> ()
+
+// -----
+
+// channel_c3
+// expected-error @below {{carries one message per step and needs depth 1, got all}}
+rank.channel @c from 0 to 1 depth all once : memref<4xf32>
+
+// -----
+
+// channel_c4
+// expected-error @below {{slot must be a memref of static shape with identity layout, of integers or floats, got 'memref<?xf32>'}}
+rank.channel @c from 0 to 1 depth 2 : memref<?xf32>
+
+// -----
+
+// channel_c4
+// expected-error @below {{slot must be a memref of static shape with identity layout, of integers or floats, got 'memref<4xindex>'}}
+rank.channel @c from 0 to 1 depth 2 : memref<4xindex>
+
+// -----
+
+// rank_program_c1
+// expected-error @below {{@step is not a 'rank.step'}}
+rank.program @p rank 0 device "d" of @step microbatches 8 schedule "s" {
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// rank_program_c2
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+// expected-error @below {{needs a rank of at least 0 and a positive number of microbatches, got 0 and 0}}
+rank.program @p rank 0 device "d" of @step microbatches 0 schedule "s" {
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// rank_program_c3
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+// expected-error @below {{needs a 'rank.entry' at its end}}
+rank.program @p rank 0 device "d" of @step microbatches 1 schedule "s" {
+}
+
+// -----
+
+// rank_program_c3
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @p rank 0 device "d" of @step microbatches 1 schedule "s" {
+  // expected-error @below {{cannot stand among the buffers of a program}}
+  %c = arith.constant 0 : index
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// rank_program_c4
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %a = rank.buffer "w" parameter 0 : memref<8x4xf32>
+  // expected-error @below {{name 'w' is taken by another buffer of the program}}
+  %b = rank.buffer "w" parameter 0 : memref<8x4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// rank_program_c5
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{@step has no argument at position 5}}
+  %a = rank.buffer "w" parameter 5 : memref<8x4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// rank_program_c5
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{@step has no result at position 1 with this slice}}
+  %a = rank.buffer "w" gradient 1 slice 0 : memref<8x4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// rank_program_c5
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{type differs from result 0 of @step, got 'memref<2xf32>' and 'tensor<f32>'}}
+  %a = rank.buffer "l" accumulator 0 : memref<2xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c1
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{of kind 'stash' has no position, got 3}}
+  %a = rank.buffer "k" stash 3 depth 2 : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c1
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{of kind 'batch' needs a position}}
+  %a = rank.buffer "x" batch depth all : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c2
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{of kind 'batch' cannot be a slice, got 1}}
+  %a = rank.buffer "x" batch 0 slice 1 depth all : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c3
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{of kind 'parameter' has one slot, got depth 2}}
+  %a = rank.buffer "w" parameter 0 depth 2 : memref<8x4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c3
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @+1 {{depth must be positive or 'all', got -1}}
+  %a = rank.buffer "k" stash depth -1 : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c4
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{of kind 'workspace' must be a vector of i8, got 'memref<64xf32>'}}
+  %a = rank.buffer "t" workspace : memref<64xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c5
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{slot must be a memref of static shape with identity layout, of integers or floats, got 'memref<4xf32, strided<[2]>>'}}
+  %a = rank.buffer "k" stash : memref<4xf32, strided<[2]>>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// entry_c1
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+"rank.program"() ({
+  // expected-error @below {{needs one argument of type index, the number of microbatches, got 0}}
+  "rank.entry"() ({
+  ^bb0:
+    %0 = arith.constant 0 : index
+  }) : () -> ()
+}) {sym_name = "p", rank = 0, device = "d", step = @step, microbatches = 1, schedule = "s"} : () -> ()
+
+// -----
+
+// action_c1
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  rank.entry (%M) {
+    rank.action F stage 0 microbatch %M {
+    // expected-error @below {{must lie in a 'rank.entry' and in no other action}}
+    rank.action F stage 0 microbatch %M {
+    }
+    }
+  }
+}
