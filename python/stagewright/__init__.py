@@ -1,0 +1,25 @@
+"""Stagewright's Python side: import models, run compiled steps.
+
+    stagewright.import_jax(function, example_arguments, "model.mlir")    a JAX step -> MLIR + example arguments
+    stagewright.load("step.swx")                                         a compiled step -> a callable on numpy arrays
+
+Nothing heavy is imported until it is asked for: running a compiled step needs neither JAX nor MLIR.
+"""
+
+from stagewright.errors import ImportFailure
+
+__all__ = ["ImportFailure", "import_jax", "load"]
+
+
+def import_jax(*args, **kwargs):
+    from stagewright.frontend.jax_step import import_jax as function
+    return function(*args, **kwargs)
+
+
+def load(*args, **kwargs):
+    from stagewright.runtime import load as function
+    return function(*args, **kwargs)
+
+
+import_jax.__doc__ = "See stagewright.frontend.jax_step.import_jax."
+load.__doc__ = "See stagewright.runtime.load."

@@ -1,0 +1,88 @@
+"""The command `stagewright`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from stagewright.errors import ImportFailure
+
+IMPORT_HELP = """\
+Imports a model as MLIR: a function @step of one microbatch, with a role on every argument and result.
+
+FILE.py:NAME names a function without arguments that returns (function, example_arguments[, options]):
+
+    def train():
+        parameters = init(jax.random.key(0))
+        tokens, targets = jnp.zeros((4, 128), int), jnp.zeros((4, 128), int)     # one microbatch
+        return jax.value_and_grad(loss), (parameters, tokens, targets)
+
+A step that returns (loss, gradients) or ((loss, aux), gradients) gets its roles from its trees: the argument with the
+tree of the gradients is the parameters, arrays are batches (dimension 0), scalars constants, random keys seeds
+(microbatch m then uses jax.random.fold_in(key, m)). Everything can be overridden, by name (a tree path such as
+params/h/0 stands for all below it) or by the argument's position, here or in the options that NAME returns.
+
+Layers are found by scopes: write `with jax.named_scope("h3"):` around each. A lax.scan over stacked layers is
+unrolled; its iterations are the layers, and its stacked parameters are owned in slices, one per layer.
+"""
+
+
+def _pairs(values, option):
+    table = {}
+    for value in values or []:
+        key, equals, rest = value.rpartition("=")
+        if not equals or not key or not rest:
+            raise ImportFailure(f"'{value}' is not of the form NAME={option}")
+        table[int(key) if key.isdigit() else key] = rest
+    return table
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="stagewright", description="Stagewright's Python tools.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    command = commands.add_parser("import", help="import a model as MLIR", description=IMPORT_HELP,
+                                  formatter_class=argparse.RawDescriptionHelpFormatter)
+    command.add_argument("framework", choices=["jax"], help="the framework the model is written in")
+    command.add_argument("model", metavar="FILE.py:NAME", help="the function that makes the step and its arguments")
+    command.add_argument("-o", "--output", required=True, metavar="MODEL.mlir",
+                         help="where to write the module; the arguments go to MODEL.inputs.safetensors beside it")
+    command.add_argument("--role", action="append", metavar="NAME=ROLE",
+                         help="parameter, batch, constant or seed for an argument; loss or output for a result")
+    command.add_argument("--combine", action="append", metavar="NAME=RULE",
+                         help="how a result is combined over the microbatches: mean, sum, concat or last")
+    command.add_argument("--batch-dim", action="append", metavar="NAME=DIM", help="which dimension is the batch")
+    command.add_argument("--no-slices", action="store_true", help="keep parameters stacked over layers whole")
+    command.add_argument("--unroll-limit", type=int, metavar="N", help="the most iterations of a loop to unroll")
+    command.add_argument("--quiet", action="store_true", help="print no summary")
+    return parser
+
+
+def _import(arguments):
+    from stagewright.frontend.jax_step import import_jax, load_model
+
+    function, examples, options = load_model(arguments.model)
+    for key, values in (("roles", _pairs(arguments.role, "ROLE")), ("combine", _pairs(arguments.combine, "RULE")),
+                        ("batch_dim", _pairs(arguments.batch_dim, "DIM"))):
+        if values:
+            options[key] = {**options.get(key, {}), **values}
+    if arguments.no_slices:
+        options["pipeline_slices"] = False
+    if arguments.unroll_limit is not None:
+        options["unroll_limit"] = arguments.unroll_limit
+    signature = import_jax(function, examples, arguments.output, **options)
+    if arguments.quiet:
+        return
+    for remark in signature.remarks:
+        print(f"remark: {remark}")
+    roles = [a.role or "argument" for a in signature.arguments] + [r.role or "result" for r in signature.results]
+    counts = ", ".join(f"{roles.count(role)} {role}{'s' * (roles.count(role) != 1)}".replace("batchs", "batches")
+                       for role in dict.fromkeys(roles))
+    print(f"{arguments.output}: {counts}")
+
+
+def main(argv=None):
+    arguments = _parser().parse_args(argv)
+    try:
+        _import(arguments)
+    except ImportFailure as error:
+        sys.exit(f"error: {error}")

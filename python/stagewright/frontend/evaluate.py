@@ -1,0 +1,136 @@
+"""Re-evaluates a JAX program so that its loops are unrolled and its hard operations are written out.
+
+Every equation of the jaxpr is bound again, with its own scope and source position, except those that a rule rewrites
+(`stagewright.frontend.rules`): loops are unrolled, calls inlined, scatters and selections expressed in operations
+that have a form in linalg. Small values that depend on no argument (loop counters, static indices) are computed here,
+so an index into a stack of layers is a number by the time a slice is read.
+
+The result is an ordinary JAX function: it can be lowered, and it can be run, which is how its rules are tested.
+"""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+from jax.extend import core as jex
+from jax.extend import source_info_util
+
+from stagewright.errors import ImportFailure
+from stagewright.frontend.rows import Lazy, Splat, to_array
+
+# Values up to this many elements are computed at import when no argument is needed for them: loop counters, index
+# vectors. Larger ones (masks) stay operations, so that no dense constant appears where the source has a computation.
+FOLD_LIMIT = 4096
+
+RULES = {}
+
+
+def rule(*names):
+    """Registers a function (evaluator, equation, values) -> list of results, or None to bind the equation as it is."""
+
+    def register(function):
+        for name in names:
+            RULES[name] = function
+        return function
+
+    return register
+
+
+class Options:
+    """What the evaluator may do. `unroll_limit`: the largest number of iterations of one loop that is unrolled."""
+
+    def __init__(self, unroll_limit=4096):
+        self.unroll_limit = unroll_limit
+
+
+class Evaluator:
+    """One evaluation of one program. `stack` is the scope of the equation at hand."""
+
+    def __init__(self, options=None):
+        self.options = options or Options()
+        self.stack = source_info_util.new_name_stack()
+        self.prefix = source_info_util.current_name_stack()
+        self.traceback = None
+        self.loops = {}  # numbering of layers per scope, see rules/loops.py
+
+    def run(self, jaxpr, consts, args):
+        """Evaluates an open jaxpr on values; returns the values of its results."""
+        env = {}
+
+        def read(atom):
+            if isinstance(atom, jex.Literal):
+                return np.asarray(atom.val, atom.aval.dtype) if _is_plain(atom.aval.dtype) else atom.val
+            return env[atom]
+
+        env.update(zip(jaxpr.constvars, (_known(c) for c in consts)))
+        env.update(zip(jaxpr.invars, args))
+        for eqn in jaxpr.eqns:
+            env.update(zip(eqn.outvars, self.equation(eqn, [read(a) for a in eqn.invars])))
+        return [read(atom) for atom in jaxpr.outvars]
+
+    def equation(self, eqn, values):
+        outer, outer_traceback = self.stack, self.traceback
+        self.stack = outer + eqn.source_info.name_stack
+        self.traceback = eqn.source_info.traceback or outer_traceback
+        try:
+            with self.scope():
+                if _foldable(eqn, values):
+                    return self.fold(eqn, values)
+                handler = RULES.get(eqn.primitive.name)
+                results = handler(self, eqn, values) if handler else None
+                return self.bind(eqn, values) if results is None else results
+        except (ImportFailure, RecursionError):
+            raise
+        except NotImplementedError as error:
+            raise self.failure(eqn, str(error)) from error
+        finally:
+            self.stack, self.traceback = outer, outer_traceback
+
+    def scope(self, stack=None, traceback=None):
+        return source_info_util.user_context(traceback or self.traceback, name_stack=self.prefix + (stack or self.stack))
+
+
+
+    def bind(self, eqn, values):
+        results = eqn.primitive.bind(*map(to_array, values), **eqn.primitive.get_bind_params(eqn.params))
+        return results if eqn.primitive.multiple_results else [results]
+
+    def fold(self, eqn, values):
+        with jax.ensure_compile_time_eval():
+            return [_known(r) for r in self.bind(eqn, values)]
+
+    def function(self, function, *values):
+        """Evaluates a Python function of arrays the same way, equation by equation."""
+        values = [to_array(v) for v in values]
+        closed, tree = jax.make_jaxpr(function, return_shape=True)(*values)
+        results = self.run(closed.jaxpr, closed.consts, values)
+        return jax.tree.unflatten(jax.tree.structure(tree), results)
+
+    def failure(self, eqn, reason):
+        where = source_info_util.summarize(eqn.source_info)
+        return ImportFailure(f"{where}: operation '{eqn.primitive.name}' in scope '{self.stack}' cannot be converted: "
+                             f"{reason}")
+
+
+def is_known(value) -> bool:
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def _is_plain(dtype) -> bool:
+    return not jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
+
+
+def _known(value):
+    """A concrete array as numpy; random keys and everything else as they are."""
+    if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and _is_plain(value.dtype):
+        return np.asarray(value)
+    return value
+
+
+def _foldable(eqn, values) -> bool:
+    if eqn.primitive.name in ("scan", "while", "cond", "jit") or eqn.effects:
+        return False
+    if not all(is_known(v) for v in values):
+        return False
+    return all(_is_plain(v.aval.dtype) and v.aval.size <= FOLD_LIMIT and
+               (v.aval.ndim == 0 or np.issubdtype(v.aval.dtype, np.integer)) for v in eqn.outvars)

@@ -1,0 +1,180 @@
+"""Imports a JAX step: roles from its trees, loops unrolled, StableHLO, then linalg.
+
+The model's file is Python and runs here; everything that touches another copy of MLIR than JAX's own runs in other
+processes (stagewright.frontend.stablehlo). Nothing is written unless everything succeeded.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import tempfile
+
+import jax
+import numpy as np
+
+from stagewright.errors import ImportFailure
+from stagewright.frontend import rules  # noqa: F401  registers the rules
+from stagewright.frontend.evaluate import Evaluator, Options
+from stagewright.frontend.rows import Lazy, to_array
+from stagewright.frontend.signature import infer
+from stagewright.frontend.stablehlo import to_linalg
+
+OPTIONS = {
+    "roles": "role of an argument (parameter, batch, constant, seed) or result (loss, output), by name or position",
+    "combine": "how a result is combined over the microbatches (mean, sum, concat, last), by name",
+    "batch_dim": "the batch dimension of an argument or of a concatenated result, by name; 0 if absent",
+    "pipeline_slices": "whether parameters stacked over layers are owned in slices (default true)",
+    "unroll_limit": "the largest number of iterations of one loop that is unrolled (default 4096)",
+    "microbatches": "default number of microbatches, written into the module",
+    "cluster": "default cluster, written into the module",
+}
+
+
+class Step:
+    """A traced step: what is lowered, and what the file says about it."""
+
+    def __init__(self, function, arguments, options=None):
+        options = dict(options or {})
+        for key in options:
+            if key not in OPTIONS:
+                raise ImportFailure(f"unknown option '{key}'; the options are {', '.join(OPTIONS)}")
+        self.options = options
+        try:
+            traced = jax.jit(function).trace(*arguments)
+        except Exception as error:
+            if isinstance(error, ImportFailure):
+                raise
+            raise ImportFailure(f"the step cannot be traced by JAX: {_first_line(error)}") from error
+        self.jaxpr = traced.jaxpr
+        shaped = jax.tree.map(_shaped, tuple(arguments))
+        self.leaves = [jax.numpy.asarray(leaf) if not hasattr(leaf, "dtype") else leaf
+                       for leaf in jax.tree.leaves(tuple(arguments))]
+        self.signature = infer(function, shaped, traced.out_info, options)
+        self.has_seed = any(a.role == "seed" for a in self.signature.arguments)
+
+    def flat(self, *leaves):
+        """The step on leaves, evaluated anew; with a seed, the last argument is the microbatch's index."""
+        arguments = self.signature.arguments
+        leaves = list(leaves)
+        if self.has_seed:
+            microbatch = leaves.pop()
+            leaves = [_fold_in(leaf, microbatch) if a.role == "seed" else leaf for leaf, a in zip(leaves, arguments)]
+        evaluator = Evaluator(Options(**{k: self.options[k] for k in ("unroll_limit",) if k in self.options}))
+        slices = self.options.get("pipeline_slices", True)
+        values = [_parameter(leaf) if a.role == "parameter" and leaf.ndim and slices else leaf
+                  for leaf, a in zip(leaves, arguments)]
+        results = evaluator.run(self.jaxpr.jaxpr, self.jaxpr.consts, values)
+        return [to_array(r) for r in results]
+
+    def stablehlo(self) -> str:
+        def step(*leaves):
+            return self.flat(*leaves)
+        avals = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=getattr(a, "weak_type", False))
+                 for a in self.jaxpr.in_avals]
+        if self.has_seed:
+            avals.append(jax.ShapeDtypeStruct((), np.int32))
+        # Lowered for the TPU-neutral default platform of this process, with every argument kept.
+        return jax.jit(step, keep_unused=True).lower(*avals).as_text(debug_info=True)
+
+    def attributes(self) -> dict:
+        """What the module says about arguments and results: contract A, as plain data."""
+        arguments = [dict(role=a.role, name=a.name, batch_dim=a.batch_dim) for a in self.signature.arguments]
+        if self.has_seed:
+            arguments.append(dict(role="microbatch", name="microbatch", batch_dim=None))
+        results = [dict(role=r.role, name=r.name, of=r.of, combine=r.combine, batch_dim=r.batch_dim)
+                   for r in self.signature.results]
+        return dict(arguments=arguments, results=results, slices=self.options.get("pipeline_slices", True),
+                    microbatches=self.options.get("microbatches"), cluster=self.options.get("cluster"), source="jax")
+
+    def inputs(self) -> dict:
+        """The example arguments by position, as the module's types are: keys as their words, no unsigned types."""
+        return {str(i): stored(leaf) for i, leaf in enumerate(self.leaves)}
+
+
+def stored(leaf):
+    """An array as files hold it: a key as its words, unsigned integers as signed ones of the same width."""
+    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        leaf = jax.random.key_data(leaf)
+    array = np.array(leaf, order="C")
+    if np.issubdtype(array.dtype, np.unsignedinteger):
+        array = array.view(f"int{array.dtype.itemsize * 8}")
+    return array
+
+
+def _shaped(leaf):
+    aval = jax.typeof(leaf)
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
+
+
+def _parameter(leaf):
+    return Lazy(leaf.shape, leaf.dtype, lambda i: jax.lax.index_in_dim(leaf, i, 0, keepdims=False), lambda: leaf,
+                "parameter")
+
+
+def _fold_in(key, microbatch):
+    if key.shape == () or not jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key):
+        return jax.random.fold_in(key, microbatch)
+    return jax.vmap(lambda k: jax.random.fold_in(k, microbatch))(key)
+
+
+def _first_line(error):
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def import_jax(function, arguments, path, *, name=None, **options):
+    """Writes `path` (a module with @step) and `<path without .mlir>.inputs.safetensors`.
+
+    `function` is the step, `arguments` a tuple of example arguments, one microbatch each; the options are those of
+    OPTIONS. Returns the signature: arguments and results with their roles. Raises ImportFailure; then nothing was
+    written.
+    """
+    from safetensors.numpy import save_file
+
+    step = Step(function, arguments, options)
+    text = to_linalg(step.stablehlo(), step.attributes())
+    stem = path[:-5] if path.endswith(".mlir") else path
+    directory = os.path.dirname(os.path.abspath(path))
+    with tempfile.TemporaryDirectory(dir=directory, prefix=".stagewright-") as temporary:
+        module, inputs = os.path.join(temporary, "module"), os.path.join(temporary, "inputs")
+        with open(module, "w") as file:
+            file.write(text)
+        save_file(step.inputs(), inputs)
+        os.replace(inputs, stem + ".inputs.safetensors")
+        os.replace(module, path)
+    return step.signature
+
+
+def load_model(specification):
+    """`FILE.py:NAME` -> (function, arguments, options)."""
+    file, colon, name = specification.rpartition(":")
+    if not colon or not file:
+        raise ImportFailure(f"'{specification}' does not name a function; write FILE.py:NAME")
+    if not os.path.exists(file):
+        raise ImportFailure(f"'{file}' does not exist")
+    loader = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(file))[0], file)
+    if loader is None:
+        raise ImportFailure(f"'{file}' is not a Python file")
+    module = importlib.util.module_from_spec(loader)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
+    try:
+        loader.loader.exec_module(module)
+        make = getattr(module, name, None)
+        if not callable(make):
+            raise ImportFailure(f"'{file}' has no function '{name}'; it must take no arguments and return "
+                                "(function, example_arguments[, options])")
+        made = make()
+    finally:
+        sys.path.pop(0)
+    if not isinstance(made, tuple) or len(made) not in (2, 3) or not callable(made[0]) or \
+            not isinstance(made[1], (tuple, list)) or (len(made) == 3 and not isinstance(made[2], dict)):
+        raise ImportFailure(f"'{name}' of '{file}' must return (function, example_arguments[, options]): a function, "
+                            f"a tuple and a dictionary, but it returned {_described(made)}")
+    return made[0], tuple(made[1]), made[2] if len(made) == 3 else {}
+
+
+def _described(made):
+    if isinstance(made, tuple):
+        return f"({', '.join(type(m).__name__ for m in made)})"
+    return type(made).__name__

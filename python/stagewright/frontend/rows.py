@@ -1,0 +1,73 @@
+"""Values of the evaluator that are not arrays yet.
+
+A scan over stacked layers reads row i of its inputs and writes row i of its outputs. Unrolled, no row ever has to be
+put into one array: what the forward scan wrote as row i is what the backward scan reads as row i. A `Lazy` value is
+such a stack of rows, known by a function from the row's number to the row; the whole array is built only if something
+asks for it. `Splat` is one scalar constant broadcast to a shape: zeros that a later addition absorbs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jax import lax
+
+
+def to_array(value):
+    """The value as something a JAX primitive takes: an array, a tracer or a numpy constant."""
+    return value.whole() if isinstance(value, (Lazy, Splat)) else value
+
+
+class Lazy:
+    """A stack of rows along dimension 0. `rows(i)` gives row i, `build()` the whole array; each is called once."""
+
+    def __init__(self, shape, dtype, rows, build=None, origin=None):
+        self.shape, self.dtype = tuple(shape), dtype
+        self._rows, self._build, self._cache, self._whole = rows, build or self._stack, {}, None
+        self.origin = origin  # the loop whose rows these are, or None
+
+    ndim = property(lambda self: len(self.shape))
+
+    def row(self, i: int):
+        if i not in self._cache:
+            self._cache[i] = self._rows(i)
+        return self._cache[i]
+
+    def whole(self):
+        if self._whole is None:
+            self._whole = self._build()
+        return self._whole
+
+    def _stack(self):
+        rows = [to_array(self.row(i)) for i in range(self.shape[0])]
+        if all(isinstance(row, np.ndarray) for row in rows):
+            return np.stack(rows)
+        return lax.concatenate([lax.expand_dims(row, (0,)) for row in rows], 0)
+
+
+class Splat:
+    """A scalar constant broadcast to a shape."""
+
+    def __init__(self, shape, dtype, scalar):
+        self.shape, self.dtype, self.scalar, self._whole = tuple(shape), dtype, scalar, None
+
+    ndim = property(lambda self: len(self.shape))
+
+    def is_zero(self) -> bool:
+        return not np.asarray(self.scalar).astype(np.float64).any()
+
+    def row(self, _i: int):
+        return Splat(self.shape[1:], self.dtype, self.scalar)
+
+    def whole(self):
+        if self._whole is None:
+            self._whole = lax.broadcast(np.asarray(self.scalar, self.dtype), self.shape)
+        return self._whole
+
+
+def rows_of(array) -> Lazy:
+    """Any array as a stack of its rows; a row is read by one static slice."""
+    if isinstance(array, (Lazy, Splat)):
+        return array
+    if isinstance(array, np.ndarray):
+        return Lazy(array.shape, array.dtype, lambda i: array[i], lambda: array)
+    return Lazy(array.shape, array.dtype, lambda i: lax.index_in_dim(array, i, 0, keepdims=False), lambda: array)

@@ -1,0 +1,171 @@
+"""Rows and constants pass through elementwise work, slices and additions without becoming arrays.
+
+What makes stacked layers come apart: a parameter stacked over layers is read row by row, also after a cast to
+bfloat16 or a decay term; the gradient's rows are put together once, at the end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jax import lax
+
+from stagewright.frontend.evaluate import is_known, rule
+from stagewright.frontend.rows import Lazy, Splat, rows_of, to_array
+
+ELEMENTWISE = (
+    "abs", "add", "add_any", "and", "atan2", "bitcast_convert_type", "cbrt", "ceil", "clamp", "convert_element_type",
+    "cos", "cosh", "div", "eq", "erf", "exp", "exp2", "expm1", "floor", "ge", "gt", "integer_pow", "is_finite", "le",
+    "log", "log1p", "logistic", "lt", "max", "min", "mul", "ne", "neg", "not", "or", "pow", "rem", "round", "rsqrt",
+    "select_n", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh", "xor")
+
+
+def is_zero(value) -> bool:
+    return isinstance(value, Splat) and value.is_zero()
+
+
+@rule(*ELEMENTWISE)
+def elementwise(evaluator, eqn, values):
+    if eqn.primitive.name in ("add", "add_any") and len(values) == 2:
+        if is_zero(values[0]) and values[1].shape == eqn.outvars[0].aval.shape:
+            return [values[1]]
+        if is_zero(values[1]) and values[0].shape == eqn.outvars[0].aval.shape:
+            return [values[0]]
+    stacks = [v for v in values if isinstance(v, Lazy)]
+    aval = eqn.outvars[0].aval
+    if not stacks or eqn.primitive.name == "bitcast_convert_type" and aval.shape != values[0].shape:
+        return None
+    origins = [v.origin for v in stacks if v.origin is not None]
+    origin = next((o for o in origins if o != "parameter"), origins[0] if origins else None)
+    stack, traceback = evaluator.stack, evaluator.traceback
+
+    def scope(i=None):
+        if i is None or origin is None:
+            return evaluator.scope(stack, traceback)
+        if origin == "parameter":  # the row belongs to whoever reads it first: a layer
+            return evaluator.scope(evaluator.stack, traceback)
+        return evaluator.scope(stack.extend(origin.scope(i)), traceback)
+
+    def row(i):
+        rows = [v if v.ndim == 0 else rows_of(v).row(i) for v in values]
+        with scope(i):
+            if eqn.primitive.name in ("add", "add_any"):
+                if is_zero(rows[0]):
+                    return rows[1]
+                if is_zero(rows[1]):
+                    return rows[0]
+            return evaluator.bind(eqn, rows)[0]
+
+    def whole():
+        with scope():
+            return evaluator.bind(eqn, values)[0]
+
+    return [Lazy(aval.shape, aval.dtype, row, whole, origin)]
+
+
+@rule("broadcast_in_dim")
+def splat(_evaluator, eqn, values):
+    aval = eqn.outvars[0].aval
+    if len(values) == 1 and is_known(values[0]) and values[0].ndim == 0:
+        return [Splat(aval.shape, aval.dtype, values[0])]
+    if isinstance(values[0], Splat):
+        return [Splat(aval.shape, aval.dtype, values[0].scalar)]
+    return None
+
+
+@rule("reshape", "transpose", "rev")
+def rearranged_splat(_evaluator, eqn, values):
+    aval = eqn.outvars[0].aval
+    return [Splat(aval.shape, aval.dtype, values[0].scalar)] if isinstance(values[0], Splat) else None
+
+
+@rule("slice")
+def slice_rows(_evaluator, eqn, values):
+    value, p = values[0], eqn.params
+    aval = eqn.outvars[0].aval
+    if isinstance(value, Splat):
+        return [Splat(aval.shape, aval.dtype, value.scalar)]
+    return _rows_slice(value, aval, p["start_indices"], p["strides"])
+
+
+@rule("split")
+def split_rows(_evaluator, eqn, values):
+    if not isinstance(values[0], Lazy) or eqn.params["axis"] != 0:
+        return None
+    starts = np.cumsum([0, *eqn.params["sizes"]])
+    return [_range(values[0], var.aval, int(start)) for start, var in zip(starts, eqn.outvars)]
+
+
+def _rows_slice(value, aval, starts, strides):
+    if not isinstance(value, Lazy) or tuple(aval.shape[1:]) != value.shape[1:]:
+        return None
+    return [_range(value, aval, starts[0], strides[0] if strides else 1)]
+
+
+def _range(value, aval, start, stride=1):
+    def whole():
+        if value._whole is not None:
+            return lax.slice_in_dim(value.whole(), start, start + (aval.shape[0] - 1) * stride + 1, stride)
+        return Lazy._stack(result)
+    result = Lazy(aval.shape, aval.dtype, lambda i: value.row(start + i * stride), whole, value.origin)
+    return result
+
+
+@rule("squeeze")
+def squeeze_row(_evaluator, eqn, values):
+    value, aval = values[0], eqn.outvars[0].aval
+    if isinstance(value, Splat):
+        return [Splat(aval.shape, aval.dtype, value.scalar)]
+    if isinstance(value, Lazy) and tuple(eqn.params["dimensions"]) == (0,):
+        return [value.row(0)]
+    return None
+
+
+@rule("dynamic_slice")
+def static_slice(_evaluator, eqn, values):
+    """With an index known at import: a slice."""
+    value, starts, aval = values[0], values[1:], eqn.outvars[0].aval
+    if not all(map(is_known, starts)):
+        return None
+    starts = _clamped(starts, value.shape, aval.shape)
+    if isinstance(value, Splat):
+        return [Splat(aval.shape, aval.dtype, value.scalar)]
+    return _rows_slice(value, aval, starts, None) or [
+        lax.slice(to_array(value), starts, [s + n for s, n in zip(starts, aval.shape)])]
+
+
+@rule("dynamic_update_slice")
+def static_update(_evaluator, eqn, values):
+    """With an index known at import: rows replaced, or a value placed in zeros."""
+    value, update, starts, aval = values[0], values[1], values[2:], eqn.outvars[0].aval
+    if not all(map(is_known, starts)):
+        return None
+    starts = _clamped(starts, value.shape, update.shape)
+    if update.shape == value.shape:
+        return [update]
+    if isinstance(value, (Lazy, Splat)) and update.shape[1:] == value.shape[1:]:
+        def row(i):
+            inside = starts[0] <= i < starts[0] + update.shape[0]
+            return rows_of(update).row(i - starts[0]) if inside else value.row(i)
+        origin = value.origin if isinstance(value, Lazy) else getattr(update, "origin", None)
+        return [Lazy(aval.shape, aval.dtype, row, lambda: lax.dynamic_update_slice(
+            to_array(value), to_array(update), starts), origin)]
+    return None
+
+
+@rule("pad")
+def pad_rows(_evaluator, eqn, values):
+    """The gradient of a slice of rows: rows among zeros."""
+    value, padding, aval = values[0], values[1], eqn.outvars[0].aval
+    (low, high, interior), *others = eqn.params["padding_config"]
+    if any(map(any, others)) or low < 0 or high < 0 or interior or not is_known(padding) or aval.ndim == 0:
+        return None
+    zeros = Splat(aval.shape, aval.dtype, padding)
+
+    def row(i):
+        return rows_of(value).row(i - low) if low <= i < low + value.shape[0] else zeros.row(i)
+    return [Lazy(aval.shape, aval.dtype, row, lambda: lax.pad(to_array(value), padding, eqn.params["padding_config"]),
+                 getattr(value, "origin", None))]
+
+
+def _clamped(starts, shape, window):
+    return [int(np.clip(int(s), 0, n - w)) for s, n, w in zip(starts, shape, window)]

@@ -1,0 +1,43 @@
+"""Calls are inlined; hints to another compiler are dropped.
+
+Rematerialisation (`jax.checkpoint`) is such a hint: what is kept and what is computed again is chosen by the compiler,
+from bytes against flops, so its barrier must not hide the equal values from it.
+"""
+
+from __future__ import annotations
+
+from stagewright.frontend.evaluate import rule
+from stagewright.frontend.rows import to_array
+
+
+@rule("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat2", "checkpoint",
+      "custom_lin")
+def inline(evaluator, eqn, values):
+    body = eqn.params.get("jaxpr") or eqn.params.get("call_jaxpr") or eqn.params.get("fun_jaxpr")
+    if hasattr(body, "consts"):
+        return evaluator.run(body.jaxpr, body.consts, values)
+    return evaluator.run(body, (), values)
+
+
+@rule("optimization_barrier", "copy", "copy_p", "name", "sharding_constraint", "device_put", "stop_gradient")
+def identity(_evaluator, _eqn, values):
+    return values
+
+
+@rule("cond")
+def select_branch(evaluator, eqn, values):
+    """A branch known at import is inlined; otherwise all are computed and one result is selected: they are pure."""
+    from jax import lax
+    from stagewright.frontend.evaluate import is_known
+
+    index, operands, branches = values[0], values[1:], eqn.params["branches"]
+    if is_known(index):
+        branch = branches[min(max(int(index), 0), len(branches) - 1)]
+        return evaluator.run(branch.jaxpr, branch.consts, operands)
+    results = [evaluator.run(b.jaxpr, b.consts, operands) for b in branches]
+    index = lax.clamp(0, to_array(index).astype("int32"), len(branches) - 1)
+    chosen = [to_array(r) for r in results[0]]
+    for number, branch in enumerate(results[1:], 1):
+        chosen = [lax.select(lax.broadcast(lax.eq(index, number), r.shape), to_array(r), c)
+                  for r, c in zip(map(to_array, branch), chosen)]
+    return chosen

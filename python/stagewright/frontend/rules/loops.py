@@ -1,0 +1,95 @@
+"""Loops with a known number of iterations are unrolled.
+
+Each iteration of a scan over stacked layers gets a scope of its own, `<scope>/layer<i>`, in the forward and in the
+backward alike, so the planner sees layers. A scan is one over stacked layers when one of its stacked inputs is a
+parameter or was written, row by row, by a scan over layers: that second one is its backward, and its iterations carry
+the same numbers. Two such scans in the same scope are numbered on: layer0..layer3, layer4..layer7. The iterations of
+every other scan are called `step<i>`.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import numpy as np
+
+from stagewright.errors import ImportFailure
+from stagewright.frontend.evaluate import is_known, rule
+from stagewright.frontend.rows import Lazy, rows_of, to_array
+
+
+class Loop:
+    """One scan of the forward: what its iterations are called."""
+
+    def __init__(self, kind, first):
+        self.kind, self.first = kind, first
+
+    def scope(self, i):
+        return f"{self.kind}{self.first + i}"
+
+
+def _identify(evaluator, eqn, xs):
+    """The loop that a scan belongs to: that of its rows if it is a backward, a new one otherwise."""
+    origins = [x.origin for x in xs if isinstance(x, Lazy) and x.origin is not None]
+    loops = [o for o in origins if isinstance(o, Loop)]
+    is_backward = any(type(s).__name__ == "Transform" and s.name == "transpose" for s in evaluator.stack.stack)
+    layered = [loop for loop in loops if loop.kind == "layer"]
+    if is_backward and (layered or loops):
+        return (layered or loops)[0]
+    kind = "layer" if layered or "parameter" in origins else "step"
+    place = (kind, tuple(s.name for s in evaluator.stack.stack if type(s).__name__ == "Scope"))
+    first = evaluator.loops.get(place, 0)
+    evaluator.loops[place] = first + eqn.params["length"]
+    return Loop(kind, first)
+
+
+@rule("scan")
+def unroll_scan(evaluator, eqn, values):
+    p = eqn.params
+    body, length = p["jaxpr"], p["length"]
+    if length > evaluator.options.unroll_limit:
+        raise evaluator.failure(eqn, f"it has {length} iterations, and at most {evaluator.options.unroll_limit} are "
+                                     "unrolled; raise the option unroll_limit")
+    consts, carry, xs = (values[:p["num_consts"]], values[p["num_consts"]:p["num_consts"] + p["num_carry"]],
+                         values[p["num_consts"] + p["num_carry"]:])
+    loop = _identify(evaluator, eqn, xs)
+    xs = [rows_of(x) for x in xs]
+    written = [{} for _ in body.jaxpr.outvars[p["num_carry"]:]]
+    outer = evaluator.stack
+    for i in (range(length - 1, -1, -1) if p["reverse"] else range(length)):
+        evaluator.stack = outer.extend(loop.scope(i))
+        with evaluator.scope():
+            rows = [x.row(i) for x in xs]
+        results = evaluator.run(body.jaxpr, body.consts, [*consts, *carry, *rows])
+        carry = results[:p["num_carry"]]
+        for rows, row in zip(written, results[p["num_carry"]:]):
+            rows[i] = row
+    evaluator.stack = outer
+    stacks = []
+    for rows, var in zip(written, eqn.outvars[p["num_carry"]:]):
+        stacks.append(Lazy(var.aval.shape, var.aval.dtype, rows.__getitem__, origin=loop) if length else
+                      np.zeros(var.aval.shape, var.aval.dtype))
+    return [*carry, *stacks]
+
+
+@rule("while")
+def unroll_while(evaluator, eqn, values):
+    """Unrolled when its condition can be computed at import in every iteration."""
+    p = eqn.params
+    cond, body = p["cond_jaxpr"], p["body_jaxpr"]
+    cond_consts, body_consts = values[:p["cond_nconsts"]], values[p["cond_nconsts"]:][:p["body_nconsts"]]
+    carry = values[p["cond_nconsts"] + p["body_nconsts"]:]
+    outer = evaluator.stack
+    for i in itertools.count():
+        evaluator.stack = outer
+        going, = evaluator.run(cond.jaxpr, cond.consts, [*cond_consts, *carry])
+        if not is_known(going):
+            raise evaluator.failure(eqn, "its number of iterations depends on an argument; "
+                                         "use a loop with a static trip count (lax.scan, lax.fori_loop)")
+        if not going.any():
+            return carry
+        if i >= evaluator.options.unroll_limit:
+            raise evaluator.failure(eqn, f"it has more than {i} iterations; raise the option unroll_limit")
+        evaluator.stack = outer.extend(f"step{i}")
+        carry = evaluator.run(body.jaxpr, body.consts, [*body_consts, *carry])

@@ -1,0 +1,34 @@
+"""StableHLO text -> a linalg module with the attributes of contract A, in other processes.
+
+JAX and torch-mlir each carry a copy of MLIR; the files between the processes keep them apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from stagewright.errors import ImportFailure
+
+
+def to_linalg(text: str, attributes: dict) -> str:
+    """The converted module's text. Raises ImportFailure with the name, place and scope of what has no conversion."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join([package, *filter(None, [environment.get("PYTHONPATH")])])
+    with tempfile.TemporaryDirectory(prefix="stagewright-") as directory:
+        with open(os.path.join(directory, "step.stablehlo.mlir"), "w") as file:
+            file.write(text)
+        with open(os.path.join(directory, "attributes.json"), "w") as file:
+            json.dump(attributes, file)
+        done = subprocess.run([sys.executable, "-m", "stagewright.frontend.to_linalg", directory],
+                              env=environment, capture_output=True, text=True)
+        if done.returncode == 2:
+            raise ImportFailure(done.stderr.strip())
+        if done.returncode:
+            raise ImportFailure(f"the conversion to linalg failed: {done.stderr.strip()[-2000:]}")
+        with open(os.path.join(directory, "step.mlir")) as file:
+            return file.read()

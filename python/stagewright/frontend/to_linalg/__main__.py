@@ -1,0 +1,58 @@
+"""DIRECTORY/step.stablehlo.mlir + attributes.json -> DIRECTORY/step.mlir. Exit code 2: the user's model is the reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
+
+from stagewright.errors import ImportFailure
+from stagewright.frontend.to_linalg import after, before
+
+PIPELINE = "builtin.module(inline,symbol-dce,stablehlo-legalize-to-linalg,canonicalize,cse)"
+
+
+def _tool():
+    return os.path.join(os.path.dirname(_stablehlo.__file__), "torch-mlir-opt")
+
+
+def _print(module, path):
+    with open(path, "w") as file:
+        file.write(module.operation.get_asm(enable_debug_info=True))
+        file.write("\n")
+
+
+def convert(directory):
+    source, middle, target = (os.path.join(directory, n) for n in ("step.stablehlo.mlir", "rest.mlir", "linalg.mlir"))
+    with open(os.path.join(directory, "attributes.json")) as file:
+        attributes = json.load(file)
+    with ir.Context() as context:
+        _stablehlo.register_dialect(context)
+        with open(source) as file:
+            text = file.read()
+        before.refuse_unparsed(text)
+        module = ir.Module.parse(text)
+        before.rewrite(module)
+        _print(module, middle)
+        done = subprocess.run([_tool(), "--mlir-print-debuginfo", f"--pass-pipeline={PIPELINE}", middle, "-o", target],
+                              capture_output=True, text=True)
+        if done.returncode:
+            raise ImportFailure(f"torch-mlir-opt failed: {done.stderr.strip()[-2000:]}")
+        with open(target) as file:
+            module = ir.Module.parse(file.read())
+        after.check(module)
+        after.rewrite(module, attributes)
+        module.operation.verify()
+        _print(module, os.path.join(directory, "step.mlir"))
+
+
+if __name__ == "__main__":
+    try:
+        convert(sys.argv[1])
+    except ImportFailure as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,183 @@
+"""What is rewritten in linalg, after the legalization: slices in one operation, names, roles; and the last check."""
+
+from __future__ import annotations
+
+from torch_mlir import ir
+
+from stagewright.errors import ImportFailure
+from stagewright.frontend.to_linalg.build import described
+
+DIALECTS = {"builtin", "func", "linalg", "tensor", "arith", "math", "scf"}
+
+
+def check(module):
+    """Every operation is one that the compiler knows; the first one that is not is named."""
+    def visit(op):
+        name = op.operation.name
+        if name == "builtin.unrealized_conversion_cast":
+            raise ImportFailure(described(next(iter(op.operation.operands)).owner.name, op.operation.location))
+        if name.split(".")[0] not in DIALECTS:
+            raise ImportFailure(described(name, op.operation.location))
+        return ir.WalkResult.ADVANCE
+    found = []
+
+    def safe(op):
+        try:
+            return visit(op)
+        except ImportFailure as failure:
+            found.append(failure)
+            return ir.WalkResult.INTERRUPT
+    module.operation.walk(safe)
+    if found:
+        raise found[0]
+
+
+def rewrite(module, attributes):
+    step = [op for op in module.body.operations if op.operation.name == "func.func"]
+    main = next(op.operation for op in step if ir.StringAttr(op.operation.attributes["sym_name"]).value == "main")
+    main.attributes["sym_name"] = ir.StringAttr.get("step")
+    if "sym_visibility" in main.attributes:
+        del main.attributes["sym_visibility"]
+    _reduce_ranks(main)
+    _annotate(module, main, attributes)
+
+
+def _array(attribute):
+    return list(ir.DenseI64ArrayAttr(attribute))
+
+
+def _drops_units(long, short):
+    """Whether the longer shape is the shorter one with unit dimensions put in."""
+    rest = list(short)
+    for n in long:
+        if rest and n == rest[0]:
+            rest.pop(0)
+        elif n != 1:
+            return False
+    return not rest
+
+
+def _reduce_ranks(main):
+    """extract_slice + collapse_shape -> extract_slice, expand_shape + insert_slice -> insert_slice."""
+    block = main.regions[0].blocks[0]
+    for op in [o.operation for o in block.operations]:
+        if op.name == "tensor.collapse_shape":
+            source = op.operands[0].owner
+            if not isinstance(source, ir.Operation) and not hasattr(source, "operation"):
+                continue
+            source = source.operation if hasattr(source, "operation") else source
+            if source.name != "tensor.extract_slice":
+                continue
+            result = ir.RankedTensorType(op.results[0].type)
+            if not _drops_units(ir.RankedTensorType(source.results[0].type).shape, result.shape):
+                continue
+            with ir.InsertionPoint(op), op.location:
+                new = ir.Operation.create("tensor.extract_slice", results=[result], operands=list(source.operands),
+                                          attributes={a: source.attributes[a] for a in source.attributes})
+            op.results[0].replace_all_uses_with(new.results[0])
+            op.erase()
+            if not list(source.results[0].uses):
+                source.erase()
+        elif op.name == "tensor.insert_slice":
+            source = op.operands[0].owner
+            source = getattr(source, "operation", source)
+            if not isinstance(source, ir.Operation) or source.name != "tensor.expand_shape":
+                continue
+            inner = source.operands[0]
+            if not _drops_units(ir.RankedTensorType(op.operands[0].type).shape, ir.RankedTensorType(inner.type).shape):
+                continue
+            op.operands[0] = inner
+            if not list(source.results[0].uses):
+                source.erase()
+
+
+def _is_row(op, rank_shape):
+    """Whether a slice takes or writes exactly one row of dimension 0; its number, or None."""
+    offsets, sizes, strides = (_array(op.attributes["static_" + n]) for n in ("offsets", "sizes", "strides"))
+    if sizes != [1, *rank_shape[1:]] or any(s != 1 for s in strides) or any(offsets[1:]) or offsets[0] < 0:
+        return None
+    return offsets[0]
+
+
+def _read_rows(argument):
+    """The rows read, if every use of the argument reads one row."""
+    shape = list(ir.RankedTensorType(argument.type).shape)
+    rows = set()
+    for use in argument.uses:
+        op = use.owner.operation
+        if op.name != "tensor.extract_slice":
+            return None
+        row = _is_row(op, shape)
+        if row is None:
+            return None
+        rows.add(row)
+    return rows
+
+
+def _written_rows(value):
+    """The rows written by a chain of insert_slice that ends in a tensor.empty."""
+    shape, rows = list(ir.RankedTensorType(value.type).shape), set()
+    while True:
+        owner = value.owner
+        op = getattr(owner, "operation", owner)
+        if not isinstance(op, ir.Operation):
+            return None
+        if op.name == "tensor.empty":
+            return rows
+        if op.name != "tensor.insert_slice":
+            return None
+        row = _is_row(op, shape)
+        if row is None or row in rows:
+            return None
+        rows.add(row)
+        value = op.operands[1]
+
+
+def _slices(main, attributes):
+    """{argument number: slices} for the parameters that are only ever read, and their gradients written, row by row."""
+    block = main.regions[0].blocks[0]
+    terminator = list(block.operations)[-1].operation
+    gradients = {r["of"]: terminator.operands[i] for i, r in enumerate(attributes["results"]) if r["of"] is not None}
+    sliced = {}
+    for number, (argument, about) in enumerate(zip(block.arguments, attributes["arguments"])):
+        if about["role"] != "parameter" or not attributes["slices"]:
+            continue
+        shape = ir.RankedTensorType(argument.type).shape
+        if not shape or shape[0] < 2:
+            continue
+        rows = _read_rows(argument)
+        if not rows:
+            continue
+        if number in gradients and _written_rows(gradients[number]) != set(range(shape[0])):
+            continue
+        sliced[number] = shape[0]
+    return sliced
+
+
+def _annotate(module, main, attributes):
+    i64 = ir.IntegerType.get_signless(64)
+
+    def made(about, slices=None):
+        table = {}
+        for key in ("role", "name", "combine"):
+            if about.get(key) is not None:
+                table["pipeline." + key] = ir.StringAttr.get(about[key])
+        for key in ("of", "batch_dim"):
+            if about.get(key) is not None:
+                table["pipeline." + key] = ir.IntegerAttr.get(i64, about[key])
+        if slices:
+            table["pipeline.slices"] = ir.IntegerAttr.get(i64, slices)
+        return ir.DictAttr.get(table)
+
+    sliced = _slices(main, attributes)
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [made(a, sliced.get(i)) for i, a in enumerate(attributes["arguments"])])
+    main.attributes["res_attrs"] = ir.ArrayAttr.get([made(r, sliced.get(r["of"])) for r in attributes["results"]])
+    for name in list(module.operation.attributes):
+        name = getattr(name, "name", name)
+        del module.operation.attributes[name]
+    module.operation.attributes["pipeline.source"] = ir.StringAttr.get(attributes["source"])
+    if attributes.get("microbatches"):
+        module.operation.attributes["pipeline.microbatches"] = ir.IntegerAttr.get(i64, attributes["microbatches"])
+    if attributes.get("cluster"):
+        module.operation.attributes["pipeline.cluster"] = ir.StringAttr.get(attributes["cluster"])

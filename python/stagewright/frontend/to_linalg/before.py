@@ -1,0 +1,101 @@
+"""What is rewritten in StableHLO, before the legalization: operations that it leaves, or turns into work per element.
+
+`concatenate` becomes a chain of tensor.insert_slice into a tensor.empty, slices at run-time places become
+tensor.extract_slice and insert_slice, and `scatter` a loop over its positions that updates its operand in place.
+"""
+
+from __future__ import annotations
+
+import re
+
+from torch_mlir import ir
+
+from stagewright.errors import ImportFailure
+from stagewright.frontend.to_linalg.scatter import expand_scatter
+from stagewright.frontend.to_linalg.build import constant, create, described, has_signless_elements, insert_slice, \
+    extract_slice
+
+
+def refuse_unparsed(text):
+    """Operations of the chlo dialect cannot even be read here; the evaluator's rules replace those it knows."""
+    match = re.search(r"chlo\.(\w+).*?loc\((#loc\d+)\)", text)
+    if match:
+        place = re.search(rf"^{match.group(2)} = (.*)$", text, re.MULTILINE)
+        raise ImportFailure(described("chlo." + match.group(1), place.group(1) if place else "loc(unknown)"))
+
+
+def rewrite(module):
+    found = {}
+
+    def visit(op):
+        if op.name in REWRITES:
+            found.setdefault(op.name, []).append(op.operation)
+        return ir.WalkResult.ADVANCE
+    module.operation.walk(visit)
+    for name, operations in found.items():
+        for op in operations:
+            REWRITES[name](op)
+
+
+def _replace(op, *values):
+    for old, new in zip(op.results, values):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+def _concatenate(op):
+    result = op.results[0].type
+    if not has_signless_elements(result):
+        return
+    axis = ir.IntegerAttr(op.attributes["dimension"]).value
+    with ir.InsertionPoint(op), op.location:
+        value, offsets = create("tensor.empty", [result]), [0] * result.rank
+        for part in op.operands:
+            shape = ir.RankedTensorType(part.type).shape
+            value = insert_slice(part, value, offsets, shape)
+            offsets[axis] += shape[axis]
+    _replace(op, value)
+
+
+def _starts(op, operands, shape, window):
+    """Start indices as index values, clamped so that the window lies inside: what StableHLO says."""
+    starts = []
+    for operand, extent, size in zip(operands, shape, window):
+        if extent == size:
+            starts.append(0)
+            continue
+        width = ir.RankedTensorType(operand.type).element_type
+        scalar = create("tensor.extract", [width], [operand])
+        index = create("arith.index_cast", [ir.IndexType.get()], [scalar])
+        index = create("arith.maxsi", [ir.IndexType.get()], [index, constant(0)])
+        starts.append(create("arith.minsi", [ir.IndexType.get()], [index, constant(extent - size)]))
+    return starts
+
+
+def _dynamic_slice(op):
+    operand, *indices = op.operands
+    result = ir.RankedTensorType(op.results[0].type)
+    if not has_signless_elements(result) or not all(has_signless_elements(i.type) for i in indices):
+        return
+    with ir.InsertionPoint(op), op.location:
+        starts = _starts(op, indices, ir.RankedTensorType(operand.type).shape, result.shape)
+        value = extract_slice(operand, starts, result.shape, result)
+    _replace(op, value)
+
+
+def _dynamic_update_slice(op):
+    operand, update, *indices = op.operands
+    result, window = ir.RankedTensorType(op.results[0].type), ir.RankedTensorType(update.type)
+    if not has_signless_elements(result) or not all(has_signless_elements(i.type) for i in indices):
+        return
+    with ir.InsertionPoint(op), op.location:
+        value = insert_slice(update, operand, _starts(op, indices, result.shape, window.shape), window.shape)
+    _replace(op, value)
+
+
+REWRITES = {
+    "stablehlo.concatenate": _concatenate,
+    "stablehlo.dynamic_slice": _dynamic_slice,
+    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
+    "stablehlo.scatter": expand_scatter,
+}
