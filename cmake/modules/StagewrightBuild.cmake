@@ -3,7 +3,8 @@
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 add_library(stagewright-options INTERFACE)
-target_compile_options(stagewright-options INTERFACE -Wall -Wextra -Wno-unused-parameter -Werror -Wno-deprecated-declarations)
+target_compile_options(stagewright-options INTERFACE 
+  $<BUILD_INTERFACE:-Wall;-Wextra;-Wno-unused-parameter;-Werror;-Wno-deprecated-declarations>)
 target_include_directories(stagewright-options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
   $<INSTALL_INTERFACE:include>)

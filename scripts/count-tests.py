@@ -1,0 +1,12 @@
+#!/usr/bin/env python3
+"""Sums the counts that `./dev test` leaves under build/reports: `N passed, M failed` over all builds and kinds."""
+
+import json
+import pathlib
+import sys
+
+counts = [count for report in sorted(pathlib.Path(sys.argv[1]).glob("*.json"))
+          for count in json.loads(report.read_text()).values()]
+passed, failed, skipped = (sum(count[key] for count in counts) for key in ("passed", "failed", "skipped"))
+print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+sys.exit(1 if failed or not passed else 0)

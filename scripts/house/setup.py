@@ -1,0 +1,105 @@
+"""Set-up: system packages, the Python environment, CMake's configuration. Each looks first and does nothing twice."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from .console import BUILD, ROOT, Failure, capture, say, stream
+
+VENV = BUILD / "venv"
+PYTHON = VENV / "bin" / "python"
+REQUIREMENTS = ROOT / "python" / "requirements.txt"
+
+
+def packages(names=None):
+    """Installs the Debian packages that are missing; without root, names them and the command."""
+    if names is None:
+        lines = (ROOT / "scripts" / "packages.txt").read_text().splitlines()
+        names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    if not shutil.which("dpkg-query"):
+        raise Failure("this is no Debian system; see scripts/packages.txt for what the build needs")
+    query = subprocess.run(["dpkg-query", "-W", "-f=${binary:Package} ${db:Status-Status}\n", *names],
+                           capture_output=True, text=True)
+    have = {line.split()[0].split(":")[0] for line in query.stdout.splitlines() if line.endswith(" installed")}
+    missing = [name for name in names if name not in have]
+    if not missing:
+        return
+    say(f"System packages missing: {' '.join(missing)}")
+    if os.geteuid() == 0:
+        apt = ["apt-get"]
+    elif shutil.which("sudo") and subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
+        apt = ["sudo", "-n", "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
+    else:
+        raise Failure("they need root (or sudo without a password) to install; as root, run once:\n"
+                      f"  apt-get update && apt-get install -y --no-install-recommends {' '.join(missing)}")
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    stream("Looking for packages", [*apt, "update"], lambda line: line, env=quiet)
+    count = {"Get": 0, "Unpacking": 0, "Setting up": 0}
+
+    def watch(line):
+        if match := re.match(r"(\d+) upgraded, (\d+) newly installed", line):
+            count["all"] = int(match[1]) + int(match[2])
+        for verb in ("Get", "Unpacking", "Setting up"):
+            if line.startswith(verb):
+                count[verb] += 1
+                return f"{'Fetching' if verb == 'Get' else verb} {count[verb]}/{count.get('all', '?')}"
+        return None
+
+    stream("Installing packages", [*apt, "install", "-y", "--no-install-recommends", *missing], watch, env=quiet)
+
+
+def venv():
+    """Makes build/venv from python/requirements.txt, again when that file or the interpreter changes."""
+    text = REQUIREMENTS.read_bytes() + sys.version.encode() + str(ROOT).encode()
+    want, stamp = hashlib.sha256(text).hexdigest(), VENV / "requirements.sha256"
+    if stamp.exists() and stamp.read_text() == want:
+        return
+    shutil.rmtree(VENV, ignore_errors=True)
+    capture([sys.executable, "-m", "venv", VENV])
+
+    def watch(line):
+        match = re.match(r"(Collecting|Installing) \S+( packages)?", line)
+        return match[0] if match else None
+
+    stream("Python environment", [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "-r", REQUIREMENTS],
+           watch, env={"PIP_NO_INPUT": "1"})
+    site = next((VENV / "lib").glob("python3*/site-packages"))
+    (site / "stagewright-tree.pth").write_text(f"{BUILD / 'python'}\n{ROOT / 'python'}\n")
+    stamp.write_text(want)
+
+
+def compiler_cache():
+    """Two clones of one source share what they compiled: paths are taken relative to the clone."""
+    return {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", "NINJA_STATUS": "[%f/%t] "}
+
+
+def tree(preset):
+    return BUILD if preset == "release" else BUILD / preset
+
+
+def configure(preset):
+    """Configures a preset once; CMake itself looks after later changes of its files."""
+    if (tree(preset) / "build.ninja").exists():
+        return
+    stream(f"Configuring {preset}", ["cmake", "--preset", preset, f"-DPython_EXECUTABLE={PYTHON}"],
+           lambda line: line.removeprefix("-- "), env=compiler_cache())
+
+
+def build(preset="release", targets=("all",)):
+    """Builds; silent when there is nothing to do."""
+    configure(preset)
+    listed = subprocess.run(["ninja", "-C", str(tree(preset)), "-n", *targets], capture_output=True, text=True)
+    if "ninja: no work to do." in listed.stdout:
+        return
+    stream(f"Building {preset}", ["ninja", "-C", tree(preset), *targets],
+           lambda line: line if line.startswith("[") else None, env=compiler_cache())
+
+
+def everything(preset="release", targets=("all",)):
+    """All set-up a command needs: packages, Python, configuration, build."""
+    packages()
+    venv()
+    build(preset, targets)

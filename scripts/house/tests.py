@@ -1,0 +1,178 @@
+"""Runs the tests of every kind and counts them: each runner writes a report, the last line sums the reports.
+
+Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against
+an installed tree). `build/reports/<preset>.json` keeps the counts for .ci/run."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+import xml.etree.ElementTree as ElementTree
+
+from . import setup
+from .console import BUILD, ROOT, Failure, Progress, capture, say, stream
+
+LIT = "/usr/lib/llvm-22/bin/lit"
+
+
+class Count:
+    """How many tests passed, failed and were skipped."""
+
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def sanitizers():
+    """Options of the sanitizers' runtimes. LLVM and MLIR are not instrumented, so a container that crosses into
+    them is not annotated on both sides: overflow inside a container's capacity is not looked for."""
+    return {"ASAN_OPTIONS": "detect_container_overflow=0:detect_leaks=0:strict_string_checks=1",
+            "UBSAN_OPTIONS": "print_stacktrace=1", "TSAN_OPTIONS": "second_deadlock_stack=1"}
+
+
+def unit(preset, part):
+    """Every GoogleTest binary that CMake knows as a test, with its own report."""
+    listed = json.loads(capture(["ctest", "--test-dir", setup.tree(preset), "--show-only=json-v1"]))
+    entries = [t for t in listed["tests"] if "command" in t]
+    count, progress = Count(), Progress("Unit tests")
+    reports = setup.tree(preset) / "reports"
+    reports.mkdir(exist_ok=True)
+    for index, test in enumerate(entries, 1):
+        progress.update(f"[{index}/{len(entries)}] {test['name']}")
+        report = reports / f"{test['name']}.json"
+        report.unlink(missing_ok=True)
+        command = test["command"] + ([f"--gtest_filter=*{part}*"] if part else [])
+        result = subprocess.run(command, cwd=setup.tree(preset), env={**_environment(), "GTEST_OUTPUT": f"json:{report}"},
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=900)
+        one = _gtest(report) if report.exists() else Count(passed=int(result.returncode == 0))
+        if result.returncode and not one.failed:
+            one.failed = 1
+        if one.failed:
+            say(f"\n{test['name']} failed (exit {result.returncode}):\n{(result.stdout + result.stderr)[-6000:]}")
+        count.add(one)
+    progress.done(str(count))
+    return count
+
+
+def _gtest(report):
+    data = json.loads(report.read_text())
+    cases = [c for suite in data["testsuites"] for c in suite["testsuite"] if c["status"] == "RUN"]
+    failed = sum("failures" in c for c in cases)
+    skipped = sum(c.get("result") == "SKIPPED" for c in cases)
+    return Count(len(cases) - failed - skipped, failed, skipped)
+
+
+def lit(preset, part):
+    """The lit suite of the build, with lit's own report."""
+    suite = setup.tree(preset) / "test"
+    if not (suite / "lit.site.cfg.py").exists():
+        return Count()
+    report = setup.tree(preset) / "reports" / "lit.json"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    command = [LIT, "-v", "--no-progress-bar", "-o", report, *(["--filter", part] if part else []), suite]
+
+    def watch(line):
+        match = re.match(r"\w+: Stagewright\S* :: (\S+) \((\d+ of \d+)\)", line)
+        return f"[{match[2].replace(' of ', '/')}] {match[1]}" if match else None
+
+    try:
+        stream("Lit tests", command, watch, env=_environment(), keep=report.with_suffix(".log"))
+    except Failure:
+        if not report.exists():
+            raise
+        print(_lit_failures(report), flush=True)
+    codes = [t["code"] for t in json.loads(report.read_text())["tests"]] if report.exists() else []
+    passed = sum(c in ("PASS", "XFAIL", "FLAKYPASS") for c in codes)
+    skipped = sum(c in ("UNSUPPORTED", "SKIPPED", "EXCLUDED") for c in codes)
+    return Count(passed, len(codes) - passed - skipped, skipped)
+
+
+def _lit_failures(report):
+    tests = json.loads(report.read_text())["tests"]
+    return "\n".join(f"FAILED {t['name']}\n{t['output'][-3000:]}" for t in tests
+                     if t["code"] not in ("PASS", "XFAIL", "FLAKYPASS", "UNSUPPORTED", "SKIPPED", "EXCLUDED"))
+
+
+def python(preset, part):
+    """Everything pytest finds under test/: the importer's own tests and the integration tests."""
+    if not any((ROOT / "test").rglob("test_*.py")):
+        return Count()
+    report = setup.tree(preset) / "reports" / "python.xml"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    command = [setup.PYTHON, "-m", "pytest", "-v", "--color=no", "-p", "no:cacheprovider", "--durations=15",
+               f"--junitxml={report}", "--rootdir", ROOT, *(["-k", part] if part else []), ROOT / "test"]
+
+    def watch(line):
+        match = re.match(r"(\S+::\S.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL)\b.*?(\[\s*\d+%\])?$", line)
+        return f"{match[3] or ''} {match[1].rsplit('/', 1)[-1]}".strip() if match else None
+
+    try:
+        stream("Python tests", command, watch, env={**_environment(), "STAGEWRIGHT_BUILD": str(setup.tree(preset))},
+               keep=report.with_suffix(".log"))
+    except Failure:
+        if not report.exists():
+            raise
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    number = {k: int(suite.get(k, 0)) for k in ("tests", "failures", "errors", "skipped")}
+    failed = number["failures"] + number["errors"]
+    return Count(number["tests"] - failed - number["skipped"], failed, number["skipped"])
+
+
+def consumer(preset, part):
+    """Installs the build under a fresh prefix and builds and runs test/Consumer against it."""
+    prefix, work = setup.tree(preset) / "consumer/prefix", setup.tree(preset) / "consumer/build"
+    shutil.rmtree(prefix.parent, ignore_errors=True)
+    base = [a for a in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"] if a["name"] == "base"][0]
+    cache = [f"-D{name}={value}" for name, value in base["cacheVariables"].items()]
+    steps = [["cmake", "--install", setup.tree(preset), "--prefix", prefix],
+             ["cmake", "-G", "Ninja", "-S", ROOT / "test/Consumer", "-B", work, "-DCMAKE_BUILD_TYPE=Release",
+              f"-DCMAKE_PREFIX_PATH={prefix}", *cache],
+             ["ninja", "-C", work], ["ctest", "--test-dir", work, "--output-on-failure"]]
+    progress = Progress("Consumer project")
+    try:
+        for index, step in enumerate(steps, 1):
+            progress.update(f"[{index}/{len(steps)}] {step[0]}")
+            capture(step, env=setup.compiler_cache())
+    except Failure as failure:
+        progress.done("FAILED")
+        say(failure)
+        return Count(failed=1)
+    progress.done()
+    return Count(passed=1)
+
+
+KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer}
+
+
+def _environment():
+    return {**os.environ, **sanitizers()}
+
+
+def run(options):
+    """Builds, runs the kinds asked for, prints `N passed, M failed` last."""
+    kinds = options.kinds or list(KINDS)
+    if unknown := [k for k in kinds if k not in KINDS]:
+        raise Failure(f"no such kind of test: {' '.join(unknown)}; there are {', '.join(KINDS)}")
+    setup.everything(options.preset)
+    total, began = Count(), time.monotonic()
+    counts = {}
+    for kind in kinds:
+        counts[kind] = KINDS[kind](options.preset, options.filter)
+        total.add(counts[kind])
+    report = BUILD / "reports" / f"{options.preset}.json"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text(json.dumps({kind: vars(count) for kind, count in counts.items()}))
+    say(f"{', '.join(f'{kind}: {count}' for kind, count in counts.items())} ({time.monotonic() - began:.0f} s)")
+    say(str(total))
+    return 1 if total.failed or not total.passed else 0
