@@ -1,0 +1,27 @@
+"""The lit suite: every *.mlir under test/, run with the tools of one build tree."""
+
+import os
+
+import lit.formats
+
+config.name = "Stagewright"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "Consumer", "Unit", "Integration", "Python"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = config.stagewright_build + "/test"
+
+# Our tools first, then FileCheck, not and mlir-opt of the LLVM that they were built with.
+config.environment["PATH"] = os.pathsep.join(
+    [config.stagewright_build + "/bin", config.llvm_tools, os.environ.get("PATH", "")])
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions.append(("%plugin", config.stagewright_build + "/lib/StagewrightPlugin.so"))
+config.substitutions.append(("%inputs", config.test_source_root + "/Inputs"))
+config.substitutions.append(("%python", config.python))
+
+# `REQUIRES: no-sanitizer`: what loads our code into a program that is not instrumented, or counts allocations.
+if not config.sanitize:
+    config.available_features.add("no-sanitizer")
