@@ -1,0 +1,74 @@
+//===- Schedule.h - the ordered actions of every rank -----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A schedule is data: for every rank a list of actions (kind, stage,
+// microbatch). It says in which order a rank computes; it holds no times and no
+// communication, which a lowering makes explicit. The two levels and the text
+// form of an action, `2F0`, are those of PyTorch's
+// torch.distributed.pipelining.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SCHEDULING_SCHEDULE_H
+#define STAGEWRIGHT_SCHEDULING_SCHEDULE_H
+
+#include "stagewright/Support/Result.h"
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagewright {
+
+/// What an action computes; the values are the letters of the text form.
+enum class ActionKind : char {
+  Forward = 'F',
+  Backward = 'B',       ///< InputGradient and WeightGradient in one.
+  InputGradient = 'I',  ///< What an earlier stage waits for.
+  WeightGradient = 'W', ///< What nobody else waits for.
+  Recompute = 'R',      ///< Forward once more, before the backward.
+  Update = 'U'          ///< The optimizer, once per step.
+};
+
+/// One piece of work of a rank.
+struct Action {
+  ActionKind kind = ActionKind::Forward;
+  int64_t stage = 0;
+  int64_t microbatch = 0; ///< 0 for Update.
+
+  friend auto operator<=>(const Action &, const Action &) = default;
+};
+
+/// The actions of one rank, in the order in which it runs them.
+using Order = std::vector<Action>;
+
+/// The orders of all ranks.
+struct Schedule {
+  std::string kind; ///< Name of the generator, such as "1f1b".
+  int64_t stages = 0;
+  int64_t microbatches = 0;
+  std::vector<Order> ranks;
+
+  friend bool operator==(const Schedule &, const Schedule &) = default;
+};
+
+/// `2F0`; an update has no microbatch: `2U`.
+std::string toString(const Action &action);
+
+/// Actions with a space between them.
+std::string toString(const Order &order);
+
+/// Reads the text of one action; the error shows it.
+Result<Action> parseAction(std::string_view text);
+
+/// Reads actions with white space between them.
+Result<Order> parseOrder(std::string_view text);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SCHEDULING_SCHEDULE_H

@@ -1,0 +1,69 @@
+//===- Segments.h - a schedule as loops -------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The order of a rank as a few loops whose bounds depend on the number of
+// microbatches M, known only when the program runs. 1F1B on rank 0 of 2:
+//
+//   for m in [0, 2)      F(m)              bounds 0, 2
+//   for m in [0, M - 2)  B(m), F(m + 2)    bounds 0, -2 + M
+//   for m in [M - 2, M)  B(m)              bounds -2 + M, M
+//
+// Each bound is clamped to [0, M], so the same loops are right for every
+// M >= 1. They are found, not written down per generator: the orders for a
+// large M and for M + 1 are each cut greedily into repetitions; a bound that is
+// one larger for M + 1 grows with M, one that is equal is a constant. The claim
+// is then checked by expanding the loops for every M up to the large one, twice
+// and three times it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SCHEDULING_SEGMENTS_H
+#define STAGEWRIGHT_SCHEDULING_SEGMENTS_H
+
+#include "stagewright/Scheduling/Generators.h"
+
+namespace stagewright {
+
+/// clamp(constant + (perMicrobatch ? M : 0), 0, M).
+struct SegmentBound {
+  int64_t constant = 0;
+  bool perMicrobatch = false;
+
+  int64_t at(int64_t microbatches) const;
+  friend bool operator==(const SegmentBound &, const SegmentBound &) = default;
+};
+
+/// An action of a loop's body: microbatch m + offset in iteration m.
+struct SegmentAction {
+  ActionKind kind = ActionKind::Forward;
+  int64_t stage = 0;
+  int64_t offset = 0;
+
+  friend bool operator==(const SegmentAction &,
+                         const SegmentAction &) = default;
+};
+
+/// `for m in [low, high)` with step 1: the actions of `body` in order.
+struct Segment {
+  SegmentBound low, high;
+  std::vector<SegmentAction> body;
+
+  friend bool operator==(const Segment &, const Segment &) = default;
+};
+
+/// The loops of every rank of `family`, in order. An error names the rank and
+/// the number of microbatches for which no such loops exist.
+Result<std::vector<std::vector<Segment>>>
+compressToSegments(const ScheduleFamily &family);
+
+/// The order that `segments` stand for with `microbatches`.
+Order expandSegments(const std::vector<Segment> &segments,
+                     int64_t microbatches);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SCHEDULING_SEGMENTS_H

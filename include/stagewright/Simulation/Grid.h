@@ -1,0 +1,31 @@
+//===- Grid.h - a schedule as a picture in text -----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One row per rank, time to the right, a backward twice as wide as a forward:
+//
+//   rank 0 |F0|F1|     |B0   |F2|B1   |F3|...
+//   rank 1    |F0|B0   |F1|B1   |F2|...
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SIMULATION_GRID_H
+#define STAGEWRIGHT_SIMULATION_GRID_H
+
+#include "stagewright/Simulation/Simulate.h"
+
+namespace stagewright {
+
+/// The rows, each ended by a newline, of a timeline whose times are multiples
+/// of `slot`. Actions carry their stage where a rank has several.
+std::string drawGrid(const Timeline &timeline, Seconds slot);
+
+/// The picture of `schedule` with equal stages (unitTimes).
+Result<std::string> drawGrid(const Schedule &schedule, const StageGraph &graph);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SIMULATION_GRID_H

@@ -1,0 +1,149 @@
+//===- Segments.cpp - a schedule as loops ---------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Scheduling/Segments.h"
+#include <algorithm>
+
+namespace stagewright {
+
+/// Longest body that is looked for; the period of a schedule is at most a few
+/// actions per stage of the rank.
+static constexpr size_t kLongestBody = 64;
+
+int64_t SegmentBound::at(int64_t microbatches) const {
+  int64_t value = constant + (perMicrobatch ? microbatches : 0);
+  return std::clamp<int64_t>(value, 0, microbatches);
+}
+
+namespace {
+/// A repetition found in one order: `count` times `body`, from microbatch
+/// `first` on.
+struct Repetition {
+  int64_t first = 0;
+  int64_t count = 0;
+  std::vector<SegmentAction> body;
+};
+} // namespace
+
+/// How often order[at, at + length) repeats, each time one microbatch later.
+static int64_t countRepeats(const Order &order, size_t at, size_t length) {
+  int64_t count = 1;
+  for (size_t i = at + length; i < order.size(); ++i) {
+    Action previous = order[i - length];
+    ++previous.microbatch;
+    if (order[i] != previous)
+      break;
+    if ((i + 1 - at) % length == 0)
+      ++count;
+  }
+  return count;
+}
+
+/// Cuts `order` into repetitions: at each point the body that covers most, the
+/// shortest of equals.
+static std::vector<Repetition> findRepetitions(const Order &order) {
+  std::vector<Repetition> repetitions;
+  for (size_t at = 0; at < order.size();) {
+    size_t best = 1, bestCovered = 0;
+    for (size_t length = 1;
+         length <= kLongestBody && at + length <= order.size(); ++length) {
+      int64_t count = countRepeats(order, at, length);
+      // A body that runs once is no repetition, but for a single action.
+      if (count == 1 && length > 1)
+        continue;
+      if (count * length > bestCovered) {
+        best = length;
+        bestCovered = count * length;
+      }
+    }
+    Repetition repetition;
+    repetition.first = order[at].microbatch;
+    repetition.count = static_cast<int64_t>(bestCovered / best);
+    for (size_t i = at; i < at + best; ++i)
+      repetition.body.push_back({order[i].kind, order[i].stage,
+                                 order[i].microbatch - repetition.first});
+    repetitions.push_back(std::move(repetition));
+    at += bestCovered;
+  }
+  return repetitions;
+}
+
+/// The bound that is `now` with `microbatches` and `next` with one more.
+static bool matchBound(int64_t now, int64_t next, int64_t microbatches,
+                       SegmentBound &bound) {
+  if (next != now && next != now + 1)
+    return false;
+  bound.perMicrobatch = next == now + 1;
+  bound.constant = now - (bound.perMicrobatch ? microbatches : 0);
+  return true;
+}
+
+/// Turns the repetitions for M and M + 1 into loops, if they correspond.
+static bool matchRepetitions(const std::vector<Repetition> &now,
+                             const std::vector<Repetition> &next,
+                             int64_t microbatches,
+                             std::vector<Segment> &segments) {
+  if (now.size() != next.size())
+    return false;
+  for (size_t i = 0; i < now.size(); ++i) {
+    Segment segment;
+    segment.body = now[i].body;
+    if (now[i].body != next[i].body ||
+        !matchBound(now[i].first, next[i].first, microbatches, segment.low) ||
+        !matchBound(now[i].first + now[i].count, next[i].first + next[i].count,
+                    microbatches, segment.high))
+      return false;
+    segments.push_back(std::move(segment));
+  }
+  return true;
+}
+
+Order expandSegments(const std::vector<Segment> &segments,
+                     int64_t microbatches) {
+  Order order;
+  for (const Segment &segment : segments)
+    for (int64_t m = segment.low.at(microbatches);
+         m < segment.high.at(microbatches); ++m)
+      for (const SegmentAction &action : segment.body)
+        order.push_back({action.kind, action.stage, m + action.offset});
+  return order;
+}
+
+/// Why the orders of `rank` are not loops.
+static Error notPeriodic(const Schedule &schedule, int64_t rank) {
+  return Error{"schedule '" + schedule.kind + "' on rank " +
+               std::to_string(rank) +
+               " does not repeat in a way that loops can express with " +
+               std::to_string(schedule.microbatches) + " microbatches"};
+}
+
+Result<std::vector<std::vector<Segment>>>
+compressToSegments(const ScheduleFamily &family) {
+  // Long enough that warm-up, steady state and drain are apart.
+  int64_t large =
+      4 * static_cast<int64_t>(family(1).ranks.size()) + int64_t(kLongestBody);
+  Schedule now = family(large), next = family(large + 1);
+  std::vector<std::vector<Segment>> segments(now.ranks.size());
+  for (size_t rank = 0; rank < now.ranks.size(); ++rank)
+    if (!matchRepetitions(findRepetitions(now.ranks[rank]),
+                          findRepetitions(next.ranks[rank]), large,
+                          segments[rank]))
+      return notPeriodic(now, rank);
+
+  std::vector<int64_t> checks = {2 * large, 3 * large};
+  for (int64_t m = 1; m <= large + 1; ++m)
+    checks.push_back(m);
+  for (int64_t microbatches : checks) {
+    Schedule expected = family(microbatches);
+    for (size_t rank = 0; rank < segments.size(); ++rank)
+      if (expandSegments(segments[rank], microbatches) != expected.ranks[rank])
+        return notPeriodic(expected, rank);
+  }
+  return segments;
+}
+
+} // namespace stagewright

@@ -1,0 +1,36 @@
+//===- ScheduleTest.cpp - the text form of actions ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Scheduling/Schedule.h"
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+
+TEST(Schedule, TextRoundTrips) {
+  const char *text = "0F0 12B345 1I2 1W2 3R4 2U";
+  Result<Order> order = parseOrder(text);
+  ASSERT_TRUE(order);
+  ASSERT_EQ(order->size(), 6u);
+  EXPECT_EQ((*order)[1], (Action{ActionKind::Backward, 12, 345}));
+  EXPECT_EQ(toString(*order), text);
+}
+
+TEST(Schedule, ReadsAnyWhiteSpace) {
+  EXPECT_EQ(toString(*parseOrder("\n 0F0\t0B0  \n")), "0F0 0B0");
+  EXPECT_TRUE(parseOrder("")->empty());
+}
+
+TEST(Schedule, ErrorsShowTheAction) {
+  for (const char *wrong :
+       {"F0", "0X0", "0F", "0F0x", "-1F0", "0U3", "99999999999999999999F0"}) {
+    Result<Order> order = parseOrder(std::string("0F0 ") + wrong);
+    ASSERT_FALSE(order) << wrong;
+    EXPECT_EQ(order.error().message.find("'" + std::string(wrong) +
+                                         "' is not an action"),
+              0u);
+  }
+}
