@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Flags.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "stagewright/InitAllDialects.h"
@@ -28,6 +29,8 @@ mlirGetDialectPluginInfo() {
 
 extern "C" LLVM_ATTRIBUTE_WEAK mlir::PassPluginLibraryInfo
 mlirGetPassPluginInfo() {
-  return {MLIR_PLUGIN_API_VERSION, "Stagewright", STAGEWRIGHT_VERSION,
-          [] { stagewright::registerAllPasses(); }};
+  return {MLIR_PLUGIN_API_VERSION, "Stagewright", STAGEWRIGHT_VERSION, [] {
+            stagewright::registerAllPasses();
+            stagewright::registerPassFlags();
+          }};
 }

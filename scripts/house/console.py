@@ -66,8 +66,9 @@ def stream(title, command, watch, *, env=None, cwd=ROOT, keep=None, quiet=False)
     if process.wait():
         if progress:
             progress.done(f"FAILED (exit {process.returncode})")
-        tail = keep.read_text(errors="replace").splitlines()[-60:]
-        say("\n".join(tail))
+        lines = keep.read_text(errors="replace").splitlines()
+        first = next((i for i, line in enumerate(lines) if line.startswith("FAILED: ")), len(lines) - 40)
+        say("\n".join(lines[max(first, 0):][:40]))
         raise Failure(f"{title.lower()} failed; the whole output is in {keep.relative_to(ROOT)}")
     if progress:
         progress.done()

@@ -2,7 +2,12 @@
 // REQUIRES: no-sanitizer
 // RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
 // RUN:   --pass-pipeline='builtin.module(pipeline-infer-roles)' %s | FileCheck %s
+// RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
+// RUN:   --pipeline-infer-roles=large-constant=64 %s | FileCheck %s
+// RUN: not mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
+// RUN:   --pipeline-infer-roles=no-such=1 %s 2>&1 | FileCheck %s --check-prefix=ERROR
 
+// ERROR: no-such
 // CHECK-LABEL: func.func @step
 func.func @step(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %x : tensor<4x8xf32>

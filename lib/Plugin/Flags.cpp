@@ -1,0 +1,59 @@
+//===- Flags.cpp - our passes as flags of an unmodified mlir-opt ----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Flags.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/CommandLine.h"
+#include <deque>
+
+using namespace llvm;
+
+/// The passes that the flags have asked for so far, in order.
+static mlir::OpPassManager &requested() {
+  static mlir::OpPassManager pipeline(mlir::ModuleOp::getOperationName(),
+                                      mlir::OpPassManager::Nesting::Implicit);
+  return pipeline;
+}
+
+/// Appends the pass to the tool's own option `--pass-pipeline`.
+static void request(StringRef pass, StringRef options, cl::Option &pipeline) {
+  auto fail = [&](const Twine &message) {
+    errs() << "error: --" << pass << ": " << message << "\n";
+    exit(1);
+    return mlir::failure();
+  };
+  if (failed(mlir::PassInfo::lookup(pass)->addToPipeline(requested(), options,
+                                                         fail)))
+    exit(1);
+  std::string text;
+  raw_string_ostream stream(text);
+  requested().printAsTextualPipeline(stream);
+  if (pipeline.getNumOccurrences())
+    static_cast<cl::opt<std::string> &>(pipeline).setValue(text);
+  else
+    pipeline.addOccurrence(0, pipeline.ArgStr, text);
+}
+
+void stagewright::registerPassFlags() {
+  static std::deque<cl::opt<std::string>> flags;
+  auto &known = cl::getRegisteredOptions();
+  cl::Option *pipeline = known.lookup("pass-pipeline");
+  if (!pipeline || !flags.empty())
+    return;
+  for (StringRef pass : {
+#define STAGEWRIGHT_PASS(flag) flag,
+#include "PassFlags.inc"
+       })
+    if (!known.contains(pass) && mlir::PassInfo::lookup(pass))
+      flags.emplace_back(
+          pass, cl::ValueOptional, cl::ZeroOrMore,
+          cl::cb<void, std::string>([=](const std::string &options) {
+            request(pass, options, *pipeline);
+          }));
+}
