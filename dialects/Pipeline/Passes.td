@@ -27,4 +27,20 @@ def InferRoles : Pass<"pipeline-infer-roles", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
 }
 
+def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
+  let summary = "decide in which order every rank runs its actions";
+  let description = [{
+    **Why** The order of forwards and backwards decides idle time and memory. It is data of its own, so that it can be
+    printed, edited and verified before anything is lowered.
+    **Expects** A `pipeline.program` with one device per stage. Without one, `pipeline-partition` runs first.
+    **Leaves** A `pipeline.schedule` behind the program, in place of an older one, verified: complete, each action
+    after what it needs, no deadlock. Stage s runs on rank s.
+    **Never** adds communication: that is what the lowering to rank programs makes explicit.
+  }];
+  let options = [
+    Option<"kind", "kind", "std::string", "\"1f1b\"", "Generator of the order: gpipe or 1f1b">];
+  let statistics = [Statistic<"numActions", "actions", "Actions in the schedules made">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
 #endif // STAGEWRIGHT_PIPELINE_PASSES_TD

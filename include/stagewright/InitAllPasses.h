@@ -9,15 +9,11 @@
 #define STAGEWRIGHT_INITALLPASSES_H
 
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "stagewright/Dialect/Rank/Transforms/Passes.h"
 
 namespace stagewright {
 
 /// Registers every pass of Stagewright under its flag.
-inline void registerAllPasses() {
-  pipeline::registerPipelinePasses();
-  rank::registerRankPasses();
-}
+inline void registerAllPasses() { pipeline::registerPipelinePasses(); }
 
 } // namespace stagewright
 

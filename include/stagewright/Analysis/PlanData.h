@@ -1,0 +1,67 @@
+//===- PlanData.h - programs and schedules as plain data --------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From the pipeline dialect to the plain data of Scheduling and back: which
+// stage a node lies on, what crosses between stages, what a schedule's text
+// says. Every function only looks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_ANALYSIS_PLANDATA_H
+#define STAGEWRIGHT_ANALYSIS_PLANDATA_H
+
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Scheduling/StageGraph.h"
+
+namespace stagewright::pipeline {
+
+/// The graph, the cluster, the program that an operation names. The verifiers
+/// prove that they exist.
+GraphOp graphOf(ProgramOp program);
+ClusterOp clusterOf(ProgramOp program);
+ProgramOp programOf(ScheduleOp schedule);
+
+/// Whether `graph` has no node of phase I, W or B: an inference graph.
+bool isForwardOnly(GraphOp graph);
+
+/// The stage of each layer of the program's graph.
+llvm::SmallVector<int64_t> stageOfLayers(ProgramOp program);
+
+/// The phase of a stage in which nodes of `phase` run. B counts as I: a whole
+/// backward makes what earlier stages wait for.
+ActionKind actionPhase(Phase phase);
+
+/// A value that crosses to one other stage.
+struct Crossing {
+  mlir::OpResult value; ///< Result of a NodeOp.
+  StageEdge edge;       ///< Depth 0.
+};
+
+/// Every value of `graph` that crosses, given the stage of each layer: nodes in
+/// their order, results in theirs, receiving stages increasing. A value used by
+/// two other stages crosses twice.
+llvm::SmallVector<Crossing> crossingsOf(GraphOp graph,
+                                        llvm::ArrayRef<int64_t> stageOfLayer);
+
+/// The crossings of `program` as a graph of stages, in the same order.
+StageGraph stageGraphOf(ProgramOp program);
+
+/// The orders of `schedule`; an unreadable action is an error at its order.
+mlir::FailureOr<Schedule> readSchedule(ScheduleOp schedule);
+
+/// Proves `schedule` against its program (Scheduling/Verify.h).
+mlir::LogicalResult verifySchedule(ScheduleOp schedule);
+
+/// The schedule as a function of the number of microbatches: its generator, by
+/// `kind`. An order that its generator does not make, one edited by hand, is an
+/// error.
+mlir::FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule);
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_ANALYSIS_PLANDATA_H

@@ -1,0 +1,155 @@
+//===- PlanData.cpp - programs and schedules as plain data ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Scheduling/Verify.h"
+#include "llvm/ADT/STLExtras.h"
+#include <map>
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+GraphOp graphOf(ProgramOp program) {
+  return SymbolTable::lookupNearestSymbolFrom<GraphOp>(program,
+                                                       program.getGraphAttr());
+}
+
+ClusterOp clusterOf(ProgramOp program) {
+  return SymbolTable::lookupNearestSymbolFrom<ClusterOp>(
+      program, program.getClusterAttr());
+}
+
+ProgramOp programOf(ScheduleOp schedule) {
+  return SymbolTable::lookupNearestSymbolFrom<ProgramOp>(
+      schedule, schedule.getProgramAttr());
+}
+
+bool isForwardOnly(GraphOp graph) {
+  return llvm::all_of(graph.getBody().front().getOps<NodeOp>(),
+                      [](NodeOp node) { return node.getPhase() == Phase::F; });
+}
+
+SmallVector<int64_t> stageOfLayers(ProgramOp program) {
+  SmallVector<int64_t> stages(graphOf(program).getNumLayers(), 0);
+  for (StageOp stage : program.getBody().front().getOps<StageOp>())
+    for (int64_t layer : stage.getLayers())
+      stages[layer] = stage.getIndex();
+  return stages;
+}
+
+ActionKind actionPhase(Phase phase) {
+  switch (phase) {
+  case Phase::F:
+    return ActionKind::Forward;
+  case Phase::W:
+    return ActionKind::WeightGradient;
+  case Phase::I:
+  case Phase::B:
+    return ActionKind::InputGradient;
+  }
+  return ActionKind::Forward;
+}
+
+/// F, then I, then W: the order in which a stage runs its phases.
+static int phaseOrder(ActionKind phase) {
+  return phase == ActionKind::Forward         ? 0
+         : phase == ActionKind::InputGradient ? 1
+                                              : 2;
+}
+
+SmallVector<Crossing> crossingsOf(GraphOp graph,
+                                  ArrayRef<int64_t> stageOfLayer) {
+  SmallVector<Crossing> crossings;
+  for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
+    int64_t from = stageOfLayer[node.getLayer()];
+    for (OpResult value : node->getResults()) {
+      std::map<int64_t, StageEdge> edges; // By receiving stage, in order.
+      for (Operation *user : value.getUsers()) {
+        auto consumer = dyn_cast<NodeOp>(user);
+        if (!consumer || stageOfLayer[consumer.getLayer()] == from)
+          continue;
+        StagePhase use = {actionPhase(consumer.getPhase()),
+                          stageOfLayer[consumer.getLayer()]};
+        auto [entry, isNew] = edges.try_emplace(
+            use.stage,
+            StageEdge{{actionPhase(node.getPhase()), from}, use, use});
+        StageEdge &edge = entry->second;
+        if (phaseOrder(use.phase) < phaseOrder(edge.firstUse.phase))
+          edge.firstUse = use;
+        if (phaseOrder(use.phase) > phaseOrder(edge.lastUse.phase))
+          edge.lastUse = use;
+      }
+      for (const auto &[stage, edge] : edges)
+        crossings.push_back({value, edge});
+    }
+  }
+  return crossings;
+}
+
+StageGraph stageGraphOf(ProgramOp program) {
+  StageGraph result;
+  result.stages = llvm::range_size(program.getBody().front().getOps<StageOp>());
+  GraphOp graph = graphOf(program);
+  result.forwardOnly = isForwardOnly(graph);
+  for (const Crossing &crossing : crossingsOf(graph, stageOfLayers(program)))
+    result.edges.push_back(crossing.edge);
+  return result;
+}
+
+FailureOr<Schedule> readSchedule(ScheduleOp schedule) {
+  ProgramOp program = programOf(schedule);
+  Schedule result;
+  result.kind = schedule.getKind().str();
+  result.microbatches = program.getMicrobatches();
+  result.stages = llvm::range_size(program.getBody().front().getOps<StageOp>());
+  for (OrderOp op : schedule.getBody().front().getOps<OrderOp>()) {
+    Result<Order> order = parseOrder(op.getActions());
+    if (!order) {
+      op.emitOpError(order.error().message);
+      return failure();
+    }
+    result.ranks.push_back(std::move(*order));
+  }
+  return result;
+}
+
+LogicalResult verifySchedule(ScheduleOp schedule) {
+  FailureOr<Schedule> data = readSchedule(schedule);
+  if (failed(data))
+    return failure();
+  Status status = verify(*data, stageGraphOf(programOf(schedule)));
+  if (!status)
+    return schedule.emitOpError(status.error().message);
+  return success();
+}
+
+FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {
+  FailureOr<Schedule> data = readSchedule(schedule);
+  if (failed(data))
+    return failure();
+  Result<Generator> generator = findGenerator(data->kind);
+  if (!generator) {
+    schedule.emitOpError(generator.error().message);
+    return failure();
+  }
+  bool forwardOnly = isForwardOnly(graphOf(programOf(schedule)));
+  ScheduleFamily family =
+      stagewright::familyOf(*generator, data->stages, forwardOnly);
+  Schedule expected = family(data->microbatches);
+  for (auto [rank, order] : llvm::enumerate(data->ranks))
+    if (rank >= expected.ranks.size() || order != expected.ranks[rank]) {
+      schedule.emitOpError()
+          << "rank " << rank << " does not run in the order of kind '"
+          << data->kind << "'; an order edited by hand cannot be lowered to "
+          << "loops yet, run pipeline-schedule again";
+      return failure();
+    }
+  return family;
+}
+
+} // namespace stagewright::pipeline

@@ -1,0 +1,88 @@
+//===- Schedule.cpp - pipeline-schedule -----------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Pass/PassManager.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Simulation/Grid.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+#define GEN_PASS_DEF_SCHEDULE
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
+
+/// The generators put stage s on rank s, so every stage must have a device of
+/// its own.
+static LogicalResult checkPlacement(ProgramOp program) {
+  llvm::StringMap<int64_t> stageOf;
+  for (StageOp stage : program.getBody().front().getOps<StageOp>()) {
+    if (stage.getDevices().size() != 1)
+      return stage.emitOpError()
+             << "lies on " << stage.getDevices().size()
+             << " devices; schedules run each stage on one device, partition "
+             << "without replicas";
+    StringRef device =
+        cast<FlatSymbolRefAttr>(stage.getDevices()[0]).getValue();
+    auto [entry, isNew] = stageOf.try_emplace(device, stage.getIndex());
+    if (!isNew)
+      return stage.emitOpError()
+             << "lies on device @" << device << " like stage " << entry->second
+             << "; schedules run one stage per device, use fewer stages";
+  }
+  return success();
+}
+
+namespace {
+struct SchedulePass : impl::ScheduleBase<SchedulePass> {
+  using ScheduleBase::ScheduleBase;
+
+  void runOnOperation() override {
+    Result<Generator> generator = findGenerator(kind);
+    if (!generator) {
+      getOperation().emitError(generator.error().message);
+      return signalPassFailure();
+    }
+    if (getOperation().getOps<ProgramOp>().empty()) {
+      getOperation().emitError("no pipeline.program to schedule");
+      return signalPassFailure();
+    }
+    for (ProgramOp program :
+         llvm::to_vector(getOperation().getOps<ProgramOp>()))
+      if (failed(schedule(program, *generator)))
+        return signalPassFailure();
+  }
+
+  /// Writes the schedule of `program` behind it, in place of an older one.
+  LogicalResult schedule(ProgramOp program, const Generator &generator) {
+    if (failed(checkPlacement(program)))
+      return failure();
+    for (ScheduleOp old : llvm::to_vector(getOperation().getOps<ScheduleOp>()))
+      if (programOf(old) == program)
+        old.erase();
+
+    StageGraph graph = stageGraphOf(program);
+    Schedule data = generator.generate(
+        {graph.stages, static_cast<int64_t>(program.getMicrobatches()),
+         graph.forwardOnly});
+    OpBuilder builder(program->getContext());
+    auto op = ScheduleOp::create(
+        builder, program.getLoc(), builder.getStringAttr(generator.symbol),
+        program.getSymNameAttr(), builder.getStringAttr(generator.name));
+    builder.createBlock(&op.getBody());
+    for (auto [rank, order] : llvm::enumerate(data.ranks)) {
+      OrderOp::create(builder, program.getLoc(), rank, toString(order));
+      numActions += order.size();
+    }
+    // Detached until here: the table renames it if another symbol has its name.
+    SymbolTable(getOperation()).insert(op, std::next(program->getIterator()));
+    return verifySchedule(op);
+  }
+};
+} // namespace
+} // namespace stagewright::pipeline
