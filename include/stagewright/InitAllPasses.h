@@ -9,11 +9,15 @@
 #define STAGEWRIGHT_INITALLPASSES_H
 
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Rank/Transforms/Passes.h"
 
 namespace stagewright {
 
 /// Registers every pass of Stagewright under its flag.
-inline void registerAllPasses() { pipeline::registerPipelinePasses(); }
+inline void registerAllPasses() {
+  pipeline::registerPipelinePasses();
+  rank::registerRankPasses();
+}
 
 } // namespace stagewright
 

@@ -1,0 +1,103 @@
+//===- Machine.h - the ranks as sequences of events -------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rank programs unrolled for one number of microbatches, as plain data, and the
+// machine that runs them. Only what can wait or overwrite is left: claims,
+// sends, receives, releases. No IR, no values, no time.
+//
+// A program has no choices, and what an event waits for never becomes untrue
+// again. So the ranks form a Kahn process network (Kahn, "The semantics of a
+// simple language for parallel programming", 1974) with bounded queues: if one
+// interleaving ends then every one does, and if one is stuck then every one is
+// stuck at the same events. One run is the proof; it is linear in the number of
+// events. The waiting of contract D, in terms of the microbatch m:
+//
+//   recv(c, m)   after  send(c, m)
+//   claim(c, m)  after  release_channel(c, m - depth)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MACHINE_H
+#define STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MACHINE_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stagewright::rank {
+
+/// What an event does; the first five work on a channel, the next three on a
+/// stash of the rank.
+enum class EventKind : uint8_t {
+  Claim,
+  Send,
+  Recv,
+  Received,
+  ReleaseChannel,
+  Acquire,
+  Use,
+  Release,
+  Call
+};
+
+/// One event of one rank.
+struct Event {
+  EventKind kind;
+  char action = 0;              ///< F, B, …; 0 outside of an action.
+  int32_t object = 0;           ///< Number of the channel or stash.
+  int64_t microbatch = 0;       ///< Of the slot.
+  int64_t actionMicrobatch = 0; ///< Of the action.
+  int64_t bytes = 0;            ///< Call: bytes of workspace in use.
+  const void *origin = nullptr; ///< The operation; only passed through.
+};
+
+/// A ring of slots.
+struct Ring {
+  std::string name;
+  int64_t slots = 1;          ///< Depth for the number of microbatches at hand.
+  int64_t messages = 0;       ///< Microbatches that pass through it.
+  int64_t stride = 0;         ///< Bytes from slot to slot.
+  int64_t from = -1, to = -1; ///< Ranks, for a channel.
+  const void *origin = nullptr;
+};
+
+/// Everything that one rank does, in order.
+struct RankEvents {
+  std::vector<Ring> stashes;
+  std::vector<Event> events;
+};
+
+/// All ranks and what joins them.
+struct Machine {
+  std::vector<Ring> channels;
+  std::vector<RankEvents> ranks;
+};
+
+/// Why a machine does not end well: a message with the operation it is about,
+/// and further places.
+struct Fault {
+  struct Place {
+    std::string message;
+    const void *origin;
+  };
+  Place error;
+  std::vector<Place> notes;
+};
+
+/// Runs `machine` to its end. A fault is a cycle of ranks that wait for each
+/// other, a wait for what never comes, a slot that is overwritten or read while
+/// it is not held, or a message or slot that is left over.
+std::optional<Fault> run(const Machine &machine);
+
+/// Highest number of bytes that stash slots and workspace of one rank take at
+/// once. Expects a machine that runs.
+int64_t livePeak(const RankEvents &rank);
+
+} // namespace stagewright::rank
+
+#endif // STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MACHINE_H

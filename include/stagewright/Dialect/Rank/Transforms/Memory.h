@@ -1,0 +1,57 @@
+//===- Memory.h - bytes of a rank program -----------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a rank program holds, by purpose. A slot takes its bytes rounded up to
+// 64; a ring takes its slots; a channel lies whole at its receiver, always
+// held. The arena is the sum, and it is what the runtime allocates.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MEMORY_H
+#define STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MEMORY_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "stagewright/Dialect/Rank/Transforms/Machine.h"
+
+namespace stagewright::rank {
+
+/// Bytes of one rank.
+struct ProgramMemory {
+  int64_t parameters = 0; ///< With constants and seeds.
+  int64_t gradients = 0;
+  int64_t batch = 0;     ///< With microbatch numbers.
+  int64_t outputs = 0;   ///< With accumulators.
+  int64_t stash = 0;     ///< All slots of all stashes.
+  int64_t transfers = 0; ///< Rings of the channels that end here.
+  int64_t workspace = 0;
+  int64_t livePeak = 0; ///< Highest number of bytes in use at once.
+
+  int64_t arena() const {
+    return parameters + gradients + batch + outputs + stash + transfers +
+           workspace;
+  }
+};
+
+/// Unrolls the programs of `module` for `microbatches` microbatches (0: the
+/// number they were made for); reports what it cannot evaluate. Ranks must be
+/// numbered 0, 1, 2, … in any order of the programs.
+mlir::FailureOr<Machine> unroll(mlir::ModuleOp module, int64_t microbatches);
+
+/// Memory of `program`, whose events are `events`, for `microbatches`
+/// microbatches.
+ProgramMemory computeMemory(ProgramOp program, const RankEvents &events,
+                            int64_t microbatches);
+
+/// Writes `memory` on every program of `module`, for the number of microbatches
+/// that it was made for. To be called again when the size of a workspace has
+/// changed.
+mlir::LogicalResult updateMemory(mlir::ModuleOp module);
+
+} // namespace stagewright::rank
+
+#endif // STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MEMORY_H

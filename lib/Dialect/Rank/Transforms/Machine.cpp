@@ -1,0 +1,293 @@
+//===- Machine.cpp - running events, and naming why they are stuck --------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Dialect/Rank/Transforms/Machine.h"
+#include <algorithm>
+
+using namespace stagewright::rank;
+
+namespace {
+
+/// Life of one message of a channel.
+enum class Message : uint8_t { None, Claimed, Sent, Held, Released };
+
+std::string str(int64_t number) { return std::to_string(number); }
+
+/// The machine at one moment.
+class Runner {
+public:
+  explicit Runner(const Machine &machine) : machine(machine) {
+    for (const Ring &channel : machine.channels)
+      messages.emplace_back(channel.messages, Message::None);
+    for (const RankEvents &rank : machine.ranks) {
+      std::vector<std::vector<int64_t>> rings;
+      for (const Ring &stash : rank.stashes)
+        rings.emplace_back(std::max<int64_t>(stash.slots, 1), -1);
+      holders.push_back(std::move(rings));
+    }
+    next.assign(machine.ranks.size(), 0);
+  }
+
+  std::optional<Fault> run();
+
+private:
+  /// Runs `rank` until it waits or ends; true if it ran any event.
+  bool advance(size_t rank);
+  bool step(size_t rank, const Event &event);
+  bool stepChannel(const Event &event);
+  bool stepStash(size_t rank, const Event &event);
+  std::optional<Fault> leftOver() const;
+  Fault stuck() const;
+
+  /// Ends the run with a fault at `event`.
+  bool fail(const Event &event, std::string message, const Ring &ring,
+            const char *what) {
+    fault = Fault{{std::move(message), event.origin}, {}};
+    if (ring.origin)
+      fault->notes.push_back({std::string(what) + " stands here", ring.origin});
+    return false;
+  }
+
+  const Machine &machine;
+  std::vector<std::vector<Message>> messages; ///< Per channel.
+  /// Per rank, stash and slot: the microbatch that holds it, or -1.
+  std::vector<std::vector<std::vector<int64_t>>> holders;
+  std::vector<size_t> next; ///< Per rank: its next event.
+  std::optional<Fault> fault;
+};
+
+/// Whether `event` works on a channel.
+bool onChannel(EventKind kind) { return kind <= EventKind::ReleaseChannel; }
+
+std::string action(const Event &event) {
+  if (!event.action)
+    return "the end of its step";
+  return std::string(1, event.action) + str(event.actionMicrobatch);
+}
+
+} // namespace
+
+bool Runner::stepChannel(const Event &event) {
+  const Ring &channel = machine.channels[event.object];
+  std::string message = "microbatch " + str(event.microbatch) +
+                        " of channel '" + channel.name + "'";
+  auto fails = [&](const char *why) {
+    return fail(event, message + why, channel, "the channel");
+  };
+  if (event.microbatch < 0 || event.microbatch >= channel.messages)
+    return fail(
+        event, message + " does not exist; it carries " + str(channel.messages),
+        channel, "the channel");
+  Message &state = messages[event.object][event.microbatch];
+  switch (event.kind) {
+  case EventKind::Claim: {
+    if (state != Message::None)
+      return fails(" is claimed twice");
+    int64_t before = event.microbatch - channel.slots;
+    if (before >= 0 && messages[event.object][before] != Message::Released)
+      return false;
+    state = Message::Claimed;
+    return true;
+  }
+  case EventKind::Send:
+    if (state != Message::Claimed)
+      return fails(state == Message::None ? " is sent but was not claimed"
+                                          : " is sent twice");
+    state = Message::Sent;
+    return true;
+  case EventKind::Recv:
+    if (state > Message::Sent)
+      return fails(" is received twice");
+    if (state != Message::Sent)
+      return false;
+    state = Message::Held;
+    return true;
+  case EventKind::Received:
+    return state == Message::Held ||
+           fails(state == Message::Released ? " is read after its release"
+                                            : " is read but was not received");
+  default:
+    if (state != Message::Held)
+      return fails(state == Message::Released
+                       ? " is released twice"
+                       : " is released but was not received");
+    state = Message::Released;
+    return true;
+  }
+}
+
+bool Runner::stepStash(size_t rank, const Event &event) {
+  const Ring &stash = machine.ranks[rank].stashes[event.object];
+  std::string message =
+      "microbatch " + str(event.microbatch) + " of stash '" + stash.name + "'";
+  if (event.microbatch < 0 || event.microbatch >= stash.messages)
+    return fail(event,
+                message + " does not exist; there are " + str(stash.messages),
+                stash, "the stash");
+  int64_t &holder =
+      holders[rank][event.object]
+             [event.microbatch % std::max<int64_t>(stash.slots, 1)];
+  if (event.kind == EventKind::Acquire) {
+    if (holder >= 0)
+      return fail(event,
+                  message + " overwrites microbatch " + str(holder) +
+                      ", which is not released; the depth is " +
+                      str(stash.slots),
+                  stash, "the stash");
+    holder = event.microbatch;
+    return true;
+  }
+  if (holder != event.microbatch)
+    return fail(event,
+                message + (event.kind == EventKind::Use
+                               ? " is read while it is not held"
+                               : " is released while it is not held"),
+                stash, "the stash");
+  if (event.kind == EventKind::Release)
+    holder = -1;
+  return true;
+}
+
+bool Runner::step(size_t rank, const Event &event) {
+  if (event.kind == EventKind::Call)
+    return true;
+  return onChannel(event.kind) ? stepChannel(event) : stepStash(rank, event);
+}
+
+bool Runner::advance(size_t rank) {
+  const std::vector<Event> &events = machine.ranks[rank].events;
+  size_t before = next[rank];
+  while (next[rank] < events.size() && step(rank, events[next[rank]]))
+    ++next[rank];
+  return next[rank] != before;
+}
+
+std::optional<Fault> Runner::run() {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (size_t rank = 0; rank < machine.ranks.size(); ++rank) {
+      moved |= advance(rank);
+      if (fault)
+        return fault;
+    }
+  }
+  for (size_t rank = 0; rank < machine.ranks.size(); ++rank)
+    if (next[rank] < machine.ranks[rank].events.size())
+      return stuck();
+  return leftOver();
+}
+
+std::optional<Fault> Runner::leftOver() const {
+  for (size_t number = 0; number < machine.channels.size(); ++number)
+    for (int64_t m = 0; m < machine.channels[number].messages; ++m) {
+      const char *why = nullptr;
+      switch (messages[number][m]) {
+      case Message::None:
+        why = " is never sent";
+        break;
+      case Message::Claimed:
+        why = " is claimed but never sent";
+        break;
+      case Message::Sent:
+        why = " is sent but never received";
+        break;
+      case Message::Held:
+        why = " is received but never released";
+        break;
+      case Message::Released:
+        continue;
+      }
+      const Ring &channel = machine.channels[number];
+      return Fault{
+          {"microbatch " + str(m) + " of channel '" + channel.name + "'" + why,
+           channel.origin},
+          {}};
+    }
+  for (size_t rank = 0; rank < machine.ranks.size(); ++rank)
+    for (size_t number = 0; number < holders[rank].size(); ++number)
+      for (int64_t holder : holders[rank][number])
+        if (holder >= 0) {
+          const Ring &stash = machine.ranks[rank].stashes[number];
+          return Fault{{"microbatch " + str(holder) + " of stash '" +
+                            stash.name + "' is never released",
+                        stash.origin},
+                       {}};
+        }
+  return std::nullopt;
+}
+
+Fault Runner::stuck() const {
+  // Every rank that is not at its end waits for one event of one other rank.
+  struct Wait {
+    const Event *at;
+    const Event *awaited;
+    size_t rank;
+    std::string needs;
+  };
+  auto waitOf = [&](size_t rank) {
+    const Event &at = machine.ranks[rank].events[next[rank]];
+    const Ring &channel = machine.channels[at.object];
+    bool claims = at.kind == EventKind::Claim;
+    size_t other = claims ? channel.to : channel.from;
+    EventKind kind = claims ? EventKind::ReleaseChannel : EventKind::Send;
+    int64_t m = claims ? at.microbatch - channel.slots : at.microbatch;
+    const Event *awaited = nullptr;
+    if (other < machine.ranks.size()) {
+      const std::vector<Event> &events = machine.ranks[other].events;
+      for (size_t i = next[other]; i < events.size() && !awaited; ++i)
+        if (events[i].kind == kind && events[i].object == at.object &&
+            events[i].microbatch == m)
+          awaited = &events[i];
+    }
+    std::string needs = "rank " + str(rank) + " waits here in " + action(at) +
+                        ": its " + (claims ? "claim" : "receive") +
+                        " of microbatch " + str(at.microbatch) +
+                        " on channel '" + channel.name + "' needs the " +
+                        (claims ? "release of microbatch " + str(m) : "send") +
+                        " by rank " + str(other);
+    return Wait{&at, awaited, other, needs};
+  };
+  size_t rank = 0;
+  while (next[rank] == machine.ranks[rank].events.size())
+    ++rank;
+  std::vector<size_t> path;
+  while (std::find(path.begin(), path.end(), rank) == path.end()) {
+    path.push_back(rank);
+    Wait wait = waitOf(rank);
+    if (!wait.awaited)
+      return Fault{{wait.needs + ", which never comes", wait.at->origin}, {}};
+    rank = wait.rank;
+  }
+  path.erase(path.begin(), std::find(path.begin(), path.end(), rank));
+  Fault fault{{"schedule deadlocks: ", waitOf(rank).at->origin}, {}};
+  for (size_t member : path) {
+    Wait wait = waitOf(member);
+    fault.error.message += (member == rank ? "rank " + str(rank) + " waits for "
+                                           : ", which waits for ") +
+                           action(*wait.awaited) + " from rank " +
+                           str(wait.rank);
+    fault.notes.push_back({wait.needs, wait.at->origin});
+  }
+  return fault;
+}
+
+std::optional<Fault> stagewright::rank::run(const Machine &machine) {
+  return Runner(machine).run();
+}
+
+int64_t stagewright::rank::livePeak(const RankEvents &rank) {
+  int64_t held = 0, peak = 0;
+  for (const Event &event : rank.events) {
+    if (event.kind == EventKind::Acquire)
+      held += rank.stashes[event.object].stride;
+    if (event.kind == EventKind::Release)
+      held -= rank.stashes[event.object].stride;
+    peak = std::max(peak,
+                    held + (event.kind == EventKind::Call ? event.bytes : 0));
+  }
+  return peak;
+}

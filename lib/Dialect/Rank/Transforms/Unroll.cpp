@@ -1,0 +1,225 @@
+//===- Unroll.cpp - from rank programs to events --------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Evaluates the index arithmetic of an entry for one number of microbatches and
+// writes down what can wait. What it does not know it reports: a proof about
+// half a program is none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace stagewright::rank;
+
+namespace {
+
+/// Evaluates one entry.
+class Unroller {
+public:
+  Unroller(const llvm::StringMap<int32_t> &channels, RankEvents &rank)
+      : channels(channels), rank(rank) {}
+
+  LogicalResult unroll(ProgramOp program, int64_t microbatches);
+
+private:
+  LogicalResult visit(Block &block);
+  LogicalResult visit(Operation &op);
+  LogicalResult visitLoop(scf::ForOp loop);
+  LogicalResult visitArithmetic(Operation &op);
+
+  int64_t value(Value index) { return values.lookup(index); }
+  void add(EventKind kind, Operation *op, int32_t object, Value microbatch,
+           int64_t bytes = 0) {
+    rank.events.push_back({kind, action, object,
+                           microbatch ? value(microbatch) : 0, actionMicrobatch,
+                           bytes, op});
+  }
+  int32_t channel(FlatSymbolRefAttr name) {
+    return channels.lookup(name.getValue());
+  }
+
+  const llvm::StringMap<int32_t> &channels;
+  RankEvents &rank;
+  DenseMap<Value, int64_t> values;
+  DenseMap<Value, int32_t> stashes;
+  char action = 0;
+  int64_t actionMicrobatch = 0;
+};
+
+} // namespace
+
+LogicalResult Unroller::visitLoop(scf::ForOp loop) {
+  int64_t step = value(loop.getStep());
+  if (step < 1 || loop.getNumResults())
+    return loop.emitError() << "cannot be unrolled: a loop of a rank program "
+                            << "has a positive step and no results, got step "
+                            << step << " and " << loop.getNumResults();
+  int64_t high = value(loop.getUpperBound());
+  for (int64_t m = value(loop.getLowerBound()); m < high; m += step) {
+    values[loop.getInductionVar()] = m;
+    if (failed(visit(*loop.getBody())))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Unroller::visitArithmetic(Operation &op) {
+  auto binary = [&](auto evaluate) {
+    values[op.getResult(0)] =
+        evaluate(value(op.getOperand(0)), value(op.getOperand(1)));
+    return success();
+  };
+  return TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](arith::ConstantOp constant) -> LogicalResult {
+        if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
+          values[constant] = number.getInt();
+        return success();
+      })
+      .Case([&](arith::AddIOp) {
+        return binary([](int64_t a, int64_t b) { return a + b; });
+      })
+      .Case([&](arith::SubIOp) {
+        return binary([](int64_t a, int64_t b) { return a - b; });
+      })
+      .Case([&](arith::MaxSIOp) {
+        return binary([](int64_t a, int64_t b) { return std::max(a, b); });
+      })
+      .Case([&](arith::MinSIOp) {
+        return binary([](int64_t a, int64_t b) { return std::min(a, b); });
+      })
+      .Default([&](Operation *other) {
+        return other->emitError()
+               << "'" << other->getName() << "' cannot be unrolled; a rank "
+               << "program computes with constants, sums, differences, "
+               << "minima and maxima";
+      });
+}
+
+LogicalResult Unroller::visit(Operation &op) {
+  return TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](scf::ForOp loop) { return visitLoop(loop); })
+      .Case([&](ActionOp inner) {
+        action = stringifyActionKind(inner.getKind())[0];
+        actionMicrobatch = value(inner.getMicrobatch());
+        LogicalResult result = visit(inner.getBody().front());
+        action = 0;
+        return result;
+      })
+      .Case([&](ClaimOp claim) {
+        add(EventKind::Claim, claim, channel(claim.getChannelAttr()),
+            claim.getMicrobatch());
+        return success();
+      })
+      .Case([&](SendOp send) {
+        add(EventKind::Send, send, channel(send.getChannelAttr()),
+            send.getMicrobatch());
+        return success();
+      })
+      .Case([&](RecvOp recv) {
+        add(EventKind::Recv, recv, channel(recv.getChannelAttr()),
+            recv.getMicrobatch());
+        return success();
+      })
+      .Case([&](ReceivedOp received) {
+        add(EventKind::Received, received, channel(received.getChannelAttr()),
+            received.getMicrobatch());
+        return success();
+      })
+      .Case([&](ReleaseChannelOp release) {
+        add(EventKind::ReleaseChannel, release,
+            channel(release.getChannelAttr()), release.getMicrobatch());
+        return success();
+      })
+      .Case([&](AcquireOp acquire) {
+        add(EventKind::Acquire, acquire, stashes.lookup(acquire.getBuffer()),
+            acquire.getMicrobatch());
+        return success();
+      })
+      .Case([&](ReleaseOp release) {
+        add(EventKind::Release, release, stashes.lookup(release.getBuffer()),
+            release.getMicrobatch());
+        return success();
+      })
+      .Case([&](SlotOp slot) {
+        auto stash = stashes.find(slot.getBuffer());
+        if (stash != stashes.end())
+          add(EventKind::Use, slot, stash->second, slot.getMicrobatch());
+        return success();
+      })
+      .Case([&](CallOp call) {
+        add(EventKind::Call, call, 0, {},
+            call.getWorkspace()
+                ? call.getWorkspaceOffset() + call.getWorkspaceBytes()
+                : 0);
+        return success();
+      })
+      .Case<ViewOp, ZeroOp, CopyOp, AddOp, CombineOp, scf::YieldOp>(
+          [](Operation *) { return success(); })
+      .Default([&](Operation *other) { return visitArithmetic(*other); });
+}
+
+LogicalResult Unroller::visit(Block &block) {
+  for (Operation &op : block)
+    if (failed(visit(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Unroller::unroll(ProgramOp program, int64_t microbatches) {
+  for (BufferOp buffer : program.getBody().front().getOps<BufferOp>())
+    if (buffer.getKind() == BufferKind::Stash) {
+      stashes[buffer] = rank.stashes.size();
+      rank.stashes.push_back({buffer.getBufferName().str(),
+                              buffer.getSlots(microbatches), microbatches,
+                              getSlotStride(buffer.getType()), -1, -1,
+                              buffer.getOperation()});
+    }
+  EntryOp entry = program.getEntry();
+  values[entry.getMicrobatches()] = microbatches;
+  return visit(entry.getBody().front());
+}
+
+FailureOr<Machine> stagewright::rank::unroll(ModuleOp module,
+                                             int64_t microbatches) {
+  Machine machine;
+  llvm::StringMap<int32_t> channels;
+  SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
+  llvm::sort(programs, [](ProgramOp a, ProgramOp b) {
+    return a.getRank() < b.getRank();
+  });
+  if (microbatches < 1 && !programs.empty())
+    microbatches = programs.front().getMicrobatches();
+  for (auto [index, program] : llvm::enumerate(programs))
+    if (program.getRank() != int64_t(index))
+      return program.emitError()
+             << "ranks must be numbered 0, 1, 2, …, got " << program.getRank()
+             << " instead of " << index;
+  for (ChannelOp channel : module.getOps<ChannelOp>()) {
+    if (std::max(channel.getFrom(), channel.getTo()) >=
+        int64_t(programs.size()))
+      return channel.emitError()
+             << "joins ranks " << channel.getFrom() << " and "
+             << channel.getTo() << " of " << programs.size();
+    channels[channel.getSymName()] = machine.channels.size();
+    machine.channels.push_back(
+        {channel.getSymName().str(), channel.getSlots(microbatches),
+         channel.getOnce() ? 1 : microbatches, getSlotStride(channel.getType()),
+         channel.getFrom(), channel.getTo(), channel.getOperation()});
+  }
+  for (ProgramOp program : programs) {
+    RankEvents &rank = machine.ranks.emplace_back();
+    if (failed(Unroller(channels, rank).unroll(program, microbatches)))
+      return failure();
+  }
+  return machine;
+}

@@ -1,0 +1,58 @@
+//===- VerifyRankPrograms.cpp - verify-rank-programs ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "stagewright/Dialect/Rank/Transforms/Passes.h"
+
+namespace stagewright::rank {
+#define GEN_PASS_DEF_VERIFYRANKPROGRAMS
+#include "stagewright/Dialect/Rank/Transforms/Passes.h.inc"
+} // namespace stagewright::rank
+
+using namespace mlir;
+using namespace stagewright::rank;
+
+/// Reports `fault` where it happened. The machine only passes the operations
+/// through, so the cast is exact.
+static void report(const Fault &fault) {
+  auto operation = [](const void *origin) {
+    return const_cast<Operation *>(static_cast<const Operation *>(origin));
+  };
+  InFlightDiagnostic error = operation(fault.error.origin)->emitError()
+                             << fault.error.message;
+  for (const Fault::Place &note : fault.notes)
+    error.attachNote(operation(note.origin)->getLoc()) << note.message;
+}
+
+namespace {
+
+struct VerifyRankProgramsPass
+    : stagewright::rank::impl::VerifyRankProgramsBase<VerifyRankProgramsPass> {
+  using VerifyRankProgramsBase::VerifyRankProgramsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (microbatches < 0) {
+      module.emitError() << "number of microbatches must be positive, or 0 "
+                         << "for that of the programs, got " << microbatches;
+      return signalPassFailure();
+    }
+    FailureOr<Machine> machine = unroll(module, microbatches);
+    if (failed(machine))
+      return signalPassFailure();
+    for (const RankEvents &rank : machine->ranks)
+      numEvents += rank.events.size();
+    if (std::optional<Fault> fault = run(*machine)) {
+      report(*fault);
+      return signalPassFailure();
+    }
+    if (failed(updateMemory(module)))
+      return signalPassFailure();
+  }
+};
+
+} // namespace
