@@ -57,7 +57,9 @@ def compile_module(path, directory):
     lowered, llvm, library = (os.path.join(directory, n) for n in ("low.mlir", "low.ll", "step.so"))
     _run(tool("mlir-opt"), f"--pass-pipeline=builtin.module({PASSES})", str(path), "-o", lowered)
     _run(tool("mlir-translate"), "--mlir-to-llvmir", lowered, "-o", llvm)
-    _run(tool("clang"), "-O1", "-shared", "-fPIC", "-Wno-override-module", llvm, "-lm", "-o", library)
+    libraries = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(tool("mlir-opt")))), "lib")
+    _run(tool("clang"), "-O1", "-shared", "-fPIC", "-Wno-override-module", llvm, "-lm", f"-L{libraries}",
+         f"-Wl,-rpath,{libraries}", "-lmlir_c_runner_utils", "-o", library)
     step = ctypes.CDLL(library).step
 
     def call(inputs):

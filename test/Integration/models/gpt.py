@@ -1,0 +1,140 @@
+"""A GPT: pre-norm blocks of causal attention and a GELU perceptron, learned positions, token loss.
+
+STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, heads, layers, sequence and microbatch.
+
+    gpt           as it is usually written: a Python loop over the layers
+    gpt_scan      the same, a lax.scan over stacked layers
+    gpt_tied      the embedding is also the output head
+    gpt_dropout   dropout after attention and perceptron, from a random key
+    gpt_bfloat16  bfloat16 activations, float32 parameters and loss
+    gpt_forward   the logits only, no gradients
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+from common import layer_norm, layer_norm_parameters, mean_token_loss, normals, sizes, tokens
+
+DEFAULT = dict(V=512, D=256, H=4, L=4, T=128, B=4)
+
+
+def attention(p, x, heads):
+    b, t, d = x.shape
+    q, k, v = (a.reshape(b, t, heads, d // heads).transpose(0, 2, 1, 3) for a in jnp.split(x @ p["qkv"], 3, -1))
+    scores = jnp.einsum("bhqd,bhkd->bhqk", q, k) / jnp.sqrt(d // heads).astype(x.dtype)
+    weights = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -1e9), -1)
+    return jnp.einsum("bhqk,bhkd->bhqd", weights, v).transpose(0, 2, 1, 3).reshape(b, t, d) @ p["o"]
+
+
+def identity(x, _place):
+    return x
+
+
+def block(p, x, heads, drop=identity):
+    with jax.named_scope("attn"):
+        x = x + drop(attention(p, layer_norm(p["ln1"], x), heads), 0)
+    with jax.named_scope("mlp"):
+        return x + drop(jax.nn.gelu(layer_norm(p["ln2"], x) @ p["fc"]) @ p["proj"], 1)
+
+
+def embed(p, ids):
+    with jax.named_scope("embed"):
+        return p["wte"][ids] + p["wpe"][None]
+
+
+def head(p, x):
+    return layer_norm(p["lnf"], x) @ (p["head"] if "head" in p else p["wte"].T)
+
+
+def logits(params, ids, heads):
+    x = embed(params, ids)
+    for i, layer in enumerate(params["h"]):
+        with jax.named_scope(f"h{i}"):
+            x = block(layer, x, heads)
+    with jax.named_scope("head"):
+        return head(params, x)
+
+
+def loss(params, ids, tgt, heads):
+    x = embed(params, ids)
+    for i, layer in enumerate(params["h"]):
+        with jax.named_scope(f"h{i}"):
+            x = block(layer, x, heads)
+    with jax.named_scope("head"):
+        return mean_token_loss(head(params, x), tgt)
+
+
+def scan_loss(params, ids, tgt, heads):
+    x = embed(params, ids)
+    with jax.named_scope("h"):
+        x, _ = jax.lax.scan(lambda x, layer: (block(layer, x, heads), None), x, params["h"])
+    with jax.named_scope("head"):
+        return mean_token_loss(head(params, x), tgt)
+
+
+def dropout_loss(params, ids, tgt, key, heads, rate=0.1):
+    def drop(layer, x, place):
+        kept = jax.random.bernoulli(jax.random.fold_in(key, 2 * layer + place), 1 - rate, x.shape)
+        return jnp.where(kept, x / (1 - rate), 0)
+    x = embed(params, ids)
+    for i, layer in enumerate(params["h"]):
+        with jax.named_scope(f"h{i}"):
+            x = block(layer, x, heads, functools.partial(drop, i))
+    with jax.named_scope("head"):
+        return mean_token_loss(head(params, x), tgt)
+
+
+def bfloat16_loss(params, ids, tgt, heads):
+    p = jax.tree.map(lambda a: a.astype(jnp.bfloat16), params)
+    x = embed(p, ids)
+    for i, layer in enumerate(p["h"]):
+        with jax.named_scope(f"h{i}"):
+            x = block(layer, x, heads)
+    with jax.named_scope("head"):
+        return mean_token_loss(head(p, x).astype(jnp.float32), tgt)
+
+
+def parameters(V, D, L, T, tied=False, **_):
+    n = normals()
+    p = dict(wte=n(V, D), wpe=n(T, D), lnf=layer_norm_parameters(D), head=n(D, V),
+             h=[dict(ln1=layer_norm_parameters(D), ln2=layer_norm_parameters(D), qkv=n(D, 3 * D), o=n(D, D),
+                     fc=n(D, 4 * D), proj=n(4 * D, D)) for _ in range(L)])
+    if tied:
+        del p["head"]
+    return p
+
+
+def _made(function, parameters_of, *more):
+    s = sizes("STAGEWRIGHT_GPT", **DEFAULT)
+    step = jax.value_and_grad(functools.partial(function, heads=s["H"]))
+    return step, (parameters_of(**s), *tokens(s["V"], s["B"], s["T"]), *more)
+
+
+def gpt():
+    return _made(loss, parameters)
+
+
+def gpt_scan():
+    def stacked(**s):
+        p = parameters(**s)
+        return {**p, "h": jax.tree.map(lambda *layers: jnp.stack(layers), *p["h"])}
+    return _made(scan_loss, stacked)
+
+
+def gpt_tied():
+    return _made(loss, functools.partial(parameters, tied=True))
+
+
+def gpt_dropout():
+    return _made(dropout_loss, parameters, jax.random.key(7))
+
+
+def gpt_bfloat16():
+    return _made(bfloat16_loss, parameters)
+
+
+def gpt_forward():
+    s = sizes("STAGEWRIGHT_GPT", **DEFAULT)
+    return functools.partial(logits, heads=s["H"]), (parameters(**s), tokens(s["V"], s["B"], s["T"])[0])

@@ -1,0 +1,64 @@
+"""A LLaMA-style model: RMSNorm, rotary positions, grouped-query attention, SwiGLU, no biases.
+
+STAGEWRIGHT_LLAMA="V,D,H,G,F,L,T,B": vocabulary, width, heads, key-value heads, hidden width, layers, sequence,
+microbatch.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+
+from common import mean_token_loss, normals, sizes, tokens
+
+
+def rms_norm(gain, x):
+    return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6) * gain
+
+
+def rotate(x):
+    """Rotary embedding (Su et al., RoFormer) of [batch, sequence, heads, width], halves rotated against each other."""
+    half = x.shape[-1] // 2
+    frequency = 10000.0 ** (-jnp.arange(half) / half)
+    angle = jnp.arange(x.shape[1])[:, None, None] * frequency
+    a, b = x[..., :half], x[..., half:]
+    return jnp.concatenate([a * jnp.cos(angle) - b * jnp.sin(angle), b * jnp.cos(angle) + a * jnp.sin(angle)], -1)
+
+
+def attention(p, x, heads, groups):
+    b, t, d = x.shape
+    width = d // heads
+    q = rotate((x @ p["q"]).reshape(b, t, heads, width)).reshape(b, t, groups, heads // groups, width)
+    k = rotate((x @ p["k"]).reshape(b, t, groups, width))
+    v = (x @ p["v"]).reshape(b, t, groups, width)
+    scores = jnp.einsum("bqghd,bkgd->bghqk", q, k) / width**0.5
+    weights = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -1e9), -1)
+    return jnp.einsum("bghqk,bkgd->bqghd", weights, v).reshape(b, t, d) @ p["o"]
+
+
+def block(p, x, heads, groups):
+    with jax.named_scope("attn"):
+        x = x + attention(p, rms_norm(p["norm1"], x), heads, groups)
+    with jax.named_scope("mlp"):
+        h = rms_norm(p["norm2"], x)
+        return x + (jax.nn.silu(h @ p["gate"]) * (h @ p["up"])) @ p["down"]
+
+
+def loss(params, ids, tgt, heads, groups):
+    with jax.named_scope("embed"):
+        x = params["embed"][ids]
+    for i, layer in enumerate(params["layers"]):
+        with jax.named_scope(f"layer{i}"):
+            x = block(layer, x, heads, groups)
+    with jax.named_scope("head"):
+        return mean_token_loss(rms_norm(params["norm"], x) @ params["head"], tgt)
+
+
+def llama():
+    s = sizes("STAGEWRIGHT_LLAMA", V=128, D=64, H=4, G=2, F=160, L=2, T=32, B=2)
+    n, d, kv = normals(scale=0.05), s["D"], s["D"] // s["H"] * s["G"]
+    params = dict(embed=n(s["V"], d), norm=jnp.ones(d), head=n(d, s["V"]),
+                  layers=[dict(norm1=jnp.ones(d), norm2=jnp.ones(d), q=n(d, d), k=n(d, kv), v=n(d, kv), o=n(d, d),
+                               gate=n(d, s["F"]), up=n(d, s["F"]), down=n(s["F"], d)) for _ in range(s["L"])])
+    return (jax.value_and_grad(functools.partial(loss, heads=s["H"], groups=s["G"])),
+            (params, *tokens(s["V"], s["B"], s["T"])))
