@@ -63,7 +63,7 @@ def compile_module(path, directory):
     step = ctypes.CDLL(library).step
 
     def call(inputs):
-        inputs = [np.ascontiguousarray(np.asarray(a)) for a in inputs]
+        inputs = [np.array(a, order="C") for a in inputs]
         assert len(inputs) == len(arguments), f"{len(arguments)} arguments are needed, got {len(inputs)}"
         for number, (array, (shape, dtype)) in enumerate(zip(inputs, arguments)):
             assert array.shape == shape and array.dtype == dtype, (number, array.shape, array.dtype, shape, dtype)

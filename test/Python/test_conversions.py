@@ -154,7 +154,6 @@ CASES = {
     "inverse_functions": (lambda x: (jnp.arcsin(x), jnp.arccos(x), jnp.arctanh(x), jnp.arcsinh(x),
                                      jnp.arccosh(1.5 + x), lax.erf_inv(x), lax.erf(x), lax.erfc(x)),
                           jnp.linspace(-0.95, 0.95, 12)),
-    "gamma_functions": (lambda x: (lax.lgamma(x), lax.digamma(x)), jnp.linspace(0.1, 6, 12)),
     "positive_functions": (lambda x: (jnp.log(x), jnp.log1p(x), jnp.sqrt(x), lax.rsqrt(x), x ** 2.5, jnp.log2(x)),
                            jnp.abs(normal(3, 5)) + 0.1),
     "binary": (lambda x, y: (jnp.arctan2(x, y), x % y, jnp.minimum(x, y), jnp.where(x > y, x, y), x // y,

@@ -71,7 +71,9 @@ class Evaluator:
     def equation(self, eqn, values):
         outer, outer_traceback = self.stack, self.traceback
         self.stack = outer + eqn.source_info.name_stack
-        self.traceback = eqn.source_info.traceback or outer_traceback
+        self.traceback = eqn.source_info.traceback
+        if outer_traceback is not None and not source_info_util.summarize(eqn.source_info):
+            self.traceback = outer_traceback  # an equation of a library function: where it was called counts
         try:
             with self.scope():
                 if _foldable(eqn, values):
@@ -107,7 +109,7 @@ class Evaluator:
         return jax.tree.unflatten(jax.tree.structure(tree), results)
 
     def failure(self, eqn, reason):
-        where = source_info_util.summarize(eqn.source_info)
+        where = source_info_util.summarize(source_info_util.new_source_info().replace(traceback=self.traceback))
         return ImportFailure(f"{where}: operation '{eqn.primitive.name}' in scope '{self.stack}' cannot be converted: "
                              f"{reason}")
 

@@ -6,13 +6,16 @@ processes (stagewright.frontend.stablehlo). Nothing is written unless everything
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+import re
 import sys
 import tempfile
 
 import jax
 import numpy as np
+from jax import lax
 
 from stagewright.errors import ImportFailure
 from stagewright.frontend import rules  # noqa: F401  registers the rules
@@ -57,7 +60,7 @@ class Step:
     def flat(self, *leaves):
         """The step on leaves, evaluated anew; with a seed, the last argument is the microbatch's index."""
         arguments = self.signature.arguments
-        leaves = list(leaves)
+        leaves = [_framework_value(leaf, a) for leaf, a in zip(leaves, self.jaxpr.in_avals)] + list(leaves[len(arguments):])
         if self.has_seed:
             microbatch = leaves.pop()
             leaves = [_fold_in(leaf, microbatch) if a.role == "seed" else leaf for leaf, a in zip(leaves, arguments)]
@@ -66,17 +69,19 @@ class Step:
         values = [_parameter(leaf) if a.role == "parameter" and leaf.ndim and slices else leaf
                   for leaf, a in zip(leaves, arguments)]
         results = evaluator.run(self.jaxpr.jaxpr, self.jaxpr.consts, values)
-        return [to_array(r) for r in results]
+        return [_stored_value(to_array(r)) for r in results]
 
     def stablehlo(self) -> str:
+        """The evaluated step as text. Its arguments and results have the types of the files: no keys, no unsigned."""
         def step(*leaves):
             return self.flat(*leaves)
-        avals = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=getattr(a, "weak_type", False))
-                 for a in self.jaxpr.in_avals]
+        avals = [jax.eval_shape(_stored_value, jax.ShapeDtypeStruct(a.shape, a.dtype)) for a in self.jaxpr.in_avals]
         if self.has_seed:
             avals.append(jax.ShapeDtypeStruct((), np.int32))
-        # Lowered for the TPU-neutral default platform of this process, with every argument kept.
-        return jax.jit(step, keep_unused=True).lower(*avals).as_text(debug_info=True)
+        with _settings(jax_use_shardy_partitioner=False, jax_traceback_in_locations_limit=1):
+            text = jax.jit(step, keep_unused=True).lower(*avals).as_text(debug_info=True)
+        names = [a.name for a in self.signature.arguments] + ["microbatch"]
+        return re.sub(r'loc\("leaves\[(\d+)\]"\)', lambda m: f'loc("{names[int(m.group(1))]}")', text)
 
     def attributes(self) -> dict:
         """What the module says about arguments and results: contract A, as plain data."""
@@ -103,13 +108,44 @@ def stored(leaf):
     return array
 
 
+def _framework_value(leaf, aval):
+    """From what a file holds to what the step takes."""
+    if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
+        return jax.random.wrap_key_data(lax.bitcast_convert_type(leaf, np.uint32), impl=jax.random.key_impl(aval))
+    if np.issubdtype(aval.dtype, np.unsignedinteger):
+        return lax.bitcast_convert_type(leaf, aval.dtype)
+    return leaf
+
+
+def _stored_value(value):
+    """From what the step computes to what a file holds; `stored` is the same for concrete arrays."""
+    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    if np.issubdtype(value.dtype, np.unsignedinteger):
+        value = lax.bitcast_convert_type(value, np.dtype(f"int{value.dtype.itemsize * 8}"))
+    return value
+
+
+@contextlib.contextmanager
+def _settings(**values):
+    """Settings of JAX for one lowering: no operations of a partitioner, one source position per operation."""
+    before = {name: getattr(jax.config, name) for name in values}
+    try:
+        for name, value in values.items():
+            jax.config.update(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+
+
 def _shaped(leaf):
     aval = jax.typeof(leaf)
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
 
 
 def _parameter(leaf):
-    return Lazy(leaf.shape, leaf.dtype, lambda i: jax.lax.index_in_dim(leaf, i, 0, keepdims=False), lambda: leaf,
+    return Lazy(leaf.shape, leaf.dtype, lambda i: lax.index_in_dim(leaf, i, 0, keepdims=False), lambda: leaf,
                 "parameter")
 
 

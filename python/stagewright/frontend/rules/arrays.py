@@ -19,6 +19,14 @@ ELEMENTWISE = (
     "select_n", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh", "xor")
 
 
+def signed_index(index):
+    """linalg has no unsigned types; an index above the signed range is outside of any operand."""
+    index = to_array(index)
+    if not np.issubdtype(index.dtype, np.unsignedinteger):
+        return index
+    return lax.convert_element_type(index, np.int64 if index.dtype.itemsize > 4 else np.int32)
+
+
 def is_zero(value) -> bool:
     return isinstance(value, Splat) and value.is_zero()
 
@@ -121,11 +129,11 @@ def squeeze_row(_evaluator, eqn, values):
 
 
 @rule("dynamic_slice")
-def static_slice(_evaluator, eqn, values):
+def static_slice(evaluator, eqn, values):
     """With an index known at import: a slice."""
     value, starts, aval = values[0], values[1:], eqn.outvars[0].aval
     if not all(map(is_known, starts)):
-        return None
+        return evaluator.bind(eqn, [value, *map(signed_index, starts)])
     starts = _clamped(starts, value.shape, aval.shape)
     if isinstance(value, Splat):
         return [Splat(aval.shape, aval.dtype, value.scalar)]
@@ -134,11 +142,11 @@ def static_slice(_evaluator, eqn, values):
 
 
 @rule("dynamic_update_slice")
-def static_update(_evaluator, eqn, values):
+def static_update(evaluator, eqn, values):
     """With an index known at import: rows replaced, or a value placed in zeros."""
     value, update, starts, aval = values[0], values[1], values[2:], eqn.outvars[0].aval
     if not all(map(is_known, starts)):
-        return None
+        return evaluator.bind(eqn, [value, update, *map(signed_index, starts)])
     starts = _clamped(starts, value.shape, update.shape)
     if update.shape == value.shape:
         return [update]

@@ -16,7 +16,7 @@ from jax.lax import GatherScatterMode
 
 from stagewright.frontend.evaluate import is_known, rule
 from stagewright.frontend.rows import to_array
-from stagewright.frontend.rules.arrays import is_zero
+from stagewright.frontend.rules.arrays import is_zero, signed_index
 
 # Above this, the comparisons cost more than a loop over the positions.
 COMPARED_POSITIONS = 8
@@ -32,7 +32,7 @@ COMBINE = {
 
 
 @rule("scatter-add", "scatter_add", "scatter_mul", "scatter_min", "scatter_max", "scatter")
-def scatter(_evaluator, eqn, values):
+def scatter(evaluator, eqn, values):
     operand, indices, updates = values
     numbers, mode = eqn.params["dimension_numbers"], eqn.params["mode"]
     name, combine = eqn.primitive.name, COMBINE[eqn.primitive.name]
@@ -50,9 +50,15 @@ def scatter(_evaluator, eqn, values):
     if unsigned and name not in ("scatter_min", "scatter_max"):
         signed = np.dtype(f"int{operand.dtype.itemsize * 8}")
         operand, updates = (lax.bitcast_convert_type(to_array(v), signed) for v in (operand, updates))
-        result = eqn.primitive.bind(operand, to_array(indices), updates, **eqn.params)
+        function = {"scatter": lax.scatter, "scatter_mul": lax.scatter_mul}.get(name, lax.scatter_add)
+        result = function(operand, signed_index(indices), updates, numbers, mode=mode)
         return [lax.bitcast_convert_type(result, eqn.outvars[0].aval.dtype)]
-    return None
+    return evaluator.bind(eqn, [operand, signed_index(indices), updates])
+
+
+@rule("gather")
+def gather(evaluator, eqn, values):
+    return evaluator.bind(eqn, [values[0], signed_index(values[1])])
 
 
 def _window_shape(numbers, rank, updates):

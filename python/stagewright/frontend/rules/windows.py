@@ -35,7 +35,7 @@ def select_and_scatter_add(evaluator, eqn, values):
         best, chosen = lax.select(wins, element, best), lax.select(wins, lax.full(source.shape, number, np.int32), chosen)
     total = None
     for number, offset in enumerate(offsets):
-        kept = lax.select(lax.eq(chosen, np.int32(number)), source, lax.zeros_like_array(source))
+        kept = lax.select(lax.eq(chosen, np.int32(number)), source, lax.full_like(source, 0))
         config = []
         for o, (lo, _), n, s, extent in zip(offset, padding, source.shape, strides, operand.shape):
             low = o - lo

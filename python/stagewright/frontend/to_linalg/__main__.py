@@ -33,8 +33,7 @@ def convert(directory):
     with ir.Context() as context:
         _stablehlo.register_dialect(context)
         with open(source) as file:
-            text = file.read()
-        before.refuse_unparsed(text)
+            text = before.readable(file.read())
         module = ir.Module.parse(text)
         before.rewrite(module)
         _print(module, middle)
@@ -44,6 +43,7 @@ def convert(directory):
             raise ImportFailure(f"torch-mlir-opt failed: {done.stderr.strip()[-2000:]}")
         with open(target) as file:
             module = ir.Module.parse(file.read())
+        after.write_functions(module)
         after.check(module)
         after.rewrite(module, attributes)
         module.operation.verify()

@@ -16,12 +16,24 @@ from stagewright.frontend.to_linalg.build import constant, create, described, ha
     extract_slice
 
 
-def refuse_unparsed(text):
-    """Operations of the chlo dialect cannot even be read here; the evaluator's rules replace those it knows."""
+# Functions of chlo that the math dialect has under the same name.
+MATH = "acos|acosh|asin|asinh|atan|atanh|cosh|erf|erfc|sinh"
+
+
+def readable(text):
+    """The text without the chlo dialect, which the bindings cannot read.
+
+    Elementwise functions become calls that after.py turns into those of math. The evaluator's rules replace the others
+    that it knows; one that is left is refused here.
+    """
+    text = re.sub(r"chlo\.square (%\w+) : (tensor<[^>]*>) -> tensor<[^>]*>", r"stablehlo.multiply \1, \1 : \2", text)
+    text = re.sub(rf"chlo\.({MATH}) (%\w+) : (tensor<[^>]*>) -> tensor<[^>]*>",
+                  r"stablehlo.custom_call @stagewright.\1(\2) : (\3) -> \3", text)
     match = re.search(r"chlo\.(\w+).*?loc\((#loc\d+)\)", text)
     if match:
         place = re.search(rf"^{match.group(2)} = (.*)$", text, re.MULTILINE)
         raise ImportFailure(described("chlo." + match.group(1), place.group(1) if place else "loc(unknown)"))
+    return text
 
 
 def rewrite(module):
@@ -52,6 +64,8 @@ def _concatenate(op):
         value, offsets = create("tensor.empty", [result]), [0] * result.rank
         for part in op.operands:
             shape = ir.RankedTensorType(part.type).shape
+            if 0 in shape:
+                continue
             value = insert_slice(part, value, offsets, shape)
             offsets[axis] += shape[axis]
     _replace(op, value)
@@ -93,7 +107,14 @@ def _dynamic_update_slice(op):
     _replace(op, value)
 
 
+def _custom_call(op):
+    """Calls that only mark a sharding are their operand."""
+    if ir.StringAttr(op.attributes["call_target_name"]).value == "Sharding":
+        _replace(op, op.operands[0])
+
+
 REWRITES = {
+    "stablehlo.custom_call": _custom_call,
     "stablehlo.concatenate": _concatenate,
     "stablehlo.dynamic_slice": _dynamic_slice,
     "stablehlo.dynamic_update_slice": _dynamic_update_slice,

@@ -1,0 +1,63 @@
+"""Sums of short floating-point types, and functions that no dialect downstream has.
+
+XLA sums bfloat16 and float16 products in float32 and rounds once; linalg would round after every addition. So the sum
+is asked for in float32 and the result converted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jax import lax
+
+from stagewright.frontend.evaluate import rule
+from stagewright.frontend.rows import to_array
+
+SHORT = ("bfloat16", "float16")
+
+
+def _is_short(dtype):
+    return getattr(dtype, "name", "") in SHORT
+
+
+@rule("dot_general", "conv_general_dilated")
+def contraction(_evaluator, eqn, values):
+    dtype = eqn.outvars[0].aval.dtype
+    if not _is_short(dtype):
+        return None
+    params = {**eqn.params, "preferred_element_type": np.dtype(np.float32)}
+    return [lax.convert_element_type(eqn.primitive.bind(*map(to_array, values), **params), dtype)]
+
+
+@rule("reduce_sum", "cumsum", "reduce_window_sum")
+def summation(_evaluator, eqn, values):
+    dtype = eqn.outvars[0].aval.dtype
+    if not _is_short(dtype):
+        return None
+    wide = lax.convert_element_type(to_array(values[0]), np.float32)
+    return [lax.convert_element_type(eqn.primitive.bind(wide, **eqn.params), dtype)]
+
+
+# M. Giles, "Approximating the erfinv function" (GPU Computing Gems, Jade edition, 2011), table for single precision:
+# polynomials in w - 2.5 for w < 5 and in sqrt(w) - 3 above, w = -log(1 - x^2), highest power first.
+_CENTRE = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+           -0.00417768164, 0.246640727, 1.50140941)
+_TAIL = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
+         1.00167406, 2.83297682)
+
+
+@rule("erf_inv")
+def erf_inv(evaluator, eqn, values):
+    dtype = eqn.outvars[0].aval.dtype
+    if dtype == np.float64:
+        raise evaluator.failure(eqn, "it is known for float32 and shorter types only")
+    x = lax.convert_element_type(to_array(values[0]), np.float32)
+    one = np.float32(1)
+    w = lax.neg(lax.log1p(lax.neg(lax.mul(x, x))))
+    central = lax.lt(w, np.float32(5))
+    v = lax.select(central, lax.sub(w, np.float32(2.5)), lax.sub(lax.sqrt(w), np.float32(3)))
+    result = None
+    for centre, tail in zip(_CENTRE, _TAIL):
+        factor = lax.select(central, lax.full_like(x, centre), lax.full_like(x, tail))
+        result = factor if result is None else lax.add(factor, lax.mul(result, v))
+    result = lax.select(lax.eq(lax.abs(x), one), lax.mul(x, np.float32(np.inf)), lax.mul(result, x))
+    return [lax.convert_element_type(result, dtype)]

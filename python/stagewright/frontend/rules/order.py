@@ -1,0 +1,114 @@
+"""Order without a sorting network: top-k by repeated maxima, sorting by ranks.
+
+Both compare integer keys that have the order of the values, so ties, infinities and NaN come out as in JAX, and the
+values themselves are recovered from the keys without rounding. A sort costs n^2 comparisons per row: fine for
+experts, beams and shuffles of a microbatch, refused for long rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jax import lax
+
+from stagewright.frontend.evaluate import rule
+from stagewright.frontend.rows import to_array
+
+# Repeated maxima read each row once per result; ranks compare each pair of a row's elements.
+MOST_MAXIMA = 64
+LONGEST_SORT = 2048
+
+
+def ordered_key(x):
+    """Integers in the total order of the values; its own inverse on the bits of a float."""
+    if x.dtype == np.bool_:
+        return lax.convert_element_type(x, np.int32)
+    if np.issubdtype(x.dtype, np.unsignedinteger):
+        signed = np.dtype(f"int{x.dtype.itemsize * 8}")
+        return lax.bitwise_xor(lax.bitcast_convert_type(x, signed), np.array(np.iinfo(signed).min, signed))
+    if np.issubdtype(x.dtype, np.integer):
+        return x
+    if x.dtype.itemsize < 4:
+        x = lax.convert_element_type(x, np.float32)
+    width = x.dtype.itemsize * 8
+    return _flipped(lax.bitcast_convert_type(x, np.dtype(f"int{width}")))
+
+
+def _flipped(bits):
+    width = bits.dtype.itemsize * 8
+    mask = lax.shift_right_arithmetic(bits, np.array(width - 1, bits.dtype))
+    return lax.bitwise_xor(bits, lax.bitwise_and(mask, np.array(np.iinfo(bits.dtype).max, bits.dtype)))
+
+
+def value_of(key, dtype):
+    """The value that has this key."""
+    if dtype == np.bool_:
+        return lax.ne(key, np.array(0, key.dtype))
+    if np.issubdtype(dtype, np.unsignedinteger):
+        return lax.bitcast_convert_type(lax.bitwise_xor(key, np.array(np.iinfo(key.dtype).min, key.dtype)), dtype)
+    if np.issubdtype(dtype, np.integer):
+        return key
+    wide = np.dtype(np.float64 if key.dtype.itemsize == 8 else np.float32)
+    return lax.convert_element_type(lax.bitcast_convert_type(_flipped(key), wide), dtype)
+
+
+@rule("top_k")
+def top_k(evaluator, eqn, values):
+    x, k = to_array(values[0]), eqn.params["k"]
+    axis = eqn.params.get("axis", -1) % x.ndim
+    if k > MOST_MAXIMA:
+        raise evaluator.failure(eqn, f"it asks for {k} elements, and at most {MOST_MAXIMA} are found by repeated maxima")
+    key, extent = ordered_key(x), x.shape[axis]
+    place = lax.broadcasted_iota(np.int32, x.shape, axis)
+    lowest = np.array(np.iinfo(key.dtype).min, key.dtype)
+    free, keys, places = None, [], []
+    spread = tuple(d for d in range(x.ndim) if d != axis)
+    for _ in range(k):
+        candidates = key if free is None else lax.select(free, key, lax.full_like(key, lowest))
+        best = lax.reduce_max(candidates, (axis,))
+        hit = lax.eq(key, lax.broadcast_in_dim(best, x.shape, spread))
+        hit = hit if free is None else lax.bitwise_and(hit, free)
+        first = lax.reduce_min(lax.select(hit, place, lax.full_like(place, extent)), (axis,))
+        other = lax.ne(place, lax.broadcast_in_dim(first, x.shape, spread))
+        free = other if free is None else lax.bitwise_and(free, other)
+        keys.append(lax.expand_dims(best, (axis,))), places.append(lax.expand_dims(first, (axis,)))
+    index = eqn.outvars[1].aval.dtype
+    return [value_of(lax.concatenate(keys, axis), x.dtype),
+            lax.convert_element_type(lax.concatenate(places, axis), index)]
+
+
+@rule("sort")
+def sort(evaluator, eqn, values):
+    arrays, axis, count = [to_array(v) for v in values], eqn.params["dimension"], eqn.params["num_keys"]
+    shape = arrays[0].shape
+    extent = shape[axis]
+    if extent > LONGEST_SORT:
+        raise evaluator.failure(eqn, f"it sorts rows of {extent} elements, and at most {LONGEST_SORT} are compared with "
+                                     "one another")
+    # One more dimension at the end: element against element of the same row.
+    paired = (*shape, extent)
+    mine = lambda a: lax.broadcast_in_dim(a, paired, tuple(range(len(shape))))
+    theirs = lambda a: lax.broadcast_in_dim(
+        lax.transpose(a, [d for d in range(len(shape)) if d != axis] + [axis]), paired,
+        tuple(d for d in range(len(shape)) if d != axis) + (len(shape),))
+    place = lax.broadcasted_iota(np.int32, shape, axis)
+    before = lax.lt(theirs(place), mine(place))
+    for array in reversed(arrays[:count]):
+        key = ordered_key(_canonical(array))
+        low, high = theirs(key), mine(key)
+        before = lax.bitwise_or(lax.lt(low, high), lax.bitwise_and(lax.eq(low, high), before))
+    rank = lax.reduce_sum(lax.convert_element_type(before, np.int32), (len(shape),))
+    chosen = lax.eq(theirs(rank), mine(place))
+    results = []
+    for array in arrays:
+        key = ordered_key(array)
+        moved = lax.reduce_sum(lax.select(chosen, theirs(key), lax.full(paired, 0, key.dtype)), (len(shape),))
+        results.append(value_of(moved, array.dtype))
+    return results
+
+
+def _canonical(x):
+    """Zeros are equal and every NaN is the largest value, as in lax.sort."""
+    if not np.issubdtype(x.dtype, np.floating) and getattr(x.dtype, "name", "") != "bfloat16":
+        return x
+    x = lax.select(lax.eq(x, lax.full_like(x, 0)), lax.full_like(x, 0), x)
+    return lax.select(lax.ne(x, x), lax.full_like(x, np.nan), x)
