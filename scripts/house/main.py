@@ -4,7 +4,7 @@ import argparse
 import shutil
 import time
 
-from . import docs, setup, style, tests
+from . import bench, demo, docs, setup, style, tests
 from .console import ROOT, START, Failure, _clock, say
 
 
@@ -18,6 +18,7 @@ def _parser(text):
         sub.set_defaults(handler=handler)
         return sub
 
+    command("demo", demo.run, "import a GPT step from JAX, compile it for 4 stages, run it, compare with JAX")
     sub = command("test", tests.run, "run the unit, lit and Python tests; the last line counts them")
     sub.add_argument("kinds", nargs="*", metavar="KIND", help="unit, lit, python, consumer (default: all)")
     sub.add_argument("--preset", default="release", choices=("release", "dev", "asan", "tsan"),
@@ -26,6 +27,8 @@ def _parser(text):
     sub = command("build", lambda o: setup.everything(o.preset, o.targets or ["all"]), "build; the tools lie in build/bin")
     sub.add_argument("targets", nargs="*", metavar="TARGET", help="what to build (default: all)")
     sub.add_argument("--preset", default="release", choices=("release", "dev", "asan", "tsan"))
+    sub = command("bench", bench.run, "measure step and compile times beside the peers and print ratios")
+    bench.options(sub)
     sub = command("format", style.run, "format the C++ files that git tracks")
     sub.add_argument("--check", action="store_true", help="change nothing, fail where something would change")
     sub.add_argument("--tidy", nargs="*", metavar="FILE", help="run clang-tidy over FILEs (default: all sources)")
@@ -52,6 +55,9 @@ def run(arguments, text):
         result = options.handler(options)
     except Failure as failure:
         say(f"error: {failure}")
+        return 1
+    except FileNotFoundError as missing:
+        say(f"error: '{missing.filename}' does not exist")
         return 1
     except KeyboardInterrupt:
         say("\nstopped")
