@@ -61,10 +61,11 @@ class Step:
         """The step on leaves, evaluated anew; with a seed, the last argument is the microbatch's index."""
         arguments = self.signature.arguments
         leaves = [_framework_value(leaf, a) for leaf, a in zip(leaves, self.jaxpr.in_avals)] + list(leaves[len(arguments):])
+        evaluator = Evaluator(Options(**{k: self.options[k] for k in ("unroll_limit",) if k in self.options}))
         if self.has_seed:
             microbatch = leaves.pop()
-            leaves = [_fold_in(leaf, microbatch) if a.role == "seed" else leaf for leaf, a in zip(leaves, arguments)]
-        evaluator = Evaluator(Options(**{k: self.options[k] for k in ("unroll_limit",) if k in self.options}))
+            leaves = [evaluator.function(_fold_in, leaf, microbatch) if a.role == "seed" else leaf
+                      for leaf, a in zip(leaves, arguments)]
         slices = self.options.get("pipeline_slices", True)
         values = [_parameter(leaf) if a.role == "parameter" and leaf.ndim and slices else leaf
                   for leaf, a in zip(leaves, arguments)]
@@ -111,7 +112,7 @@ def stored(leaf):
 def _framework_value(leaf, aval):
     """From what a file holds to what the step takes."""
     if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
-        return jax.random.wrap_key_data(lax.bitcast_convert_type(leaf, np.uint32), impl=jax.random.key_impl(aval))
+        return jax.random.wrap_key_data(lax.bitcast_convert_type(leaf, np.uint32), impl=aval.dtype._impl)
     if np.issubdtype(aval.dtype, np.unsignedinteger):
         return lax.bitcast_convert_type(leaf, aval.dtype)
     return leaf

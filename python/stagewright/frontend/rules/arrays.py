@@ -6,6 +6,7 @@ bfloat16 or a decay term; the gradient's rows are put together once, at the end.
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 from jax import lax
 
@@ -133,7 +134,7 @@ def static_slice(evaluator, eqn, values):
     """With an index known at import: a slice."""
     value, starts, aval = values[0], values[1:], eqn.outvars[0].aval
     if not all(map(is_known, starts)):
-        return evaluator.bind(eqn, [value, *map(signed_index, starts)])
+        return _signed(evaluator, eqn, [value], [signed_index(s) for s in starts])
     starts = _clamped(starts, value.shape, aval.shape)
     if isinstance(value, Splat):
         return [Splat(aval.shape, aval.dtype, value.scalar)]
@@ -146,7 +147,7 @@ def static_update(evaluator, eqn, values):
     """With an index known at import: rows replaced, or a value placed in zeros."""
     value, update, starts, aval = values[0], values[1], values[2:], eqn.outvars[0].aval
     if not all(map(is_known, starts)):
-        return evaluator.bind(eqn, [value, update, *map(signed_index, starts)])
+        return _signed(evaluator, eqn, [value, update], [signed_index(s) for s in starts])
     starts = _clamped(starts, value.shape, update.shape)
     if update.shape == value.shape:
         return [update]
@@ -158,6 +159,21 @@ def static_update(evaluator, eqn, values):
         return [Lazy(aval.shape, aval.dtype, row, lambda: lax.dynamic_update_slice(
             to_array(value), to_array(update), starts), origin)]
     return None
+
+
+@rule("concatenate")
+def concatenate(evaluator, eqn, values):
+    return _signed(evaluator, eqn, values)
+
+
+def _signed(evaluator, eqn, values, others=()):
+    """Binds an equation that only moves elements with its unsigned values as signed ones: linalg has no other."""
+    dtype = eqn.outvars[0].aval.dtype
+    if not jax.dtypes.issubdtype(dtype, np.unsignedinteger):
+        return evaluator.bind(eqn, [*values, *others])
+    signed = np.dtype(f"int{dtype.itemsize * 8}")
+    result, = evaluator.bind(eqn, [lax.bitcast_convert_type(to_array(v), signed) for v in values] + list(others))
+    return [lax.bitcast_convert_type(result, dtype)]
 
 
 @rule("pad")

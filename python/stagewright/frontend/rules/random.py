@@ -1,7 +1,6 @@
 """Random keys: every operation on them is written out in integer arithmetic.
 
-The Threefry hash is unrolled (20 rounds of elementwise work fuse into one kernel; the CPU lowering of JAX has a loop
-here). Keys stay keys between operations, so slicing and stacking them is left to JAX.
+Keys stay keys between operations, so slicing and stacking them is left to JAX.
 """
 
 from __future__ import annotations
@@ -13,34 +12,20 @@ from jax import lax
 from stagewright.frontend.evaluate import rule
 from stagewright.frontend.rows import to_array
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = np.uint32(0x1BD11BDA)
-
-
-def threefry2x32(key0, key1, x0, x1):
-    """Threefry-2x32 with 20 rounds (Salmon et al., SC 2011)."""
-    keys = [key0, key1, lax.bitwise_xor(lax.bitwise_xor(key0, key1), _PARITY)]
-    x0, x1 = lax.add(x0, keys[0]), lax.add(x1, keys[1])
-    for group in range(5):
-        for turn in _ROTATIONS[group % 2]:
-            x0 = lax.add(x0, x1)
-            high = lax.shift_left(x1, np.uint32(turn))
-            x1 = lax.bitwise_xor(lax.bitwise_or(high, lax.shift_right_logical(x1, np.uint32(32 - turn))), x0)
-        x0 = lax.add(x0, keys[(group + 1) % 3])
-        x1 = lax.add(x1, lax.add(keys[(group + 2) % 3], np.uint32(group + 1)))
-    return x0, x1
-
 
 @rule("threefry2x32")
-def hash_rule(_evaluator, eqn, values):
+def threefry(_evaluator, eqn, values):
+    """One elementwise operation; its body is written in stagewright.frontend.to_linalg.functions."""
     shape = eqn.outvars[0].aval.shape
-    # A key is often one scalar for many counters: its schedule is computed once, before it is broadcast.
-    def shaped(v):
-        v = to_array(v)
-        if v.ndim == len(shape):
-            return lax.broadcast_in_dim(v, shape, tuple(range(v.ndim))) if v.shape != shape else v
-        return lax.broadcast_in_dim(v, shape, tuple(range(len(shape) - v.ndim, len(shape))))
-    return list(threefry2x32(*map(shaped, values)))
+
+    def word(value):
+        value = to_array(value)
+        if value.ndim and value.shape != shape:
+            value = lax.broadcast_in_dim(value, shape, tuple(range(len(shape) - value.ndim, len(shape))))
+        return lax.bitcast_convert_type(value, np.int32)
+    result = jax.ShapeDtypeStruct(shape, np.int32)
+    words = jax.ffi.ffi_call("stagewright.threefry2x32", (result, result))(*map(word, values))
+    return [lax.bitcast_convert_type(w, np.uint32) for w in words]
 
 
 def _implementation(eqn):

@@ -11,7 +11,7 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
 from stagewright.errors import ImportFailure
-from stagewright.frontend.to_linalg import after, before
+from stagewright.frontend.to_linalg import after, before, functions
 
 PIPELINE = "builtin.module(inline,symbol-dce,stablehlo-legalize-to-linalg,canonicalize,cse)"
 
@@ -43,7 +43,7 @@ def convert(directory):
             raise ImportFailure(f"torch-mlir-opt failed: {done.stderr.strip()[-2000:]}")
         with open(target) as file:
             module = ir.Module.parse(file.read())
-        after.write_functions(module)
+        functions.write_functions(module)
         after.check(module)
         after.rewrite(module, attributes)
         module.operation.verify()

@@ -32,36 +32,6 @@ def check(module):
         raise found[0]
 
 
-def write_functions(module):
-    """Calls that stand for a function of the math dialect become one elementwise operation each."""
-    calls = []
-
-    def visit(op):
-        if op.name == "stablehlo.custom_call":
-            target = ir.StringAttr(op.operation.attributes["call_target_name"]).value
-            if target.startswith("stagewright."):
-                calls.append((op.operation, target.removeprefix("stagewright.")))
-        return ir.WalkResult.ADVANCE
-    module.operation.walk(visit)
-    for op, function in calls:
-        type_ = ir.RankedTensorType(op.results[0].type)
-        identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(type_.rank))
-        kinds = ir.ArrayAttr.get([ir.Attribute.parse("#linalg.iterator_type<parallel>")] * type_.rank)
-        with ir.InsertionPoint(op), op.location:
-            target = ir.Operation.create("tensor.empty", results=[type_]).results[0]
-            generic = ir.Operation.create(
-                "linalg.generic", results=[type_], operands=[op.operands[0], target], regions=1,
-                attributes=dict(indexing_maps=ir.ArrayAttr.get([identity, identity]), iterator_types=kinds,
-                                operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 1])))
-            block = ir.Block.create_at_start(generic.regions[0], [type_.element_type] * 2, [op.location] * 2)
-            with ir.InsertionPoint(block):
-                value = ir.Operation.create("math." + function, results=[type_.element_type],
-                                            operands=[block.arguments[0]]).results[0]
-                ir.Operation.create("linalg.yield", operands=[value])
-        op.results[0].replace_all_uses_with(generic.results[0])
-        op.erase()
-
-
 def rewrite(module, attributes):
     step = [op for op in module.body.operations if op.operation.name == "func.func"]
     main = next(op.operation for op in step if ir.StringAttr(op.operation.attributes["sym_name"]).value == "main")
