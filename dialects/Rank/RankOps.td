@@ -340,7 +340,8 @@ def Rank_ClaimOp : Rank_TransferOp<"claim"> {
 def Rank_SendOp : Rank_TransferOp<"send"> {
   let summary = "the sender publishes a claimed slot";
   let description = [{
-    Never waits. The sender does not write the slot again before it claims it again.
+    Never waits. The sender may go on reading the slot in the same action; it writes it no more before it claims it
+    again.
 
     Example:
     ```mlir

@@ -8,6 +8,7 @@
 #ifndef STAGEWRIGHT_INITALLPASSES_H
 #define STAGEWRIGHT_INITALLPASSES_H
 
+#include "stagewright/Conversion/PipelineToRank/Passes.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
 
@@ -17,6 +18,7 @@ namespace stagewright {
 inline void registerAllPasses() {
   pipeline::registerPipelinePasses();
   rank::registerRankPasses();
+  registerPipelineToRankPasses();
 }
 
 } // namespace stagewright

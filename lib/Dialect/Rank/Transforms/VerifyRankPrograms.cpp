@@ -38,7 +38,8 @@ struct VerifyRankProgramsPass
     ModuleOp module = getOperation();
     if (microbatches < 0) {
       module.emitError() << "number of microbatches must be positive, or 0 "
-                         << "for that of the programs, got " << microbatches;
+                         << "for that of the programs, got "
+                         << microbatches.getValue();
       return signalPassFailure();
     }
     FailureOr<Machine> machine = unroll(module, microbatches);

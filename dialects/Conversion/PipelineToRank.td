@@ -1,0 +1,37 @@
+//===- PipelineToRank.td - from a scheduled program to rank programs ------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_TD
+#define STAGEWRIGHT_CONVERSION_PIPELINETORANK_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerPipelineToRank : Pass<"lower-pipeline-to-rank", "::mlir::ModuleOp"> {
+  let summary = "write the program of every rank";
+  let description = [{
+    **Why** A schedule says which action runs when; here every value gets a place, every transfer a channel, and every
+    repeating part of an order a loop.
+    **Expects** One `pipeline.schedule` with its program and graph, whose nodes have bodies; what is missing is made
+    first, by the passes before this one with their defaults.
+    **Leaves** A `rank.step`, the channels and one `rank.program` per rank. A value lives in the workspace when it is
+    used in the action that makes it, in a stash when it is used later on the rank, and in the slot of a channel when
+    another rank uses it, from its receive to its last use. Sums over microbatches have become accumulator arguments
+    of the bodies. The schedule, the program and the graph are gone; the bodies are those that are called.
+    **Never** depends on the number of microbatches but for numbers: loops take their bounds from the argument of the
+    entry.
+  }];
+  let statistics = [
+    Statistic<"numChannels", "channels", "Values that travel between ranks, once per receiving stage">,
+    Statistic<"numStashes", "stashes", "Values kept from one action to a later one of the rank">,
+    Statistic<"numCopies", "copies", "Copies of a value per microbatch into a channel or an output">,
+    Statistic<"numAccumulated", "accumulated", "Results that a body adds to an accumulator">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::scf::SCFDialect", "::stagewright::pipeline::PipelineDialect", "::stagewright::rank::RankDialect"];
+}
+
+#endif // STAGEWRIGHT_CONVERSION_PIPELINETORANK_TD

@@ -1,0 +1,93 @@
+//===- Accumulate.cpp - bodies that add to an accumulator -----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A result that is summed over microbatches becomes `accumulator + result`, in
+// place: a linalg.generic whose output is the accumulator. What makes the
+// result can then be fused with the sum, or sum by itself as a contraction
+// does. Layers share bodies, so a variant is made once per body and set of
+// results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+/// accumulator + value, elementwise, into the accumulator.
+static Value addInto(OpBuilder &builder, Location loc, Value value,
+                     Value accumulator) {
+  auto type = cast<RankedTensorType>(value.getType());
+  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> loops(type.getRank(),
+                                         utils::IteratorType::parallel);
+  auto sum = linalg::GenericOp::create(
+      builder, loc, TypeRange{type}, ValueRange{value}, ValueRange{accumulator},
+      ArrayRef<AffineMap>{map, map}, loops,
+      [&](OpBuilder &inner, Location at, ValueRange scalars) {
+        Value result = isa<FloatType>(type.getElementType())
+                           ? Value(arith::AddFOp::create(inner, at, scalars[1],
+                                                         scalars[0]))
+                           : Value(arith::AddIOp::create(inner, at, scalars[1],
+                                                         scalars[0]));
+        linalg::YieldOp::create(inner, at, result);
+      });
+  return sum.getResult(0);
+}
+
+FailureOr<func::FuncOp> stagewright::torank::getVariant(const NodePlan &plan,
+                                                        SymbolTable &symbols,
+                                                        Variants &made) {
+  pipeline::NodeOp node = plan.node;
+  auto body = symbols.lookup<func::FuncOp>(*node.getCallee());
+  if (!body || body.isExternal() || !body.getBody().hasOneBlock())
+    return node.emitError() << "body @" << *node.getCallee()
+                            << " must be a function of one block";
+  std::vector<unsigned> written(plan.written.begin(), plan.written.end());
+  std::vector<unsigned> summed;
+  for (auto [result, ignored] : plan.accumulated)
+    summed.push_back(result);
+  if (summed.empty() && written.size() == node.getNumResults())
+    return body;
+  func::FuncOp &variant = made[{body, written, summed}];
+  if (variant)
+    return variant;
+
+  variant = body.clone();
+  variant.setName((body.getName() + ".sum").str());
+  symbols.insert(variant, std::next(Block::iterator(body)));
+  Block &block = variant.getBody().front();
+  auto end = cast<func::ReturnOp>(block.getTerminator());
+  OpBuilder builder(end);
+  SmallVector<Value> results;
+  for (unsigned number : written)
+    results.push_back(end.getOperand(number));
+  for (unsigned number : summed) {
+    Value value = end.getOperand(number);
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    if (!element.isIntOrFloat() || element.isInteger(1))
+      return node.emitError()
+             << "result " << number << " of node '" << node.getNodeName()
+             << "' is summed over "
+             << "microbatches and must be of numbers, got " << value.getType();
+    unsigned index = variant.getNumArguments();
+    auto marks = builder.getDictionaryAttr(builder.getNamedAttr(
+        rank::RankDialect::kAccumulate, builder.getUnitAttr()));
+    if (failed(variant.insertArgument(index, value.getType(), marks,
+                                      body.getLoc())))
+      return failure();
+    results.push_back(
+        addInto(builder, end.getLoc(), value, block.getArgument(index)));
+  }
+  end->setOperands(results);
+  SmallVector<Type> types(ValueRange(results).getTypes());
+  variant.setFunctionType(
+      builder.getFunctionType(block.getArgumentTypes(), types));
+  variant.removeResAttrsAttr();
+  return variant;
+}

@@ -1,0 +1,253 @@
+//===- Places.cpp - a home for every value, a channel for every transfer --===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+namespace {
+
+/// Fills in the second half of a plan.
+class Placer {
+public:
+  explicit Placer(Plan &plan) : plan(plan) {}
+  LogicalResult place();
+
+private:
+  void addUse(Value value, ActionKey key, unsigned position);
+  LogicalResult addResult(Value value, int64_t result);
+  void passThrough(BlockArgument argument, int64_t result);
+  void addAccumulator(int64_t result, int64_t stage);
+  LogicalResult chooseOwner(int64_t result);
+  void chooseHomes();
+  LogicalResult chooseDepths();
+
+  /// True if `a` comes before `b` in every microbatch of their rank.
+  bool before(const ActionKey &a, const ActionKey &b) const {
+    return plan.actions.at(a).place < plan.actions.at(b).place;
+  }
+  pipeline::YieldOp yield() {
+    return cast<pipeline::YieldOp>(
+        plan.graph.getBody().front().getTerminator());
+  }
+
+  Plan &plan;
+  std::map<std::pair<int64_t, int64_t>, unsigned> channelOf; ///< (value, stage)
+  DenseMap<Value, int64_t> numberOf;
+};
+
+} // namespace
+
+void Placer::addUse(Value value, ActionKey key, unsigned position) {
+  ValuePlan &made = plan.values[value];
+  if (key == made.made) {
+    made.lastHere = std::max(made.lastHere, position);
+    return;
+  }
+  auto extend = [&](std::optional<ActionKey> last, unsigned at) {
+    return !last || before(*last, key) || (*last == key && at < position);
+  };
+  int64_t from = plan.rankOf(made.made), to = plan.rankOf(key);
+  if (from == to) {
+    if (extend(made.lastLater, made.lastLaterAt)) {
+      made.lastLater = key;
+      made.lastLaterAt = position;
+    }
+    return;
+  }
+  auto [entry, isNew] =
+      channelOf.try_emplace({numberOf[value], key.stage}, plan.channels.size());
+  if (isNew) {
+    auto node = value.getDefiningOp<pipeline::NodeOp>();
+    std::string name =
+        (node.getNodeName() + "." +
+         Twine(cast<OpResult>(value).getResultNumber()) + ".to" + Twine(to))
+            .str();
+    if (plan.rankOfStage.size() != plan.segments.size())
+      name += ".stage" + std::to_string(key.stage);
+    made.channels.push_back(plan.channels.size());
+    plan.channels.push_back(
+        {value, name, from, to, key.stage, key, key, position, {}});
+    return;
+  }
+  ChannelPlan &channel = plan.channels[entry->second];
+  if (before(key, channel.first))
+    channel.first = key;
+  if (extend(channel.last, channel.lastAt)) {
+    channel.last = key;
+    channel.lastAt = position;
+  }
+}
+
+void Placer::addAccumulator(int64_t result, int64_t stage) {
+  for (const AccumulatorPlan &known : plan.accumulators)
+    if (known.result == result && known.stage == stage)
+      return;
+  plan.accumulators.push_back({result, stage, false});
+}
+
+/// A result that is an argument of the graph: the first stage that uses the
+/// argument takes it, else the first.
+void Placer::passThrough(BlockArgument argument, int64_t result) {
+  int64_t stage = -1;
+  for (Operation *user : argument.getUsers())
+    if (isa<pipeline::NodeOp>(user)) {
+      int64_t candidate = plan.keys[user].stage;
+      stage = stage < 0 ? candidate : std::min(stage, candidate);
+    }
+  stage = std::max<int64_t>(stage, 0);
+  plan.actions[{ActionKind::Forward, stage}].passedThrough.push_back(result);
+  plan.rankOfResult[result] = plan.rankOfStage[stage];
+  if (plan.isAccumulated(result))
+    addAccumulator(result, stage);
+}
+
+LogicalResult Placer::addResult(Value value, int64_t result) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    passThrough(argument, result);
+    return success();
+  }
+  ValuePlan &made = plan.values[value];
+  if (plan.isAccumulated(result)) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (plan.combineOf(result) == "mean" &&
+        !isa<FloatType>(type.getElementType()))
+      return plan.graph.emitError()
+             << "result " << result << " is combined by mean and must be of "
+             << "floats, got " << type;
+    NodePlan &node = plan.actions[made.made].nodes[made.madeAt];
+    node.accumulated.push_back(
+        {cast<OpResult>(value).getResultNumber(), result});
+    addAccumulator(result, made.made.stage);
+    return success();
+  }
+  if (llvm::count(yield().getResults(), result) > 1)
+    return plan.graph.emitError()
+           << "result " << result << " comes in parts and is combined by \""
+           << plan.combineOf(result)
+           << "\"; parts are summed once per step, use \"mean\" or \"sum\"";
+  made.outputs.push_back(result);
+  plan.rankOfResult[result] = plan.rankOf(made.made);
+  return success();
+}
+
+/// The owner of a gradient is the stage of the first use of its parameter, that
+/// of another result the stage that makes it.
+LogicalResult Placer::chooseOwner(int64_t result) {
+  int64_t owner = -1;
+  auto of = plan.graph.getResultAttrOfType<IntegerAttr>(
+      result, pipeline::PipelineDialect::kOf);
+  if (of && of.getInt() >= 0 && of.getInt() < plan.graph.getNumArguments())
+    for (Operation *user :
+         plan.graph.getBody().getArgument(of.getInt()).getUsers())
+      if (isa<pipeline::NodeOp>(user)) {
+        int64_t stage = plan.keys[user].stage;
+        owner = owner < 0 ? stage : std::min(owner, stage);
+      }
+  for (const AccumulatorPlan &part : plan.accumulators)
+    if (part.result == result && owner < 0)
+      owner = part.stage;
+  addAccumulator(result, owner);
+  for (AccumulatorPlan &part : plan.accumulators)
+    if (part.result == result && part.stage == owner)
+      part.owner = true;
+  plan.rankOfResult[result] = plan.rankOfStage[owner];
+  return success();
+}
+
+void Placer::chooseHomes() {
+  for (auto &[value, made] : plan.values) {
+    // The slot of an output that keeps only the last microbatch does not last
+    // until a later action.
+    bool keeps = !made.outputs.empty() &&
+                 (!made.lastLater || plan.combineOf(made.outputs[0]) != "last");
+    if (keeps)
+      made.home = Home::Output;
+    else if (made.lastLater)
+      made.home = Home::Stash;
+    else if (!made.channels.empty())
+      made.home = Home::Channel;
+    NodePlan &node = plan.actions[made.made].nodes[made.madeAt];
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    bool onlyAccumulated =
+        made.home == Home::Workspace && made.lastHere == made.madeAt &&
+        llvm::any_of(node.accumulated,
+                     [&](auto sum) { return sum.first == number; });
+    if (!onlyAccumulated)
+      node.written.push_back(number);
+  }
+}
+
+/// What an action is in the graph of stages: B stands for both of its phases.
+static StagePhase toPhase(const ActionKey &key) {
+  ActionKind kind =
+      key.kind == ActionKind::Backward ? ActionKind::InputGradient : key.kind;
+  return {kind, key.stage};
+}
+
+LogicalResult Placer::chooseDepths() {
+  StageGraph graph;
+  graph.stages = plan.rankOfStage.size();
+  graph.forwardOnly = llvm::all_of(plan.actions, [](const auto &entry) {
+    return entry.first.kind == ActionKind::Forward;
+  });
+  std::set<std::tuple<StagePhase, StagePhase, StagePhase>> edges;
+  for (const ChannelPlan &channel : plan.channels)
+    edges.insert({toPhase(plan.values[channel.value].made),
+                  toPhase(channel.first), toPhase(channel.last)});
+  for (const auto &[producer, first, last] : edges)
+    graph.edges.push_back({producer, first, last, 0});
+  Result<RingDepths> depths = RingDepths::create(plan.family, graph);
+  if (!depths)
+    return plan.schedule.emitError() << depths.error().message;
+  for (ChannelPlan &channel : plan.channels)
+    channel.depth = depths->between(toPhase(plan.values[channel.value].made),
+                                    toPhase(channel.last));
+  for (auto &[value, made] : plan.values)
+    if (made.lastLater)
+      made.stashDepth =
+          depths->between(toPhase(made.made), toPhase(*made.lastLater));
+  return success();
+}
+
+LogicalResult Placer::place() {
+  plan.rankOfResult.assign(plan.graph.getNumResults(), 0);
+  DenseMap<Operation *, unsigned> positions;
+  for (auto &[key, action] : plan.actions)
+    for (auto [position, node] : llvm::enumerate(action.nodes))
+      positions[node.node] = position;
+  auto nodes = plan.graph.getBody().front().getOps<pipeline::NodeOp>();
+  for (pipeline::NodeOp node : nodes)
+    for (Value result : node.getOutputs()) {
+      ValuePlan &made = plan.values[result];
+      made.made = plan.keyOf(node);
+      made.madeAt = made.lastHere = positions[node];
+      numberOf[result] = numberOf.size();
+    }
+  for (pipeline::NodeOp node : nodes)
+    for (Value input : node.getInputs())
+      if (isa<OpResult>(input))
+        addUse(input, plan.keyOf(node), positions[node]);
+  for (auto [value, result] :
+       llvm::zip(yield().getValues(), yield().getResults()))
+    if (failed(addResult(value, result)))
+      return failure();
+  for (int64_t result = 0; result < int64_t(plan.rankOfResult.size()); ++result)
+    if (plan.isAccumulated(result) && failed(chooseOwner(result)))
+      return failure();
+  llvm::stable_sort(plan.accumulators, [](const auto &a, const auto &b) {
+    return std::tie(a.result, a.stage) < std::tie(b.result, b.stage);
+  });
+  chooseHomes();
+  return chooseDepths();
+}
+
+LogicalResult stagewright::torank::placeValues(Plan &plan) {
+  return Placer(plan).place();
+}

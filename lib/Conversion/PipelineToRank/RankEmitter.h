@@ -1,0 +1,113 @@
+//===- RankEmitter.h - writes the program of one rank -----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes what a plan decided, rank by rank; decides nothing. Declarations of
+// memory and the loops of the entry are in Emit.cpp, one action and the end of
+// a step in EmitAction.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_RANKEMITTER_H
+#define STAGEWRIGHT_CONVERSION_PIPELINETORANK_RANKEMITTER_H
+
+#include "Plan.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace stagewright::torank {
+
+/// Names that all programs share.
+struct ModuleNames {
+  mlir::SymbolTable &symbols;
+  std::vector<mlir::FlatSymbolRefAttr> channels; ///< By number in the plan.
+  /// Of the parts of gradients that travel, by number of the accumulator.
+  std::map<unsigned, mlir::FlatSymbolRefAttr> parts;
+  Variants variants;
+  llvm::DenseSet<mlir::Operation *> called;
+};
+
+/// Position and slice of argument or result `index` of the graph.
+struct Place {
+  int64_t position;
+  std::optional<int64_t> slice;
+};
+
+class RankEmitter {
+public:
+  RankEmitter(const Plan &plan, int64_t rank, ModuleNames &names,
+              EmitStatistics &statistics, mlir::OpBuilder builder)
+      : plan(plan), rank(rank), names(names), statistics(statistics),
+        builder(builder), loc(pipeline::GraphOp(plan.graph).getLoc()) {}
+
+  /// Writes the program at the builder's insertion point.
+  mlir::LogicalResult emit();
+
+private:
+  // Memory (Emit.cpp).
+  mlir::Value declare(llvm::Twine name, stagewright::rank::BufferKind kind,
+                      std::optional<Place> place, int64_t depth,
+                      mlir::MemRefType type);
+  mlir::LogicalResult declareArguments();
+  void declareResults();
+  void declareStashes();
+  mlir::LogicalResult declareArgument(mlir::BlockArgument argument);
+
+  // Entry (Emit.cpp).
+  mlir::LogicalResult emitEntry();
+  mlir::LogicalResult emitSegment(const Segment &segment);
+  mlir::Value constant(int64_t value);
+  mlir::Value bound(const SegmentBound &bound);
+  mlir::Value slotOf(mlir::Value buffer, mlir::Value m = {});
+
+  // Actions (EmitAction.cpp).
+  void findReleases();
+  mlir::LogicalResult emitAction(const ActionKey &key, mlir::Value m);
+  mlir::LogicalResult emitNode(const ActionKey &key, const NodePlan &node,
+                               mlir::Value m);
+  mlir::Value read(mlir::Value value, const ActionKey &key, mlir::Value m);
+  mlir::Value write(mlir::Value value, mlir::Value m);
+  void distribute(mlir::Value value, mlir::Value m);
+  void passThrough(int64_t result, const ActionKey &key, mlir::Value m);
+  void emitReleases(const ActionKey &key, unsigned position, mlir::Value m);
+  void emitEnd();
+  void sendParts(mlir::Value zero);
+  void addParts(mlir::Value zero);
+  bool hasEnd() const;
+
+  const Plan &plan;
+  int64_t rank;
+  ModuleNames &names;
+  EmitStatistics &statistics;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+
+  stagewright::rank::EntryOp entry;
+  mlir::Operation *lastConstant = nullptr;
+  std::map<int64_t, mlir::Value> constants;
+  llvm::StringSet<> bufferNames;
+  mlir::Value workspace;
+  mlir::DenseMap<unsigned, mlir::Value> arguments; ///< Buffers.
+  mlir::DenseMap<mlir::Value, mlir::Value> stashes;
+  std::map<int64_t, mlir::Value> outputs;       ///< Buffers, by result.
+  std::map<unsigned, mlir::Value> accumulators; ///< Buffers, by number.
+  /// Slots that are there for the whole step.
+  mlir::DenseMap<mlir::Value, mlir::Value> slots;
+  /// Memory of the values that the action at hand has touched.
+  mlir::DenseMap<mlir::Value, mlir::Value> present;
+  /// What is released after node `position` of an action.
+  struct Releases {
+    mlir::SmallVector<mlir::Value> stashes;
+    mlir::SmallVector<unsigned> channels;
+  };
+  std::map<ActionKey, std::map<unsigned, Releases>> releases;
+};
+
+/// The slot that holds a tensor.
+mlir::MemRefType memoryOf(mlir::Type tensor);
+
+} // namespace stagewright::torank
+
+#endif // STAGEWRIGHT_CONVERSION_PIPELINETORANK_RANKEMITTER_H

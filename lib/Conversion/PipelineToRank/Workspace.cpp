@@ -1,0 +1,84 @@
+//===- Workspace.cpp - offsets for values inside one action ---------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Values that live at the same time get different bytes. The larger ones choose
+// first, each the lowest offset that is free during its life ("greedy by size",
+// Pisarchyk and Lee, "Efficient memory management for deep neural net
+// inference", MLSys 2020 workshop). Quadratic in the values of one action.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+namespace {
+
+/// A value from the node that makes it to its last use.
+struct Life {
+  ValuePlan *value;
+  int64_t bytes;
+  unsigned first, last;
+};
+
+} // namespace
+
+/// Bytes of the slot that holds `type`, with padding.
+static int64_t strideOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return rank::getSlotStride(
+      MemRefType::get(tensor.getShape(), tensor.getElementType()));
+}
+
+/// Gives every value of one action its offset; returns the bytes they take.
+static int64_t pack(MutableArrayRef<Life> lives) {
+  llvm::stable_sort(
+      lives, [](const Life &a, const Life &b) { return a.bytes > b.bytes; });
+  int64_t end = 0;
+  for (auto [index, life] : llvm::enumerate(lives)) {
+    SmallVector<const Life *> others;
+    for (const Life &other : lives.take_front(index))
+      if (other.first <= life.last && life.first <= other.last)
+        others.push_back(&other);
+    llvm::sort(others, [](const Life *a, const Life *b) {
+      return a->value->offset < b->value->offset;
+    });
+    int64_t offset = 0;
+    for (const Life *other : others) {
+      if (offset + life.bytes <= other->value->offset)
+        break;
+      offset = std::max(offset, other->value->offset + other->bytes);
+    }
+    life.value->offset = offset;
+    end = std::max(end, offset + life.bytes);
+  }
+  return end;
+}
+
+void stagewright::torank::placeInWorkspace(Plan &plan) {
+  std::map<ActionKey, SmallVector<Life>> lives;
+  for (auto &[value, made] : plan.values) {
+    const NodePlan &node = plan.actions[made.made].nodes[made.madeAt];
+    if (made.home == Home::Workspace &&
+        llvm::is_contained(node.written,
+                           cast<OpResult>(value).getResultNumber()))
+      lives[made.made].push_back(
+          {&made, strideOf(value.getType()), made.madeAt, made.lastHere});
+  }
+  plan.workspaceOfRank.assign(plan.segments.size(), 0);
+  for (auto &[key, action] : plan.actions) {
+    int64_t &bytes = plan.workspaceOfRank[action.rank];
+    bytes = std::max(bytes, pack(lives[key]));
+    for (const Life &life : lives[key])
+      for (unsigned at = life.first; at <= life.last; ++at)
+        action.nodes[at].workspaceTop = std::max(
+            action.nodes[at].workspaceTop, life.value->offset + life.bytes);
+  }
+}
