@@ -1,0 +1,76 @@
+//===- Cluster.h - devices and links as plain data --------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where stages may run. A cluster comes from a preset (`local:4`) or from a
+// JSON file:
+//
+//   {"name": "lab",
+//    "devices": [{"name": "d0", "class": "cpu-core", "node": 0,
+//                 "flops": 7.8e10, "bandwidth": 2.0e10,
+//                 "memory": 17179869184}, ...],
+//    "links": [{"from": "d0", "to": "d1",
+//               "bandwidth": 1.0e10, "latency": 2.0e-6}, ...]}
+//
+// Memory is in bytes, flops in operations a second, bandwidths in bytes a
+// second, latency in seconds; a link joins both ways. Links are not shared
+// between pairs here, and devices of one class are equally fast.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_COST_CLUSTER_H
+#define STAGEWRIGHT_COST_CLUSTER_H
+
+#include "stagewright/Support/Units.h"
+#include <vector>
+
+namespace stagewright {
+
+/// A place where a stage runs.
+struct Device {
+  std::string name;
+  std::string deviceClass; ///< Devices of one class run a node equally fast.
+  int64_t node = 0;        ///< The host that it is part of.
+  FlopRate flops;
+  Bandwidth bandwidth; ///< Of its memory.
+  Bytes memory;
+};
+
+/// A way between two devices, both ways.
+struct Link {
+  size_t from = 0, to = 0; ///< Numbers of devices.
+  Bandwidth bandwidth;
+  Seconds latency;
+};
+
+struct Cluster {
+  std::string name;
+  std::vector<Device> devices;
+  std::vector<Link> links;
+
+  /// The link between two devices, or null.
+  const Link *find(size_t a, size_t b) const;
+  /// The names of the device classes, each once, in the order of the devices.
+  std::vector<std::string> classes() const;
+  /// At least one device, names unique, quantities positive and finite, links
+  /// between different devices, devices of one class equally fast.
+  Status check() const;
+};
+
+/// `count` cores of this host, each pair linked; the figures stand with their
+/// source in Cluster.cpp.
+Result<Cluster> localCluster(int64_t count);
+
+/// Reads the JSON form above; `file` names it in errors, which name the field
+/// and the device too.
+Result<Cluster> parseCluster(const std::string &json, const std::string &file);
+
+/// A preset by its name, or else the JSON file of that path.
+Result<Cluster> loadCluster(const std::string &presetOrPath);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_COST_CLUSTER_H

@@ -1,0 +1,32 @@
+//===- Roofline.h - seconds of a piece of work ------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The roofline model (Williams, Waterman, Patterson, CACM 2009): work takes the
+// longer of its arithmetic at the device's rate and its traffic at the memory's
+// bandwidth. A first estimate, which a measured profile replaces.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_COST_ROOFLINE_H
+#define STAGEWRIGHT_COST_ROOFLINE_H
+
+#include "stagewright/Cost/Cluster.h"
+
+namespace stagewright {
+
+/// What a piece of work does, on any device.
+struct Work {
+  Flops flops;
+  Bytes read, written;
+};
+
+/// max(flops / rate, bytes / bandwidth) on `device`.
+Seconds rooflineSeconds(const Work &work, const Device &device);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_COST_ROOFLINE_H

@@ -1,0 +1,82 @@
+//===- JsonFields.cpp - reads fields of a JSON object ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "JsonFields.h"
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using nlohmann::json;
+
+namespace stagewright {
+
+JsonFields::JsonFields(const json &object, std::string where)
+    : object(object), where(std::move(where)) {
+  if (!object.is_object())
+    problem =
+        Error{this->where + " must be an object, got " + object.type_name()};
+}
+
+const json *JsonFields::get(const char *field, const char *kind,
+                            bool (json::*fits)() const noexcept) {
+  if (problem)
+    return nullptr;
+  auto found = object.find(field);
+  if (found == object.end()) {
+    problem = Error{where + " has no field '" + field + "'"};
+    return nullptr;
+  }
+  if (!((*found).*fits)()) {
+    problem = Error{where + ": field '" + field + "' must be " + kind +
+                    ", got " + found->dump()};
+    return nullptr;
+  }
+  return &*found;
+}
+
+std::string JsonFields::text(const char *field) {
+  const json *value = get(field, "a string", &json::is_string);
+  return value ? value->get<std::string>() : std::string();
+}
+
+double JsonFields::number(const char *field) {
+  const json *value = get(field, "a number", &json::is_number);
+  return value ? value->get<double>() : 0;
+}
+
+int64_t JsonFields::integer(const char *field) {
+  const json *value = get(field, "a whole number", &json::is_number_integer);
+  if (value && value->is_number_unsigned() &&
+      value->get<uint64_t>() > uint64_t(INT64_MAX)) {
+    problem = Error{where + ": field '" + field + "' must be at most " +
+                    std::to_string(INT64_MAX) + ", got " + value->dump()};
+    return 0;
+  }
+  return value ? value->get<int64_t>() : 0;
+}
+
+Result<std::string> readTextFile(const std::string &path) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code))
+    return Error{"cannot read '" + path + "': it is a directory"};
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream)
+    return Error{"cannot read '" + path + "': " + std::strerror(errno)};
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+Result<json> parseJson(const std::string &text, const std::string &file) {
+  json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (parsed.is_discarded())
+    return Error{"'" + file + "' is not JSON"};
+  return parsed;
+}
+
+} // namespace stagewright

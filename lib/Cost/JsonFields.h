@@ -1,0 +1,52 @@
+//===- JsonFields.h - reads fields of a JSON object -------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room: the first wrong field of an object becomes an error
+// that names the file, the place and the field.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_COST_JSONFIELDS_H
+#define STAGEWRIGHT_COST_JSONFIELDS_H
+
+#include "stagewright/Support/Result.h"
+#include <nlohmann/json.hpp>
+
+namespace stagewright {
+
+/// One object of a file; remembers the first error.
+class JsonFields {
+public:
+  /// `where` is said in errors: "cluster.json: device 'd1'".
+  JsonFields(const nlohmann::json &object, std::string where);
+
+  std::string text(const char *field);
+  double number(const char *field);
+  int64_t integer(const char *field);
+
+  const std::optional<Error> &error() const { return problem; }
+
+private:
+  /// The field if `fits` accepts it, or null with an error.
+  const nlohmann::json *get(const char *field, const char *kind,
+                            bool (nlohmann::json::*fits)() const noexcept);
+
+  const nlohmann::json &object;
+  std::string where;
+  std::optional<Error> problem;
+};
+
+/// Reads the whole of `path`.
+Result<std::string> readTextFile(const std::string &path);
+
+/// Parses `text`; the error names `file`.
+Result<nlohmann::json> parseJson(const std::string &text,
+                                 const std::string &file);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_COST_JSONFIELDS_H

@@ -1,0 +1,174 @@
+//===- IntervalCosts.cpp - loads and memory of [first, end) ---------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "IntervalCosts.h"
+#include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Scheduling/InFlight.h"
+#include <algorithm>
+
+namespace stagewright {
+
+IntervalCosts::IntervalCosts(const Problem &problem) : problem(problem) {
+  Result<Generator> generator = findGenerator(problem.schedule);
+  inFlight = stashedMicrobatches(generator->generate(
+      {problem.stages, problem.microbatches, problem.forwardOnly}));
+  for (int64_t stage = 0; stage < problem.stages; ++stage) {
+    classOf.push_back(problem.classOf(stage));
+    linkTo.push_back(stage ? problem.cluster.find(stage - 1, stage) : nullptr);
+  }
+  sumTimes();
+  sumBefore();
+  sumCuts();
+  sumHeld();
+}
+
+void IntervalCosts::sumTimes() {
+  size_t classes = problem.layers.front().times.size();
+  prefix.assign(classes, std::vector<StageTimes>(problem.layers.size() + 1));
+  for (size_t c = 0; c < classes; ++c)
+    for (size_t layer = 0; layer < problem.layers.size(); ++layer) {
+      StageTimes &sum = prefix[c][layer + 1];
+      const StageTimes &times = problem.layers[layer].times[c];
+      sum = prefix[c][layer];
+      sum.forward += times.forward;
+      sum.inputGradient += times.inputGradient;
+      sum.weightGradient += times.weightGradient;
+    }
+}
+
+StageTimes IntervalCosts::times(int64_t stage, int64_t first,
+                                int64_t end) const {
+  const StageTimes &high = prefix[classOf[stage]][end];
+  const StageTimes &low = prefix[classOf[stage]][first];
+  return {high.forward - low.forward, high.inputGradient - low.inputGradient,
+          high.weightGradient - low.weightGradient};
+}
+
+void IntervalCosts::sumBefore() {
+  size_t layers = problem.layers.size();
+  std::vector<bool> forwardLink(layers, false), backwardLink(layers, false);
+  for (const Value &value : problem.values)
+    for (const LayerPhase &use : value.uses) {
+      bool forward = use.phase == ActionKind::Forward;
+      if (forward && use.layer == value.producer.layer + 1)
+        forwardLink[use.layer] = true;
+      if (!forward && value.producer.phase != ActionKind::Forward &&
+          value.producer.layer == use.layer + 1)
+        backwardLink[value.producer.layer] = true;
+    }
+  forwardBefore.assign(layers, Seconds());
+  backwardBefore.assign(layers, Seconds());
+  for (size_t layer = 1; layer < layers; ++layer) {
+    StageTimes least = problem.layers[layer - 1].times[classOf.front()];
+    for (size_t c : classOf) {
+      const StageTimes &times = problem.layers[layer - 1].times[c];
+      least.forward = std::min(least.forward, times.forward);
+      least.inputGradient = std::min(least.inputGradient, times.inputGradient);
+      least.weightGradient =
+          std::min(least.weightGradient, times.weightGradient);
+    }
+    if (forwardLink[layer])
+      forwardBefore[layer] = forwardBefore[layer - 1] + least.forward;
+    if (backwardLink[layer])
+      backwardBefore[layer] = backwardBefore[layer - 1] + least.inputGradient +
+                              least.weightGradient;
+  }
+}
+
+void IntervalCosts::sumCuts() {
+  // A value crosses every cut between its producer and its farthest use, once.
+  size_t cuts = problem.layers.size() + 1;
+  forwardBytes.assign(cuts, 0);
+  backwardBytes.assign(cuts, 0);
+  for (const Value &value : problem.values) {
+    int64_t low = value.producer.layer, high = low;
+    for (const LayerPhase &use : value.uses) {
+      low = std::min(low, use.layer);
+      high = std::max(high, use.layer);
+    }
+    for (int64_t cut = low + 1; cut <= high; ++cut)
+      (cut > value.producer.layer ? forwardBytes : backwardBytes)[cut] +=
+          value.bytes.value;
+  }
+}
+
+Seconds IntervalCosts::transfer(int64_t stage, int64_t cut) const {
+  const Link *link = linkTo[stage];
+  Seconds time;
+  for (int64_t bytes : {forwardBytes[cut], backwardBytes[cut]})
+    if (bytes > 0)
+      time += link->latency + Bytes(bytes) / link->bandwidth;
+  return time;
+}
+
+void IntervalCosts::sumHeld() {
+  int64_t layers = problem.layers.size();
+  // What touches a layer: residents first, then values.
+  std::vector<std::vector<size_t>> residentsOf(layers), valuesOf(layers);
+  for (size_t i = 0; i < problem.residents.size(); ++i)
+    for (int64_t layer : problem.residents[i].layers)
+      residentsOf[layer].push_back(i);
+  for (size_t i = 0; i < problem.values.size(); ++i) {
+    valuesOf[problem.values[i].producer.layer].push_back(i);
+    for (const LayerPhase &use : problem.values[i].uses)
+      valuesOf[use.layer].push_back(i);
+  }
+  /// What of a value lies in the interval so far.
+  struct Inside {
+    bool producer = false, forwardUse = false, backwardUse = false;
+  };
+  held.resize(layers);
+  for (int64_t first = 0; first < layers; ++first) {
+    std::vector<bool> resident(problem.residents.size(), false);
+    std::vector<Inside> inside(problem.values.size());
+    Held sum;
+    auto slotOf = [&](const Value &value, const Inside &in) -> int64_t * {
+      bool forward = value.producer.phase == ActionKind::Forward;
+      if (in.producer)
+        return forward && in.backwardUse ? &sum.stash : nullptr;
+      if (forward && in.backwardUse)
+        return &sum.receivedStash;
+      return in.forwardUse || in.backwardUse ? &sum.received : nullptr;
+    };
+    for (int64_t layer = first; layer < layers; ++layer) {
+      for (size_t i : residentsOf[layer]) {
+        const Resident &entry = problem.residents[i];
+        if (!resident[i])
+          (entry.perMicrobatch ? sum.perMicrobatch : sum.once) +=
+              entry.bytes.value;
+        resident[i] = true;
+      }
+      for (size_t i : valuesOf[layer]) {
+        const Value &value = problem.values[i];
+        Inside &in = inside[i];
+        if (int64_t *slot = slotOf(value, in))
+          *slot -= value.bytes.value;
+        in.producer |= value.producer.layer == layer;
+        for (const LayerPhase &use : value.uses)
+          if (use.layer == layer)
+            (use.phase == ActionKind::Forward ? in.forwardUse
+                                              : in.backwardUse) = true;
+        if (int64_t *slot = slotOf(value, in))
+          *slot += value.bytes.value;
+      }
+      held[first].push_back(sum);
+    }
+  }
+}
+
+Bytes IntervalCosts::memory(int64_t stage, int64_t first, int64_t end) const {
+  const Held &sum = held[first][end - first - 1];
+  int64_t microbatches = problem.microbatches;
+  // A ring that receives has one slot more than are in use, for the next to
+  // arrive, but never more than there are microbatches.
+  int64_t arriving = std::min(inFlight[stage] + 1, microbatches);
+  return Bytes(sum.once + microbatches * sum.perMicrobatch +
+               inFlight[stage] * sum.stash + arriving * sum.receivedStash +
+               std::min<int64_t>(2, microbatches) * sum.received);
+}
+
+} // namespace stagewright

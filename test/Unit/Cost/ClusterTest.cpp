@@ -1,0 +1,120 @@
+//===- ClusterTest.cpp - presets and cluster files ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Cost/Roofline.h"
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+
+static const char *kDevice = R"({"name": "d0", "class": "cpu-core", "node": 0,
+  "flops": 4e9, "bandwidth": 2e9, "memory": 1024})";
+
+/// The error of a cluster file with these devices and links.
+static std::string errorOf(const std::string &devices,
+                           const std::string &links) {
+  Result<Cluster> cluster =
+      parseCluster(R"({"name": "lab", "devices": [)" + devices +
+                       R"(], "links": [)" + links + "]}",
+                   "lab.json");
+  return cluster ? "" : cluster.error().message;
+}
+
+/// `text` without the field `name`, or with another value.
+static std::string changed(std::string text, const std::string &from,
+                           const std::string &to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Cluster, LocalPresetLinksEveryPair) {
+  Result<Cluster> cluster = loadCluster("local:4");
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->devices.size(), 4u);
+  EXPECT_EQ(cluster->links.size(), 6u);
+  EXPECT_EQ(cluster->devices[3].name, "d3");
+  EXPECT_EQ(cluster->classes(), std::vector<std::string>{"cpu-core"});
+  EXPECT_TRUE(cluster->find(3, 1));
+  EXPECT_FALSE(cluster->find(1, 1));
+  EXPECT_TRUE(cluster->check());
+}
+
+TEST(Cluster, WrongNames) {
+  EXPECT_EQ(loadCluster("local:0").error().message,
+            "cluster 'local' has 1 to 1024 cores, got 0");
+  EXPECT_EQ(loadCluster("local:x").error().message,
+            "cluster 'local:x' needs a number of cores, as in local:4");
+  EXPECT_EQ(loadCluster("moon").error().message,
+            "unknown cluster 'moon'; write local:N for N cores of this host, "
+            "or the path of a .json file");
+  EXPECT_EQ(loadCluster("no-such.json").error().message,
+            "cannot read 'no-such.json': No such file or directory");
+}
+
+TEST(Cluster, ReadsAFile) {
+  std::string second = changed(kDevice, "d0", "d1");
+  Result<Cluster> cluster = parseCluster(
+      R"({"name": "lab", "devices": [)" + std::string(kDevice) + "," + second +
+          R"(], "links": [{"from": "d1", "to": "d0", "bandwidth": 1e9,
+                           "latency": 1e-6}]})",
+      "lab.json");
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  EXPECT_EQ(cluster->name, "lab");
+  EXPECT_EQ(cluster->devices[1].memory, Bytes(1024));
+  EXPECT_EQ(cluster->find(0, 1)->latency, Seconds(1e-6));
+}
+
+TEST(Cluster, ErrorsNameFileDeviceAndField) {
+  EXPECT_EQ(parseCluster("{", "lab.json").error().message,
+            "'lab.json' is not JSON");
+  EXPECT_EQ(parseCluster("[]", "lab.json").error().message,
+            "lab.json must be an object, got array");
+  EXPECT_EQ(parseCluster(R"({"name": "x"})", "lab.json").error().message,
+            "lab.json has no list 'devices'");
+  EXPECT_EQ(errorOf(changed(kDevice, R"(, "memory": 1024)", ""), ""),
+            "lab.json: device 'd0' has no field 'memory'");
+  EXPECT_EQ(errorOf(changed(kDevice, "1024", "\"big\""), ""),
+            "lab.json: device 'd0': field 'memory' must be a whole number, got "
+            "\"big\"");
+  EXPECT_EQ(errorOf(changed(kDevice, "1024", "18446744073709551615"), ""),
+            "lab.json: device 'd0': field 'memory' must be at most "
+            "9223372036854775807, got 18446744073709551615");
+  EXPECT_EQ(errorOf("7", ""), "lab.json: device 0 must be an object, got "
+                              "number");
+  EXPECT_EQ(errorOf(kDevice, R"({"from": "d0", "to": "d9", "bandwidth": 1.0,
+                                 "latency": 0})"),
+            "lab.json: link 0: 'd9' is not a device of the file");
+  EXPECT_EQ(errorOf(kDevice, R"({"from": "d0", "bandwidth": 1, "latency": 0})"),
+            "lab.json: link 0 has no field 'to'");
+}
+
+TEST(Cluster, ChecksQuantities) {
+  EXPECT_EQ(errorOf("", ""), "lab.json: cluster 'lab' has no devices");
+  EXPECT_EQ(errorOf(std::string(kDevice) + "," + kDevice, ""),
+            "lab.json: cluster 'lab' has two devices 'd0'");
+  EXPECT_EQ(errorOf(changed(kDevice, "4e9", "-1.5"), ""),
+            "lab.json: device 'd0' needs positive flops, bandwidth and memory, "
+            "got -1.5, 2000000000.0 and 1024");
+  std::string faster = changed(changed(kDevice, "d0", "d1"), "4e9", "8e9");
+  EXPECT_EQ(errorOf(std::string(kDevice) + "," + faster, ""),
+            "lab.json: devices 'd0' and 'd1' have the same class 'cpu-core' "
+            "and other flops or bandwidth; give them two classes");
+  std::string second = changed(kDevice, "d0", "d1");
+  EXPECT_EQ(errorOf(std::string(kDevice) + "," + second,
+                    R"({"from": "d0", "to": "d1", "bandwidth": 0,
+                        "latency": 0})"),
+            "lab.json: link between 'd0' and 'd1' needs a positive bandwidth "
+            "and a latency of at least 0, got 0.0 and 0.0");
+}
+
+TEST(Roofline, TakesTheLongerOfArithmeticAndTraffic) {
+  Device device{"d0", "c", 0, FlopRate(4), Bandwidth(2), Bytes(1)};
+  EXPECT_EQ(rooflineSeconds({Flops(8), Bytes(1), Bytes(1)}, device),
+            Seconds(2));
+  EXPECT_EQ(rooflineSeconds({Flops(8), Bytes(6), Bytes(4)}, device),
+            Seconds(5));
+}

@@ -1,0 +1,98 @@
+//===- ProblemTest.cpp - what check() refuses -----------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Plan.h"
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace stagewright;
+
+/// Three layers on two cores.
+static Problem smallProblem() {
+  Problem problem;
+  problem.cluster = *localCluster(2);
+  problem.layers.assign(3, {"a", {{Seconds(1), Seconds(1), Seconds(1)}}});
+  problem.stages = 2;
+  problem.microbatches = 4;
+  return problem;
+}
+
+static std::string errorOf(const Problem &problem) {
+  Status status = problem.check();
+  return status ? "" : status.error().message;
+}
+
+TEST(Problem, SmallOneIsFine) { EXPECT_EQ(errorOf(smallProblem()), ""); }
+
+TEST(Problem, Requests) {
+  Problem problem = smallProblem();
+  problem.stages = 0;
+  EXPECT_EQ(errorOf(problem), "number of stages must be at least 1, got 0");
+  problem.stages = 4;
+  EXPECT_EQ(errorOf(problem), "4 stages need at least 4 layers, the graph has "
+                              "3; ask for fewer stages");
+  problem.stages = 3;
+  EXPECT_EQ(errorOf(problem),
+            "3 stages need 3 devices, cluster 'local' has 2; ask for fewer "
+            "stages or a larger cluster");
+  problem = smallProblem();
+  problem.microbatches = 0;
+  EXPECT_EQ(errorOf(problem),
+            "number of microbatches must be at least 1, got 0");
+  problem = smallProblem();
+  problem.schedule = "zigzag";
+  EXPECT_EQ(errorOf(problem),
+            "unknown schedule 'zigzag'; there are gpipe, 1f1b");
+  problem = smallProblem();
+  problem.cluster.links.clear();
+  EXPECT_EQ(errorOf(problem),
+            "devices 'd0' and 'd1' hold neighbouring stages and have no link; "
+            "order the devices along their links");
+}
+
+TEST(Problem, Costs) {
+  for (double wrong : {-1.0, std::numeric_limits<double>::quiet_NaN(),
+                       std::numeric_limits<double>::infinity()}) {
+    Problem problem = smallProblem();
+    problem.layers[1].times[0].weightGradient = Seconds(wrong);
+    EXPECT_EQ(errorOf(problem).find(
+                  "layer 'a' takes a time that is negative or no number"),
+              0u);
+  }
+  Problem problem = smallProblem();
+  problem.layers[1].times.clear();
+  EXPECT_EQ(errorOf(problem),
+            "layer 'a' has times for 0 device classes, the cluster has 1");
+}
+
+TEST(Problem, Numbers) {
+  Problem problem = smallProblem();
+  problem.values.push_back({Bytes(1), {3, ActionKind::Forward}, {}});
+  EXPECT_EQ(errorOf(problem), "a value names layer 3, the graph has 3");
+  problem = smallProblem();
+  problem.residents.push_back({Bytes(-1), false, {0}});
+  EXPECT_EQ(errorOf(problem), "a parameter has -1 bytes");
+}
+
+TEST(Plan, VerifyRefusesGaps) {
+  Problem problem = smallProblem();
+  Plan plan = *planBalance(problem);
+  EXPECT_TRUE(verify(problem, plan));
+  plan.stages[1].first = 2;
+  plan.stages[0].end = 1;
+  EXPECT_EQ(verify(problem, plan).error().message,
+            "stage 1 of the plan does not continue the chain on its device");
+  plan.stages.pop_back();
+  EXPECT_EQ(verify(problem, plan).error().message,
+            "plan has 1 stages, the problem asks for 2");
+}
+
+TEST(Plan, UnknownPlannerListsTheKnownOnes) {
+  EXPECT_TRUE(findPlanner("balance"));
+  EXPECT_EQ(findPlanner("best").error().message,
+            "unknown planner 'best'; there are balance");
+}
