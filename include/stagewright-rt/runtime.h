@@ -174,6 +174,9 @@ SW_EXPORT const char *sw_error(void);
 /// before any code of the artifact is mapped for execution.
 SW_EXPORT sw_program *sw_load(const char *path);
 SW_EXPORT sw_program *sw_load_bytes(const void *data, size_t size);
+/// Reads the manifest only, so that an artifact for another machine can be
+/// looked at; the program cannot make steps.
+SW_EXPORT sw_program *sw_inspect(const char *path);
 SW_EXPORT void sw_unload(sw_program *program);
 
 /// The manifest, JSON text that lives as long as the program.

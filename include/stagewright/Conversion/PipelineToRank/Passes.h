@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Constructor and registration of the pass in
-// dialects/Conversion/PipelineToRank.td, where it is described.
+// dialects/Conversion/PipelineToRankPasses.td, where it is described.
 //
 //===----------------------------------------------------------------------===//
 

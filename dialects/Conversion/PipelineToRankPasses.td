@@ -1,12 +1,12 @@
-//===- PipelineToRank.td - from a scheduled program to rank programs ------===//
+//===- PipelineToRankPasses.td - from a scheduled program to rank programs ------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_TD
-#define STAGEWRIGHT_CONVERSION_PIPELINETORANK_TD
+#ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANKPASSES_TD
+#define STAGEWRIGHT_CONVERSION_PIPELINETORANKPASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
@@ -34,4 +34,4 @@ def LowerPipelineToRank : Pass<"lower-pipeline-to-rank", "::mlir::ModuleOp"> {
     "::mlir::scf::SCFDialect", "::stagewright::pipeline::PipelineDialect", "::stagewright::rank::RankDialect"];
 }
 
-#endif // STAGEWRIGHT_CONVERSION_PIPELINETORANK_TD
+#endif // STAGEWRIGHT_CONVERSION_PIPELINETORANKPASSES_TD

@@ -1,0 +1,46 @@
+//===- Arena.cpp - the memory of one rank ---------------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arena.h"
+
+#include "Error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+#include <utility>
+
+namespace stagewright::runtime {
+
+Arena::Arena(int64_t bytes) : bytes(bytes) {
+  if (bytes == 0)
+    return;
+  void *address = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED)
+    raise("cannot allocate an arena of ", bytes,
+          " bytes: ", std::strerror(errno),
+          "; run fewer microbatches or more stages");
+  memory = static_cast<std::byte *>(address);
+}
+
+Arena::Arena(Arena &&other) noexcept
+    : memory(std::exchange(other.memory, nullptr)),
+      bytes(std::exchange(other.bytes, 0)) {}
+
+Arena::~Arena() {
+  if (memory)
+    munmap(memory, size_t(bytes));
+}
+
+void Arena::populate() {
+  if (memory)
+    std::memset(memory, 0, size_t(bytes));
+}
+
+} // namespace stagewright::runtime

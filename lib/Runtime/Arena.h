@@ -1,0 +1,42 @@
+//===- Arena.h - the memory of one rank -------------------------*- C++ -*-===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One anonymous mapping, zeroed and aligned to a page. Not a heap: where
+// things lie in it was decided by the compiler (see Layout.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_ARENA_H
+#define STAGEWRIGHT_LIB_RUNTIME_ARENA_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stagewright::runtime {
+
+class Arena {
+public:
+  /// Throws an `Error` that says how much was wanted. The pages are touched
+  /// by `populate`, so that they lie near the thread that calls it.
+  explicit Arena(int64_t bytes);
+  ~Arena();
+  Arena(Arena &&other) noexcept;
+  Arena &operator=(Arena &&) = delete;
+
+  std::byte *base() const { return memory; }
+  int64_t size() const { return bytes; }
+  void populate();
+
+private:
+  std::byte *memory = nullptr;
+  int64_t bytes = 0;
+};
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_ARENA_H

@@ -1,0 +1,125 @@
+//===- Checker.cpp - the account of live memory ---------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Checker.h"
+
+#include "Error.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stagewright::runtime {
+
+namespace {
+constexpr int64_t nobody = -1;
+constexpr int poison = 0xff;
+
+bool filledByHost(BufferKind kind) {
+  switch (kind) {
+  case BufferKind::Parameter:
+  case BufferKind::Constant:
+  case BufferKind::Seed:
+  case BufferKind::Batch:
+  case BufferKind::Microbatch:
+    return true;
+  default:
+    return false;
+  }
+}
+} // namespace
+
+Checker::Checker(const RankManifest &rank, const Layout &layout,
+                 std::byte *arena)
+    : rank(rank), layout(layout), arena(arena) {
+  for (size_t i = 0; i < rank.buffers.size(); ++i) {
+    bool stash = rank.buffers[i].kind == BufferKind::Stash;
+    held.emplace_back(stash ? layout.buffers[i].slots : 0, nobody);
+    if (rank.buffers[i].kind == BufferKind::Workspace)
+      workspace += layout.buffers[i].bytes();
+  }
+}
+
+void Checker::begin() {
+  for (auto &slots : held)
+    std::fill(slots.begin(), slots.end(), nobody);
+  for (size_t i = 0; i < rank.buffers.size(); ++i)
+    if (!filledByHost(rank.buffers[i].kind))
+      std::memset(arena + layout.buffers[i].offset, poison,
+                  layout.buffers[i].bytes());
+  for (const Ring &ring : layout.channels)
+    if (ring.bytes() > 0)
+      std::memset(arena + ring.offset, poison, ring.bytes());
+  live = highest = layout.fixed;
+}
+
+int64_t &Checker::holder(int64_t buffer, int64_t m) {
+  auto &slots = held[buffer];
+  if (slots.empty())
+    raise("buffer '", rank.buffers[buffer].name,
+          "' is no stash; its slots are held all the time");
+  return slots[m % int64_t(slots.size())];
+}
+
+void Checker::acquire(int64_t buffer, int64_t m) {
+  int64_t &owner = holder(buffer, m);
+  if (owner != nobody)
+    raise("stash '", rank.buffers[buffer].name, "' slot ",
+          m % layout.buffers[buffer].slots, " is taken for microbatch ", m,
+          " while microbatch ", owner, " holds it");
+  owner = m;
+  live += layout.buffers[buffer].stride;
+  highest = std::max(highest, live);
+}
+
+void Checker::release(int64_t buffer, int64_t m) {
+  int64_t &owner = holder(buffer, m);
+  const Ring &ring = layout.buffers[buffer];
+  if (owner != m)
+    raise("stash '", rank.buffers[buffer].name, "' slot ", m % ring.slots,
+          " is released for microbatch ", m, ", which does not hold it");
+  owner = nobody;
+  std::memset(arena + ring.offset + m % ring.slots * ring.stride, poison,
+              ring.stride);
+  live -= ring.stride;
+}
+
+void Checker::access(int64_t buffer, int64_t m) const {
+  const auto &slots = held[buffer];
+  if (!slots.empty() && slots[m % int64_t(slots.size())] != m)
+    raise("stash '", rank.buffers[buffer].name, "' is used for microbatch ", m,
+          ", which does not hold its slot");
+  if (slots.empty() && layout.buffers[buffer].slots > 1 &&
+      m >= layout.buffers[buffer].slots)
+    raise("buffer '", rank.buffers[buffer].name, "' has ",
+          layout.buffers[buffer].slots, " slots, but microbatch ", m,
+          " is used");
+}
+
+void Checker::beginAction() {
+  for (size_t i = 0; i < rank.buffers.size(); ++i)
+    if (rank.buffers[i].kind == BufferKind::Workspace)
+      std::memset(arena + layout.buffers[i].offset, poison,
+                  layout.buffers[i].bytes());
+}
+
+void Checker::useWorkspace(int64_t node, int64_t bytes) {
+  if (bytes > workspace)
+    raise("node '", rank.nodes[node], "' uses ", bytes,
+          " bytes of workspace, but there are ", workspace);
+  highest = std::max(highest, live + bytes);
+}
+
+void Checker::end() const {
+  for (size_t i = 0; i < held.size(); ++i)
+    for (int64_t owner : held[i])
+      if (owner != nobody)
+        raise("stash '", rank.buffers[i].name, "' still holds microbatch ",
+              owner, " at the end of the step");
+}
+
+} // namespace stagewright::runtime

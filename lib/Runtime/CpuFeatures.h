@@ -1,0 +1,31 @@
+//===- CpuFeatures.h - what this processor can run --------------*- C++ -*-===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Answers whether this processor has a feature that LLVM names in an
+// artifact's manifest, before any code of the artifact is mapped.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CPUFEATURES_H
+#define STAGEWRIGHT_LIB_RUNTIME_CPUFEATURES_H
+
+#include <string>
+#include <vector>
+
+namespace stagewright::runtime {
+
+/// Throws an `Error` that lists every feature this processor lacks. A name
+/// that cannot be checked here counts as lacking: running on would be a guess.
+void requireCpuFeatures(const std::vector<std::string> &features);
+
+/// Whether OpenBLAS's AVX-512 kernels run here.
+bool hasAvx512();
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_CPUFEATURES_H

@@ -1,0 +1,163 @@
+//===- GeneratedApi.cpp - what rank programs call -------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Blas.h"
+#include "Error.h"
+#include "Step.h"
+
+namespace stagewright::runtime {
+
+sw_rank *&currentRank() {
+  static thread_local sw_rank *rank = nullptr;
+  return rank;
+}
+
+namespace {
+
+/// Runs `body`; whatever it throws ends the step, and this thread goes back to
+/// `Step::runRank`. The exception is gone before the jump, and frames between
+/// (generated code and this one) own nothing.
+template <typename Body> auto guarded(sw_rank *rank, Body body) {
+  try {
+    return body();
+  } catch (const Stopped &) {
+  } catch (const std::exception &error) {
+    rank->transport->fail(rank->index, error.what());
+  } catch (...) {
+    rank->transport->fail(rank->index, "unknown failure");
+  }
+  _longjmp(rank->frame, 1);
+}
+
+const Ring &ringOf(const sw_rank *rank, int64_t buffer, int64_t m) {
+  const auto &buffers = rank->layout->buffers;
+  if (buffer < 0 || size_t(buffer) >= buffers.size())
+    raise("buffer ", buffer, " does not exist");
+  if (m < 0 || m >= rank->microbatches)
+    raise("microbatch ", m, " is not one of ", rank->microbatches);
+  return buffers[buffer];
+}
+
+void *addressOf(const sw_rank *rank, const Ring &ring, int64_t m) {
+  int64_t index = ring.slots == 1 ? 0 : m % ring.slots;
+  return rank->arena + ring.offset + index * ring.stride;
+}
+
+void *slot(sw_rank *rank, int64_t buffer, int64_t m) {
+  return guarded(rank, [&] {
+    const Ring &ring = ringOf(rank, buffer, m);
+    if (rank->checker)
+      rank->checker->access(buffer, m);
+    return addressOf(rank, ring, m);
+  });
+}
+
+void *acquire(sw_rank *rank, int64_t buffer, int64_t m) {
+  return guarded(rank, [&] {
+    const Ring &ring = ringOf(rank, buffer, m);
+    rank->transport->checkFailed();
+    if (rank->checker)
+      rank->checker->acquire(buffer, m);
+    return addressOf(rank, ring, m);
+  });
+}
+
+void release(sw_rank *rank, int64_t buffer, int64_t m) {
+  guarded(rank, [&] {
+    ringOf(rank, buffer, m);
+    rank->transport->checkFailed();
+    if (rank->checker)
+      rank->checker->release(buffer, m);
+  });
+}
+
+void *claim(sw_rank *rank, int64_t channel, int64_t m) {
+  return guarded(rank, [&]() -> void * {
+    int64_t start = rank->recorder ? now() : 0;
+    void *address = rank->transport->claim(rank->index, channel, m);
+    if (rank->recorder)
+      rank->recorder->claimed(channel, start);
+    return address;
+  });
+}
+
+void send(sw_rank *rank, int64_t channel, int64_t m) {
+  guarded(rank, [&] {
+    // The time first: its end must not come after the receive it causes.
+    int64_t end = rank->recorder ? now() : 0;
+    rank->transport->send(rank->index, channel, m);
+    if (rank->recorder)
+      rank->recorder->sent(channel, m, end);
+  });
+}
+
+void *recv(sw_rank *rank, int64_t channel, int64_t m) {
+  return guarded(rank, [&]() -> void * {
+    int64_t start = rank->recorder ? now() : 0;
+    void *address = rank->transport->recv(rank->index, channel, m);
+    if (rank->recorder)
+      rank->recorder->received(channel, m, start);
+    return address;
+  });
+}
+
+void releaseChannel(sw_rank *rank, int64_t channel, int64_t m) {
+  guarded(rank, [&] { rank->transport->release(rank->index, channel, m); });
+}
+
+void actionBegin(sw_rank *rank, int32_t kind, int64_t stage, int64_t m) {
+  guarded(rank, [&] {
+    rank->transport->checkFailed();
+    if (rank->checker)
+      rank->checker->beginAction();
+    if (rank->recorder)
+      rank->recorder->beginAction(kind, stage, m);
+  });
+}
+
+void actionEnd(sw_rank *rank) {
+  if (rank->recorder)
+    rank->recorder->endAction();
+}
+
+void nodeBegin(sw_rank *rank, int64_t node) {
+  if (rank->recorder)
+    rank->recorder->beginNode();
+}
+
+void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
+  guarded(rank, [&] {
+    const auto &nodes = rank->step->manifest().ranks[rank->index].nodes;
+    if (node < 0 || size_t(node) >= nodes.size())
+      raise("node ", node, " does not exist");
+    if (rank->recorder)
+      rank->recorder->endNode(node);
+    if (rank->checker)
+      rank->checker->useWorkspace(node, workspaceBytes);
+  });
+}
+
+void contract(const sw_gemm_desc *desc, const void *a, const void *b, void *c) {
+  guarded(currentRank(), [&] { gemm(*desc, a, b, c); });
+}
+
+void fail(sw_rank *rank, const char *message) {
+  guarded(rank, [&] { raise(message); });
+}
+
+} // namespace
+
+const sw_api &generatedCodeApi() {
+  static const sw_api api = {slot,      acquire,   release,        claim,
+                             send,      recv,      releaseChannel, actionBegin,
+                             actionEnd, nodeBegin, nodeEnd,        contract,
+                             fail};
+  return api;
+}
+
+} // namespace stagewright::runtime

@@ -1,0 +1,214 @@
+//===- Host.cpp - the C ABI for hosts -------------------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Blas.h"
+#include "DType.h"
+#include "Error.h"
+#include "MappedFile.h"
+#include "Step.h"
+
+#include "stagewright-rt/runtime.h"
+
+using namespace stagewright::runtime;
+
+struct sw_program {
+  std::shared_ptr<const Artifact> artifact;
+};
+
+struct sw_step {
+  Step step;
+};
+
+namespace {
+
+std::string &lastError() {
+  static thread_local std::string text;
+  return text;
+}
+
+/// Runs `body`; an exception becomes `failure` and the text of `sw_error`.
+template <typename Result, typename Body>
+Result guarded(Result failure, Body body) {
+  try {
+    lastError().clear();
+    return body();
+  } catch (const std::bad_alloc &) {
+    lastError() = "out of memory";
+  } catch (const std::exception &error) {
+    lastError() = error.what();
+  } catch (...) {
+    lastError() = "unknown failure";
+  }
+  return failure;
+}
+
+int describe(const std::vector<Interface> &list, int64_t index,
+             HostTensor (*shapeOf)(const Interface &, int64_t),
+             int64_t microbatches, int64_t *position, sw_tensor *tensor) {
+  return guarded(-1, [&] {
+    if (index < 0 || size_t(index) >= list.size())
+      raise("there is no argument or result number ", index, "; there are ",
+            list.size());
+    static thread_local HostTensor shown;
+    shown = shapeOf(list[index], microbatches);
+    *position = list[index].position;
+    *tensor = {shown.dtype, int32_t(shown.shape.size()), shown.shape.data(),
+               nullptr};
+    return 0;
+  });
+}
+
+void write(const char *path, const std::string &text) {
+  std::span<const std::byte> part = std::as_bytes(std::span(text));
+  writeFileAtomically(path, {&part, 1});
+}
+
+void requireRank(const Step &step, int64_t rank) {
+  if (rank < 0 || size_t(rank) >= step.manifest().ranks.size())
+    raise("there is no rank ", rank, "; there are ",
+          step.manifest().ranks.size());
+}
+
+} // namespace
+
+const char *sw_error(void) { return lastError().c_str(); }
+
+sw_program *sw_load(const char *path) {
+  return guarded<sw_program *>(nullptr, [&] {
+    return new sw_program{std::make_shared<Artifact>(path, true)};
+  });
+}
+
+sw_program *sw_load_bytes(const void *data, size_t size) {
+  return guarded<sw_program *>(nullptr, [&] {
+    std::span bytes(static_cast<const std::byte *>(data), size);
+    return new sw_program{std::make_shared<Artifact>(bytes)};
+  });
+}
+
+sw_program *sw_inspect(const char *path) {
+  return guarded<sw_program *>(nullptr, [&] {
+    return new sw_program{std::make_shared<Artifact>(path, false)};
+  });
+}
+
+void sw_unload(sw_program *program) { delete program; }
+
+const char *sw_manifest(const sw_program *program) {
+  return program->artifact->text().c_str();
+}
+
+const char *sw_blas(const sw_program *) { return blasDescription().c_str(); }
+
+int64_t sw_argument_count(const sw_program *program) {
+  return int64_t(program->artifact->manifest().arguments.size());
+}
+
+int64_t sw_result_count(const sw_program *program) {
+  return int64_t(program->artifact->manifest().results.size());
+}
+
+int sw_argument(const sw_program *program, int64_t index, int64_t microbatches,
+                int64_t *position, sw_tensor *tensor) {
+  return describe(program->artifact->manifest().arguments, index, hostArgument,
+                  microbatches, position, tensor);
+}
+
+int sw_result(const sw_program *program, int64_t index, int64_t microbatches,
+              int64_t *position, sw_tensor *tensor) {
+  return describe(program->artifact->manifest().results, index, hostResult,
+                  microbatches, position, tensor);
+}
+
+sw_step *sw_step_create(sw_program *program, const sw_options *options) {
+  return guarded<sw_step *>(nullptr, [&] {
+    StepOptions own;
+    if (options) {
+      if (options->size != sizeof(sw_options))
+        raise("sw_options has ", options->size, " bytes, expected ",
+              sizeof(sw_options), "; host and runtime differ in version");
+      own = {options->microbatches, options->trace != 0, options->check != 0,
+             options->profile != 0, options->pin != 0};
+    }
+    return new sw_step{Step(program->artifact, own)};
+  });
+}
+
+void sw_step_destroy(sw_step *step) { delete step; }
+
+int sw_step_set_input(sw_step *step, int64_t position,
+                      const sw_tensor *tensor) {
+  return guarded(-1, [&] {
+    step->step.setInput(position, *tensor);
+    return 0;
+  });
+}
+
+int sw_step_run(sw_step *step) {
+  return guarded(-1, [&] {
+    step->step.run();
+    return 0;
+  });
+}
+
+int sw_step_get_output(sw_step *step, int64_t position,
+                       const sw_tensor *tensor) {
+  return guarded(-1, [&] {
+    step->step.getOutput(position, *tensor);
+    return 0;
+  });
+}
+
+double sw_step_seconds(const sw_step *step) { return step->step.seconds(); }
+
+int64_t sw_step_arena_bytes(const sw_step *step, int64_t rank) {
+  return guarded<int64_t>(-1, [&] {
+    if (rank != -1) {
+      requireRank(step->step, rank);
+      return step->step.layout(rank).total;
+    }
+    int64_t sum = 0;
+    for (size_t r = 0; r < step->step.manifest().ranks.size(); ++r)
+      sum += step->step.layout(int64_t(r)).total;
+    return sum;
+  });
+}
+
+int64_t sw_step_peak_bytes(const sw_step *step, int64_t rank) {
+  return guarded<int64_t>(-1, [&] {
+    requireRank(step->step, rank);
+    return step->step.peak(rank);
+  });
+}
+
+int64_t sw_step_predicted_bytes(const sw_step *step, int64_t rank) {
+  return guarded<int64_t>(-1, [&] {
+    requireRank(step->step, rank);
+    return step->step.predictedPeak(rank);
+  });
+}
+
+int sw_step_write_trace(sw_step *step, const char *path) {
+  return guarded(-1, [&] {
+    auto records = step->step.recorders();
+    if (records.empty() || !records[0]->traces())
+      raise("the step was made without the option to trace");
+    write(path, traceJson(step->step.manifest(), records));
+    return 0;
+  });
+}
+
+int sw_step_write_profile(sw_step *step, const char *path) {
+  return guarded(-1, [&] {
+    auto records = step->step.recorders();
+    if (records.empty() || !records[0]->profiles())
+      raise("the step was made without the option to profile");
+    write(path, profileJson(step->step.manifest(), records));
+    return 0;
+  });
+}

@@ -1,0 +1,134 @@
+//===- HostTensors.cpp - whole tensors in and out of arenas ---------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DType.h"
+#include "Error.h"
+#include "Step.h"
+
+#include <cstring>
+
+namespace stagewright::runtime {
+
+HostTensor hostArgument(const Interface &argument, int64_t microbatches) {
+  HostTensor tensor{argument.dtype, argument.shape};
+  if (argument.role == "batch")
+    tensor.shape.insert(tensor.shape.begin(), microbatches);
+  return tensor;
+}
+
+HostTensor hostResult(const Interface &result, int64_t microbatches) {
+  HostTensor tensor{result.dtype, result.shape};
+  if (result.combine != "concat")
+    return tensor;
+  if (tensor.shape.empty())
+    tensor.shape.push_back(microbatches);
+  else
+    tensor.shape[result.batchDim] *= microbatches;
+  return tensor;
+}
+
+namespace {
+
+const Interface &find(const std::vector<Interface> &list, int64_t position,
+                      const char *what) {
+  for (const Interface &it : list)
+    if (it.position == position)
+      return it;
+  raise("there is no ", what, " ", position, "; the step has ", list.size());
+}
+
+void requireTensor(const sw_tensor &tensor, const HostTensor &expected,
+                   const Interface &it, const char *what) {
+  if (tensor.dtype != expected.dtype)
+    raise(what, " ", it.label(), " has type ", dtypeName(tensor.dtype),
+          ", expected ", dtypeName(expected.dtype));
+  std::span<const int64_t> shape(tensor.shape, size_t(tensor.rank));
+  if (!std::equal(shape.begin(), shape.end(), expected.shape.begin(),
+                  expected.shape.end()))
+    raise(what, " ", it.label(), " has shape ", printShape(shape),
+          ", expected ", printShape(expected.shape));
+}
+
+/// Calls `visit(rank, buffer number)` for the buffers of all ranks that hold
+/// (a part of) the argument or result number `index`.
+template <typename Visit>
+void forBuffers(const Manifest &manifest, int64_t Buffer::*member,
+                int64_t index, Visit visit) {
+  for (size_t r = 0; r < manifest.ranks.size(); ++r)
+    for (size_t b = 0; b < manifest.ranks[r].buffers.size(); ++b)
+      if (manifest.ranks[r].buffers[b].*member == index)
+        visit(r, b);
+}
+
+/// Joins slot m of an output along the batch dimension: the part before it is
+/// `outer`, the part from it on is contiguous.
+void gather(const Interface &result, const Ring &ring, const std::byte *base,
+            int64_t microbatches, std::byte *out) {
+  int64_t outer = 1;
+  for (int64_t i = 0; i < result.batchDim && !result.shape.empty(); ++i)
+    outer *= result.shape[i];
+  if (outer == 0)
+    return;
+  int64_t inner = result.bytes / outer;
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t m = 0; m < microbatches; ++m)
+      std::memcpy(out + (o * microbatches + m) * inner,
+                  base + m * ring.stride + o * inner, size_t(inner));
+}
+
+} // namespace
+
+void Step::setInput(int64_t position, const sw_tensor &tensor) {
+  const Interface &argument = find(manifest().arguments, position, "argument");
+  if (argument.role == "microbatch")
+    raise("argument ", argument.label(), " is filled by the runtime");
+  requireTensor(tensor, hostArgument(argument, count), argument, "argument");
+
+  auto index = &argument - manifest().arguments.data();
+  auto *data = static_cast<const std::byte *>(tensor.data);
+  forBuffers(manifest(), &Buffer::argument, index, [&](size_t r, size_t b) {
+    const Buffer &buffer = manifest().ranks[r].buffers[b];
+    const Ring &ring = layouts[r].buffers[b];
+    std::byte *base = arenas[r].base() + ring.offset;
+    auto bytes = size_t(buffer.bytes);
+    if (bytes == 0)
+      return;
+    if (buffer.kind != BufferKind::Batch) {
+      std::memcpy(base, data + std::max<int64_t>(buffer.slice, 0) * bytes,
+                  bytes);
+      return;
+    }
+    for (int64_t m = 0; m < count; ++m)
+      std::memcpy(base + m * ring.stride, data + m * bytes, bytes);
+  });
+  given[index] = true;
+}
+
+void Step::getOutput(int64_t position, const sw_tensor &tensor) const {
+  if (!ran)
+    raise("there are no results: no step has run to its end");
+  const Interface &result = find(manifest().results, position, "result");
+  requireTensor(tensor, hostResult(result, count), result, "result");
+
+  auto index = &result - manifest().results.data();
+  auto *data = static_cast<std::byte *>(tensor.data);
+  forBuffers(manifest(), &Buffer::result, index, [&](size_t r, size_t b) {
+    const Buffer &buffer = manifest().ranks[r].buffers[b];
+    const Ring &ring = layouts[r].buffers[b];
+    const std::byte *base = arenas[r].base() + ring.offset;
+    if (buffer.bytes == 0)
+      return;
+    if (result.combine == "concat")
+      gather(result, ring, base, count, data);
+    else
+      std::memcpy(data + std::max<int64_t>(buffer.slice, 0) * buffer.bytes,
+                  base, size_t(buffer.bytes));
+  });
+}
+
+} // namespace stagewright::runtime

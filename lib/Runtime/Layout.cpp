@@ -1,0 +1,75 @@
+//===- Layout.cpp - where every buffer lies in a rank's arena -------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Layout.h"
+
+#include "Error.h"
+
+namespace stagewright::runtime {
+
+namespace {
+
+/// Places a ring at the end of the arena.
+Ring append(Layout &layout, int64_t bytes, int64_t slots,
+            const std::string &name) {
+  Ring ring;
+  ring.offset = layout.total;
+  ring.stride = (bytes + alignment - 1) / alignment * alignment;
+  ring.slots = slots;
+  int64_t size = 0;
+  if (__builtin_mul_overflow(ring.stride, slots, &size) ||
+      size > (int64_t(1) << 48) - layout.total)
+    raise("'", name, "' with ", slots, " slots of ", bytes,
+          " bytes does not fit into an arena; run fewer microbatches");
+  layout.total += size;
+  return ring;
+}
+
+/// Whether the host reads or fills one slot per microbatch.
+bool needsAllMicrobatches(const Buffer &buffer, const Manifest &manifest) {
+  if (buffer.kind == BufferKind::Batch || buffer.kind == BufferKind::Microbatch)
+    return true;
+  return buffer.result >= 0 &&
+         manifest.results[buffer.result].combine == "concat";
+}
+
+} // namespace
+
+Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
+  Layout layout;
+  for (const Buffer &buffer : manifest.ranks[rank].buffers) {
+    int64_t slots = buffer.slots(microbatches);
+    if (needsAllMicrobatches(buffer, manifest) && slots < microbatches)
+      raise("buffer '", buffer.name, "' of rank ", rank, " has ", slots,
+            " slots for ", microbatches, " microbatches");
+    layout.buffers.push_back(append(layout, buffer.bytes, slots, buffer.name));
+    if (buffer.kind != BufferKind::Stash &&
+        buffer.kind != BufferKind::Workspace)
+      layout.fixed += layout.buffers.back().bytes();
+  }
+  for (const Channel &channel : manifest.channels) {
+    Ring ring;
+    if (channel.to == rank) {
+      int64_t slots = channel.depthAll ? microbatches
+                                       : std::min(channel.depth, microbatches);
+      ring = append(layout, channel.bytes, slots, channel.name);
+      layout.fixed += ring.bytes();
+    }
+    layout.channels.push_back(ring);
+  }
+  return layout;
+}
+
+int64_t predictedPeak(const Manifest &manifest, int64_t rank,
+                      int64_t microbatches) {
+  Layout compiled = layOut(manifest, rank, manifest.microbatches);
+  Layout actual = layOut(manifest, rank, microbatches);
+  return manifest.ranks[rank].livePeak - compiled.fixed + actual.fixed;
+}
+
+} // namespace stagewright::runtime

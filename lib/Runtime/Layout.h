@@ -1,0 +1,54 @@
+//===- Layout.h - where every buffer lies in a rank's arena -----*- C++ -*-===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One arena per rank: the buffers in the manifest's order, then the rings of
+// the channels the rank receives, in their order. Every slot starts at a
+// multiple of 64 bytes (a cache line, and what the vector code assumes). The
+// compiler adds up the same numbers; that the sums agree is checked when a
+// step is made, so the printed bytes are the allocated bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_LAYOUT_H
+#define STAGEWRIGHT_LIB_RUNTIME_LAYOUT_H
+
+#include "Manifest.h"
+
+namespace stagewright::runtime {
+
+/// Alignment of slots and arenas, bytes.
+inline constexpr int64_t alignment = 64;
+
+/// A ring of `slots` slots, `stride` bytes apart, `offset` bytes into the
+/// arena.
+struct Ring {
+  int64_t offset = 0, stride = 0, slots = 1;
+  int64_t bytes() const { return stride * slots; }
+};
+
+struct Layout {
+  std::vector<Ring> buffers;  ///< by buffer number
+  std::vector<Ring> channels; ///< by channel number; empty where not received
+  int64_t total = 0;          ///< bytes of the arena
+  int64_t fixed = 0; ///< bytes held all the time: all but stash and workspace
+};
+
+/// Lays out the arena of one rank; linear in buffers and channels. Throws when
+/// the sum does not fit into 48 bits, or when a buffer that needs one slot per
+/// microbatch has fewer.
+Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches);
+
+/// Live bytes that the compiler predicts, exact for the number of microbatches
+/// it compiled for; for others the part that does not hang on their number is
+/// taken over, which no schedule of fewer microbatches exceeds.
+int64_t predictedPeak(const Manifest &manifest, int64_t rank,
+                      int64_t microbatches);
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_LAYOUT_H

@@ -1,0 +1,91 @@
+//===- Recorder.h - what happened when --------------------------*- C++ -*-===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Times of actions, sends and receives for the trace, and of nodes for the
+// profile. Everything is allocated before the step; a recorder belongs to one
+// rank's thread, so recording is two clock readings and a store.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_RECORDER_H
+#define STAGEWRIGHT_LIB_RUNTIME_RECORDER_H
+
+#include "Manifest.h"
+
+#include <chrono>
+#include <span>
+
+namespace stagewright::runtime {
+
+/// Nanoseconds of the steady clock.
+inline int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+struct Event {
+  enum Type : int32_t { Action, Send, Receive };
+  Type type = Action;
+  int32_t kind = 0; ///< of an action: its letter
+  int64_t id = 0;   ///< stage of an action, else the channel
+  int64_t m = 0;
+  int64_t begin = 0, end = 0; ///< nanoseconds
+};
+
+class Recorder {
+public:
+  Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
+           bool trace, bool profile);
+
+  /// Forgets the events of the last step; samples of nodes are kept.
+  void begin() { used = 0; }
+
+  void beginAction(int32_t kind, int64_t stage, int64_t m);
+  void endAction();
+  /// A claim returned that began at `start`; the event ends with the send.
+  void claimed(int64_t channel, int64_t start) { claims[channel] = start; }
+  void sent(int64_t channel, int64_t m, int64_t end);
+  void received(int64_t channel, int64_t m, int64_t start);
+  void beginNode() { nodeBegin = profiling ? now() : 0; }
+  void endNode(int64_t node);
+
+  bool traces() const { return tracing; }
+  bool profiles() const { return profiling; }
+  std::span<const Event> events() const { return {log.data(), used}; }
+  /// Events that found no room.
+  int64_t lost() const { return dropped; }
+  /// Seconds of every recorded call of a node.
+  std::span<const float> samples(int64_t node) const;
+
+private:
+  void add(const Event &event);
+
+  bool tracing, profiling;
+  std::vector<Event> log;
+  size_t used = 0;
+  int64_t dropped = 0;
+  Event open;                  ///< the action that runs
+  std::vector<int64_t> claims; ///< by channel
+  int64_t nodeBegin = 0;
+  std::vector<std::vector<float>> times; ///< by node; a ring of samples
+  std::vector<int64_t> calls;            ///< by node
+};
+
+/// Chrome trace JSON of one step: a process per rank with a track of actions
+/// and one per channel end, and an arrow from each send to its receive.
+std::string traceJson(const Manifest &manifest,
+                      const std::vector<const Recorder *> &ranks);
+
+/// Profile JSON: the median seconds of every node.
+std::string profileJson(const Manifest &manifest,
+                        const std::vector<const Recorder *> &ranks);
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_RECORDER_H

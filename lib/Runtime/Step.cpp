@@ -1,0 +1,202 @@
+//===- Step.cpp - a step that can run -------------------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Step.h"
+
+#include "Blas.h"
+#include "Error.h"
+
+#include <cstring>
+#include <pthread.h>
+#include <sched.h>
+
+namespace stagewright::runtime {
+
+Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
+    : artifact(std::move(source)), count(options.microbatches) {
+  if (!artifact->entry(0))
+    raise("the artifact was opened for its manifest only");
+  if (count == 0)
+    count = manifest().microbatches;
+  if (count < 0)
+    raise("the number of microbatches is ", count, ", expected at least 1");
+
+  allocate();
+  size_t size = manifest().ranks.size();
+  std::vector<std::byte *> bases;
+  for (const Arena &arena : arenas)
+    bases.push_back(arena.base());
+  transport.emplace(manifest(), layouts, bases, count, options.check);
+  ranks.resize(size);
+  for (size_t r = 0; r < size; ++r) {
+    if (options.check)
+      checkers.push_back(
+          std::make_unique<Checker>(manifest().ranks[r], layouts[r], bases[r]));
+    if (options.trace || options.profile)
+      records.push_back(std::make_unique<Recorder>(
+          manifest(), r, count, options.trace, options.profile));
+    sw_rank &rank = ranks[r];
+    rank.step = this;
+    rank.index = int64_t(r);
+    rank.microbatches = count;
+    rank.layout = &layouts[r];
+    rank.arena = bases[r];
+    rank.transport = &*transport;
+    rank.checker = options.check ? checkers[r].get() : nullptr;
+    rank.recorder = records.empty() ? nullptr : records[r].get();
+  }
+  given.resize(manifest().arguments.size());
+  startThreads(options.pin);
+  fillMicrobatchNumbers();
+}
+
+Step::~Step() { stopThreads(); }
+
+void Step::allocate() {
+  for (size_t r = 0; r < manifest().ranks.size(); ++r) {
+    layouts.push_back(layOut(manifest(), int64_t(r), count));
+    int64_t printed = manifest().ranks[r].arena;
+    if (count == manifest().microbatches && layouts[r].total != printed)
+      raise("rank ", r, " needs an arena of ", layouts[r].total,
+            " bytes, but the compiler printed ", printed,
+            "; compiler and runtime do not belong together");
+    arenas.emplace_back(layouts[r].total);
+    predicted.push_back(runtime::predictedPeak(manifest(), int64_t(r), count));
+  }
+}
+
+void Step::fillMicrobatchNumbers() {
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const auto &buffers = manifest().ranks[r].buffers;
+    for (size_t b = 0; b < buffers.size(); ++b) {
+      if (buffers[b].kind != BufferKind::Microbatch)
+        continue;
+      const Ring &ring = layouts[r].buffers[b];
+      for (int64_t m = 0; m < count; ++m) // little-endian: 4 or 8 bytes
+        std::memcpy(arenas[r].base() + ring.offset + m * ring.stride, &m,
+                    size_t(buffers[b].bytes));
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+void Step::startThreads(bool pin) {
+  reserveBlasBuffers(int64_t(ranks.size()));
+  try {
+    for (size_t r = 0; r < ranks.size(); ++r)
+      threads.emplace_back([this, r, pin] { serve(int64_t(r), pin); });
+  } catch (...) {
+    stopThreads();
+    throw;
+  }
+  for (uint32_t done; (done = finished.load()) < threads.size();)
+    finished.wait(done);
+}
+
+void Step::stopThreads() {
+  quit.store(true);
+  generation.fetch_add(1);
+  generation.notify_all();
+  for (std::thread &thread : threads)
+    thread.join();
+  threads.clear();
+}
+
+void Step::serve(int64_t rank, bool pin) {
+  std::string name = "sw-rank-" + std::to_string(rank);
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  if (pin) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(size_t(rank) % std::thread::hardware_concurrency(), &set);
+    pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+  }
+  currentRank() = &ranks[rank];
+  arenas[rank].populate();
+  warmUpBlas();
+
+  uint32_t seen = 0;
+  while (true) {
+    finished.fetch_add(1);
+    finished.notify_all();
+    generation.wait(seen);
+    ++seen;
+    if (quit.load())
+      return;
+    runRank(ranks[rank]);
+  }
+}
+
+void Step::runRank(sw_rank &rank) {
+  // Nothing with a destructor may live here: generated code leaves by longjmp.
+  if (_setjmp(rank.frame) == 0)
+    artifact->entry(rank.index)(&rank, count);
+  rank.transport->finish(rank.index);
+}
+
+void Step::run() {
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!given[i] && manifest().arguments[i].role != "microbatch")
+      raise("argument ", manifest().arguments[i].label(), " was not set");
+  ran = false;
+  transport->reset();
+  for (auto &checker : checkers)
+    checker->begin();
+  for (auto &record : records)
+    record->begin();
+
+  finished.store(0);
+  int64_t start = now();
+  generation.fetch_add(1);
+  generation.notify_all();
+  for (uint32_t done; (done = finished.load()) < threads.size();)
+    finished.wait(done);
+  lastSeconds = double(now() - start) * 1e-9;
+
+  if (std::string error = transport->result(); !error.empty())
+    raise(error);
+  for (auto &checker : checkers)
+    checker->end();
+  if (std::string error = checkPeaks(); !error.empty())
+    raise(error);
+  ran = true;
+}
+
+/// The high-water mark must be what the compiler printed, within one alignment
+/// unit per buffer; for another number of microbatches it is a bound.
+std::string Step::checkPeaks() const {
+  for (size_t r = 0; r < checkers.size(); ++r) {
+    int64_t seen = checkers[r]->peak();
+    int64_t rings = int64_t(manifest().ranks[r].buffers.size());
+    for (const Ring &ring : layouts[r].channels)
+      rings += ring.stride > 0;
+    bool exact = count == manifest().microbatches;
+    if (seen > predicted[r] + rings * alignment ||
+        (exact && seen < predicted[r] - rings * alignment))
+      return "rank " + std::to_string(r) + ": live bytes reached " +
+             std::to_string(seen) + ", but the compiler printed " +
+             std::to_string(predicted[r]);
+  }
+  return "";
+}
+
+int64_t Step::peak(int64_t rank) const {
+  return checkers.empty() ? -1 : checkers[rank]->peak();
+}
+
+std::vector<const Recorder *> Step::recorders() const {
+  std::vector<const Recorder *> list;
+  for (auto &record : records)
+    list.push_back(record.get());
+  return list;
+}
+
+} // namespace stagewright::runtime

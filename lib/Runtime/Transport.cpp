@@ -1,0 +1,252 @@
+//===- Transport.cpp - channels between threads ---------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transport.h"
+
+#include "Error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+namespace stagewright::runtime {
+
+namespace {
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// How long a rank looks before it sleeps. With a processor each, about what
+/// a sleep and a wake-up cost; a rank without one would spin in the way of the
+/// rank it waits for.
+int spinsFor(size_t ranks) {
+  return ranks <= std::thread::hardware_concurrency() ? 4000 : 50;
+}
+
+} // namespace
+
+Transport::Transport(const Manifest &manifest,
+                     const std::vector<Layout> &layouts,
+                     const std::vector<std::byte *> &arenas,
+                     int64_t microbatches, bool poison)
+    : manifest(manifest), microbatches(microbatches), poison(poison),
+      spins(spinsFor(manifest.ranks.size())), waiters(manifest.ranks.size()) {
+  for (size_t i = 0; i < manifest.channels.size(); ++i) {
+    int64_t to = manifest.channels[i].to;
+    const auto &place = layouts[to].channels[i];
+    Ring ring;
+    ring.base = arenas[to] + place.offset;
+    ring.stride = place.stride;
+    ring.count = place.slots;
+    ring.slots = std::make_unique<Slot[]>(place.slots);
+    rings.push_back(std::move(ring));
+  }
+}
+
+void Transport::reset() {
+  for (Ring &ring : rings)
+    for (int64_t i = 0; i < ring.count; ++i)
+      ring.slots[i].state.store(freeSlot, std::memory_order_relaxed);
+  for (Waiter &waiter : waiters)
+    waiter.asleep = waiter.finished = false;
+  failed.store(false, std::memory_order_release);
+  error.clear();
+}
+
+Transport::Slot &Transport::slotOf(int64_t rank, int64_t channel, int64_t m,
+                                   bool sender) {
+  if (channel < 0 || size_t(channel) >= rings.size())
+    raise("channel ", channel, " does not exist");
+  const Channel &description = manifest.channels[channel];
+  int64_t owner = sender ? description.from : description.to;
+  if (rank != owner)
+    raise("channel '", description.name, "' belongs to rank ", owner,
+          " at this end");
+  if (m < 0 || m >= microbatches)
+    raise("microbatch ", m, " of channel '", description.name,
+          "' is not one of ", microbatches);
+  Ring &ring = rings[channel];
+  return ring.slots[m % ring.count];
+}
+
+std::byte *Transport::addressOf(int64_t channel, int64_t m) const {
+  const Ring &ring = rings[channel];
+  return ring.base + m % ring.count * ring.stride;
+}
+
+void Transport::change(Slot &slot, int64_t channel, int64_t m, State from,
+                       State to, const char *what) {
+  if (slot.state.load(std::memory_order_relaxed) != from)
+    raise(what, " microbatch ", m, " of channel '",
+          manifest.channels[channel].name, "' out of order");
+  // Sequentially consistent: the waiter's flag is read after it (see waitFor).
+  slot.state.store(to);
+}
+
+void Transport::ring(int64_t rank) {
+  Waiter &waiter = waiters[rank];
+  if (!waiter.listening.load())
+    return;
+  waiter.bell.fetch_add(1);
+  waiter.bell.notify_all();
+}
+
+void Transport::ringAll() {
+  for (Waiter &waiter : waiters) {
+    waiter.bell.fetch_add(1);
+    waiter.bell.notify_all();
+  }
+}
+
+void Transport::waitFor(int64_t rank, Slot &slot, State wanted, int64_t channel,
+                        int64_t m) {
+  checkFailed();
+  for (int i = 0; i < spins; ++i) {
+    if (slot.state.load(std::memory_order_acquire) == wanted)
+      return;
+    relax();
+  }
+  Waiter &me = waiters[rank];
+  me.listening.store(true);
+  // The other side changes the state, then reads `listening`; here it is the
+  // other way round. So either this load sees the change or the bell rings.
+  while (true) {
+    uint32_t before = me.bell.load();
+    if (slot.state.load() == wanted || failed.load())
+      break;
+    {
+      std::lock_guard lock(mutex);
+      me.asleep = true;
+      me.slot = &slot, me.wanted = wanted, me.channel = channel, me.m = m;
+      if (stuck())
+        failStuck();
+    }
+    if (!failed.load())
+      me.bell.wait(before);
+    std::lock_guard lock(mutex);
+    me.asleep = false;
+  }
+  me.listening.store(false);
+  checkFailed();
+}
+
+std::byte *Transport::claim(int64_t rank, int64_t channel, int64_t m) {
+  Slot &slot = slotOf(rank, channel, m, true);
+  // What one's own claim or send left there, nobody else will take away.
+  State now = slot.state.load(std::memory_order_acquire);
+  if ((now & 3) == claimed || now == state(m, published))
+    raise("claim of microbatch ", m, " of channel '",
+          manifest.channels[channel].name, "' out of order");
+  waitFor(rank, slot, freeSlot, channel, m);
+  slot.state.store(state(m, claimed), std::memory_order_relaxed);
+  return addressOf(channel, m);
+}
+
+void Transport::send(int64_t rank, int64_t channel, int64_t m) {
+  Slot &slot = slotOf(rank, channel, m, true);
+  checkFailed();
+  change(slot, channel, m, state(m, claimed), state(m, published), "send of");
+  ring(manifest.channels[channel].to);
+}
+
+std::byte *Transport::recv(int64_t rank, int64_t channel, int64_t m) {
+  Slot &slot = slotOf(rank, channel, m, false);
+  if ((slot.state.load(std::memory_order_acquire) & 3) == received)
+    raise("receive of microbatch ", m, " of channel '",
+          manifest.channels[channel].name,
+          "' out of order: its slot is still held");
+  waitFor(rank, slot, state(m, published), channel, m);
+  slot.state.store(state(m, received), std::memory_order_relaxed);
+  return addressOf(channel, m);
+}
+
+void Transport::release(int64_t rank, int64_t channel, int64_t m) {
+  Slot &slot = slotOf(rank, channel, m, false);
+  checkFailed();
+  if (poison)
+    std::memset(addressOf(channel, m), 0xff, rings[channel].stride);
+  change(slot, channel, m, state(m, received), freeSlot, "release of");
+  ring(manifest.channels[channel].from);
+}
+
+//===----------------------------------------------------------------------===//
+// Ends: failure, deadlock, a program that is over
+//===----------------------------------------------------------------------===//
+
+void Transport::failLocked(const std::string &text) {
+  if (failed.load())
+    return;
+  error = text;
+  failed.store(true);
+  ringAll();
+}
+
+void Transport::fail(int64_t rank, const std::string &text) {
+  std::lock_guard lock(mutex);
+  failLocked("rank " + std::to_string(rank) + ": " + text);
+}
+
+/// Whether somebody waits and nobody is left to end it. Only under `mutex`.
+bool Transport::stuck() const {
+  bool waiting = false;
+  for (const Waiter &waiter : waiters) {
+    if (waiter.finished)
+      continue;
+    if (!waiter.asleep || waiter.slot->state.load() == waiter.wanted)
+      return false;
+    waiting = true;
+  }
+  return waiting;
+}
+
+std::string Transport::describeWait(size_t rank) const {
+  const Waiter &waiter = waiters[rank];
+  const Channel &channel = manifest.channels[waiter.channel];
+  bool sends = waiter.wanted == freeSlot;
+  int64_t other = sends ? channel.to : channel.from;
+  return "rank " + std::to_string(rank) +
+         (sends ? " waits to send microbatch " : " waits for microbatch ") +
+         std::to_string(waiter.m) + " of channel '" + channel.name +
+         (sends ? "' to rank " : "' from rank ") + std::to_string(other) +
+         (waiters[other].finished ? ", which has ended" : "");
+}
+
+void Transport::failStuck() {
+  std::string text = "the ranks wait for each other";
+  for (size_t rank = 0; rank < waiters.size(); ++rank)
+    if (!waiters[rank].finished)
+      text += "; " + describeWait(rank);
+  failLocked(text);
+}
+
+void Transport::finish(int64_t rank) {
+  std::lock_guard lock(mutex);
+  waiters[rank].finished = true;
+  if (stuck())
+    failStuck();
+}
+
+std::string Transport::result() {
+  std::lock_guard lock(mutex);
+  if (failed.load())
+    return error;
+  for (size_t i = 0; i < rings.size(); ++i)
+    for (int64_t slot = 0; slot < rings[i].count; ++slot)
+      if (State left = rings[i].slots[slot].state.load())
+        return "channel '" + manifest.channels[i].name +
+               "' still holds microbatch " + std::to_string(left >> 2) +
+               " at the end of the step";
+  return "";
+}
+
+} // namespace stagewright::runtime

@@ -1,0 +1,176 @@
+//===- Pipeline.cpp - two ranks by hand, with faults on request -----------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// y = w * x on rank 0; loss += (m + 1) * sum(y) on rank 1; 1F1B with two
+// microbatches under way. Argument 2 asks for a fault (see `Fault`).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Section.h"
+
+#include "Fault.h"
+
+#include <algorithm>
+
+STAGEWRIGHT_MANIFEST(R"json({
+"stagewright": 1, "name": "step", "microbatches": 4, "schedule": "1f1b", "stages": 2,
+"target": {"triple": ")json" FIXTURE_TRIPLE
+                     R"json(", "cpu": "", "features": []}, "libraries": [],
+"arguments": [
+ {"position": 0, "name": "params/w", "role": "parameter", "dtype": "f32", "shape": [4], "slices": 0, "batch_dim": 0},
+ {"position": 1, "name": "x", "role": "batch", "dtype": "f32", "shape": [4], "slices": 0, "batch_dim": 0},
+ {"position": 2, "name": "fault", "role": "constant", "dtype": "i32", "shape": [], "slices": 0, "batch_dim": 0},
+ {"position": 3, "name": "m", "role": "microbatch", "dtype": "i32", "shape": [], "slices": 0, "batch_dim": 0}],
+"results": [
+ {"position": 0, "name": "loss", "role": "loss", "combine": "mean", "of": -1, "dtype": "f32", "shape": [], "slices": 0, "batch_dim": 0},
+ {"position": 1, "name": "params/w", "role": "gradient", "combine": "mean", "of": 0, "dtype": "f32", "shape": [4], "slices": 0, "batch_dim": 0},
+ {"position": 2, "name": "y", "role": "output", "combine": "concat", "of": -1, "dtype": "f32", "shape": [4], "slices": 0, "batch_dim": 0}],
+"channels": [
+ {"id": 0, "name": "y", "from": 0, "to": 1, "bytes": 16, "depth": 2, "depth_all": false},
+ {"id": 1, "name": "dy", "from": 1, "to": 0, "bytes": 16, "depth": 2, "depth_all": false}],
+"ranks": [
+ {"rank": 0, "device": "d0", "entry": "step.0", "stages": [0], "nodes": ["w.F", "w.B"],
+  "buffers": [
+  {"id": 0, "name": "w", "kind": "parameter", "bytes": 16, "depth": 1, "depth_all": false, "argument": 0, "result": -1, "slice": -1, "dtype": "f32", "shape": [4]},
+  {"id": 1, "name": "x", "kind": "batch", "bytes": 16, "depth": 1, "depth_all": true, "argument": 1, "result": -1, "slice": -1, "dtype": "f32", "shape": [4]},
+  {"id": 2, "name": "fault", "kind": "constant", "bytes": 4, "depth": 1, "depth_all": false, "argument": 2, "result": -1, "slice": -1, "dtype": "i32", "shape": []},
+  {"id": 3, "name": "dw", "kind": "gradient", "bytes": 16, "depth": 1, "depth_all": false, "argument": -1, "result": 1, "slice": -1, "dtype": "f32", "shape": [4]},
+  {"id": 4, "name": "stash.x", "kind": "stash", "bytes": 16, "depth": 2, "depth_all": false, "argument": -1, "result": -1, "slice": -1, "dtype": "f32", "shape": [4]},
+  {"id": 5, "name": "workspace", "kind": "workspace", "bytes": 128, "depth": 1, "depth_all": false, "argument": -1, "result": -1, "slice": -1, "dtype": "i8", "shape": [128]}],
+  "memory": {"parameters": 128, "gradients": 64, "batch": 256, "outputs": 0, "stash": 128, "transfers": 128, "workspace": 128, "arena": 832, "live_peak": 832}},
+ {"rank": 1, "device": "d1", "entry": "step.1", "stages": [1], "nodes": ["loss.F"],
+  "buffers": [
+  {"id": 0, "name": "fault", "kind": "constant", "bytes": 4, "depth": 1, "depth_all": false, "argument": 2, "result": -1, "slice": -1, "dtype": "i32", "shape": []},
+  {"id": 1, "name": "m", "kind": "microbatch", "bytes": 4, "depth": 1, "depth_all": true, "argument": 3, "result": -1, "slice": -1, "dtype": "i32", "shape": []},
+  {"id": 2, "name": "loss", "kind": "accumulator", "bytes": 4, "depth": 1, "depth_all": false, "argument": -1, "result": 0, "slice": -1, "dtype": "f32", "shape": []},
+  {"id": 3, "name": "y", "kind": "output", "bytes": 16, "depth": 1, "depth_all": true, "argument": -1, "result": 2, "slice": -1, "dtype": "f32", "shape": [4]},
+  {"id": 4, "name": "workspace", "kind": "workspace", "bytes": 64, "depth": 1, "depth_all": false, "argument": -1, "result": -1, "slice": -1, "dtype": "i8", "shape": [64]}],
+  "memory": {"parameters": 64, "gradients": 64, "batch": 256, "outputs": 256, "stash": 0, "transfers": 128, "workspace": 64, "arena": 832, "live_peak": 832}}],
+"plan": {"stages": [{"stage": 0, "device": "d0", "layers": ["w"]}, {"stage": 1, "device": "d1", "layers": ["loss"]}]},
+"grid": "rank 0  F0 F1 B0 F2 B1 F3 B2 B3\nrank 1     F0 B0 F1 B1 F2 B2 F3 B3\n"
+})json");
+
+namespace {
+
+const int64_t dim = 4;
+
+float *floats(void *address) { return static_cast<float *>(address); }
+
+Fault faultOf(sw_rank *rank, int64_t buffer) {
+  return Fault(*static_cast<int32_t *>(stagewright_api->slot(rank, buffer, 0)));
+}
+
+void forward0(sw_rank *rank, int64_t m, Fault fault) {
+  const sw_api &sw = *stagewright_api;
+  sw.action_begin(rank, SW_FORWARD, 0, m);
+  float *w = floats(sw.slot(rank, 0, 0)), *x = floats(sw.slot(rank, 1, m));
+  float *stash = floats(sw.acquire(rank, 4, m));
+  if (fault == Fault::DoubleAcquire)
+    sw.acquire(rank, 4, m);
+  float *y = floats(sw.claim(rank, 0, m));
+  if (fault == Fault::DoubleClaim)
+    sw.claim(rank, 0, m);
+  sw.node_begin(rank, 0);
+  for (int64_t i = 0; i < dim; ++i) {
+    stash[i] = x[i];
+    y[i] = w[i] * x[i];
+  }
+  sw.node_end(rank, 0, fault == Fault::Workspace ? 0 : 128);
+  if (fault != Fault::NoSend)
+    sw.send(rank, 0, m);
+  if (fault == Fault::DoubleSend)
+    sw.send(rank, 0, m);
+  sw.action_end(rank);
+}
+
+void backward0(sw_rank *rank, int64_t m, Fault fault) {
+  const sw_api &sw = *stagewright_api;
+  sw.action_begin(rank, SW_BACKWARD, 0, m);
+  float *dy = floats(sw.recv(rank, 1, m));
+  if (fault == Fault::ReceiveTwice)
+    sw.recv(rank, 1, m);
+  if (fault == Fault::UseAfterRelease)
+    sw.release(rank, 4, m);
+  float *stash = floats(sw.slot(rank, 4, m));
+  float *dw = floats(sw.slot(rank, 3, 0));
+  sw.node_begin(rank, 1);
+  for (int64_t i = 0; i < dim; ++i)
+    dw[i] += dy[i] * stash[i];
+  sw.node_end(rank, 1, 0);
+  if (fault != Fault::LeakChannel || m != 3)
+    sw.release_channel(rank, 1, m);
+  if (fault != Fault::LeakStash || m != 3)
+    sw.release(rank, 4, m);
+  if (fault == Fault::DoubleRelease)
+    sw.release(rank, 4, m);
+  sw.action_end(rank);
+}
+
+void both1(sw_rank *rank, int64_t m, Fault fault) {
+  const sw_api &sw = *stagewright_api;
+  if (fault == Fault::Fail && m == 2)
+    sw.fail(rank, "asked to fail at microbatch 2");
+  sw.action_begin(rank, SW_FORWARD, 1, m);
+  float *y = floats(sw.recv(rank, 0, m));
+  auto index = *static_cast<int32_t *>(sw.slot(rank, 1, m));
+  float *loss = floats(sw.slot(rank, 2, 0)), *out = floats(sw.slot(rank, 3, m));
+  sw.node_begin(rank, 0);
+  for (int64_t i = 0; i < dim; ++i) {
+    *loss += y[i] * float(index + 1);
+    out[i] = y[i];
+  }
+  sw.node_end(rank, 0, 64);
+  sw.action_end(rank);
+  sw.action_begin(rank, SW_BACKWARD, 1, m);
+  float *dy = floats(sw.claim(rank, 1, m));
+  std::fill(dy, dy + dim, float(index + 1));
+  sw.send(rank, 1, m);
+  sw.release_channel(rank, 0, m);
+  sw.action_end(rank);
+}
+
+} // namespace
+
+// The name has a dot, as pp-compile writes it.
+ENTRY step0(sw_rank *rank, int64_t M) asm("step.0");
+ENTRY step1(sw_rank *rank, int64_t M) asm("step.1");
+
+void step0(sw_rank *rank, int64_t M) {
+  const sw_api &sw = *stagewright_api;
+  Fault fault = faultOf(rank, 2);
+  if (fault == Fault::BadBuffer)
+    sw.slot(rank, 99, 0);
+  if (fault == Fault::BadMicrobatch)
+    sw.slot(rank, 1, M);
+  if (fault == Fault::Circle)
+    sw.recv(rank, 1, 0);
+  float *dw = floats(sw.slot(rank, 3, 0));
+  std::fill(dw, dw + dim, 0.f);
+  for (int64_t m = 0; m < std::min<int64_t>(M, 2); ++m)
+    forward0(rank, m, fault);
+  for (int64_t m = 0; m < M; ++m) {
+    backward0(rank, m, fault);
+    if (m + 2 < M)
+      forward0(rank, m + 2, fault);
+  }
+  for (int64_t i = 0; i < dim; ++i)
+    dw[i] /= float(M);
+}
+
+void step1(sw_rank *rank, int64_t M) {
+  const sw_api &sw = *stagewright_api;
+  Fault fault = faultOf(rank, 0);
+  float *loss = floats(sw.slot(rank, 2, 0));
+  *loss = 0;
+  for (int64_t m = 0; m < M; ++m) {
+    if (fault == Fault::EarlyEnd && m == 1)
+      return;
+    both1(rank, m, fault);
+  }
+  *loss /= float(M);
+}

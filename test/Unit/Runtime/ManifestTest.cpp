@@ -1,0 +1,116 @@
+//===- ManifestTest.cpp - manifests and layouts ---------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Artifact.h"
+#include "Error.h"
+#include "Layout.h"
+#include "MappedFile.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace stagewright::runtime;
+using json = nlohmann::json;
+
+namespace {
+
+json pipelineManifest() {
+  MappedFile file(FIXTURES "/pipeline.swx");
+  return json::parse(manifestText(file.bytes()));
+}
+
+/// The error of the fixture's manifest with the value at `pointer` replaced.
+std::string errorWith(const char *pointer, const json &value) {
+  json manifest = pipelineManifest();
+  manifest[json::json_pointer(pointer)] = value;
+  try {
+    parseManifest(manifest.dump());
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Manifest, ParsesTheFixture) {
+  Manifest manifest = parseManifest(pipelineManifest().dump());
+  EXPECT_EQ(manifest.microbatches, 4);
+  ASSERT_EQ(manifest.ranks.size(), 2u);
+  EXPECT_EQ(manifest.ranks[0].buffers[4].kind, BufferKind::Stash);
+  EXPECT_EQ(manifest.ranks[1].buffers[2].result, 0);
+  EXPECT_EQ(manifest.arguments[0].bytes, 16);
+}
+
+TEST(Manifest, ContradictionsAreNamed) {
+  EXPECT_EQ(errorWith("/stagewright", 2),
+            "malformed manifest: 'stagewright' is 2, expected 1 to 1");
+  EXPECT_EQ(errorWith("/arguments/0/dtype", "f31"),
+            "malformed manifest: element type 'f31' is unknown");
+  EXPECT_EQ(errorWith("/arguments/0/shape", {8}),
+            "malformed manifest: buffer 'w' has 16 bytes, but its part of "
+            "'params/w' has 32");
+  EXPECT_EQ(errorWith("/arguments/1/position", 0),
+            "malformed manifest: two arguments have position 0");
+  EXPECT_EQ(errorWith("/channels/0/to", 2),
+            "malformed manifest: 'to' is 2, expected 0 to 1");
+  EXPECT_EQ(errorWith("/channels/1/to", 1),
+            "malformed manifest: channel 'dy' joins rank 1 to itself");
+  EXPECT_EQ(errorWith("/channels/1/id", 5),
+            "malformed manifest: 'id' is 5, expected 1");
+  EXPECT_EQ(errorWith("/ranks/0/buffers/4/kind", "attic"),
+            "malformed manifest: buffer kind 'attic' is unknown");
+  EXPECT_EQ(errorWith("/ranks/0/buffers/3/result", 7),
+            "malformed manifest: buffer 'dw' belongs to position 7, which is "
+            "not declared");
+  EXPECT_EQ(errorWith("/ranks/0/buffers/3/result", -1),
+            "malformed manifest: no rank owns result 1 ('params/w')");
+  EXPECT_EQ(errorWith("/ranks/0/buffers/4/result", 1),
+            "malformed manifest: result 1 ('params/w') is owned by rank 0 and "
+            "by rank 0");
+  EXPECT_EQ(errorWith("/ranks/0/buffers/4/depth", 0),
+            "malformed manifest: 'depth' is 0, expected 1 to 4294967296");
+  EXPECT_EQ(errorWith("/ranks", json::array()),
+            "malformed manifest: 0 ranks, expected 1 to 4096");
+}
+
+TEST(Manifest, EveryMissingOrWronglyTypedMemberIsAnError) {
+  json whole = pipelineManifest();
+  for (auto &[pointer, value] : whole.flatten().items()) {
+    // What only --info reads, and what only the compiler knows.
+    if (pointer.starts_with("/plan") || pointer.starts_with("/grid") ||
+        pointer.starts_with("/stages") || pointer.ends_with("/dtype") ||
+        pointer.ends_with("/of") || pointer.find("/shape/") != pointer.npos ||
+        pointer.find("/memory/") != pointer.npos || pointer.ends_with("/cpu") ||
+        value.is_null())
+      continue;
+    if (value.is_array() || value.is_object()) // empty ones
+      continue;
+    EXPECT_NE(errorWith(pointer.c_str(), nullptr), "") << pointer;
+  }
+}
+
+TEST(Layout, RingsGrowWithMicrobatches) {
+  Manifest manifest = parseManifest(pipelineManifest().dump());
+  EXPECT_EQ(layOut(manifest, 0, 4).total, 832);
+  EXPECT_EQ(layOut(manifest, 0, 1).total, 832 - 3 * 64 - 64 - 64);
+  EXPECT_EQ(layOut(manifest, 0, 64).total, 832 + 60 * 64);
+  Layout layout = layOut(manifest, 0, 4);
+  for (const Ring &ring : layout.buffers)
+    EXPECT_EQ(ring.offset % alignment, 0);
+  EXPECT_EQ(layout.buffers[1].slots, 4);
+  EXPECT_EQ(layout.channels[0].bytes(), 0);
+  EXPECT_EQ(layout.channels[1].bytes(), 128);
+}
+
+TEST(Layout, APartOfTheBatchIsNotEnough) {
+  json text = pipelineManifest();
+  text["ranks"][0]["buffers"][1]["depth_all"] = false;
+  Manifest manifest = parseManifest(text.dump());
+  EXPECT_THROW(layOut(manifest, 0, 4), Error);
+}
+
+} // namespace

@@ -1,0 +1,89 @@
+//===- ReportTest.cpp - traces and profiles -------------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Host.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <map>
+
+namespace {
+
+using json = nlohmann::json;
+
+json written(int (*write)(sw_step *, const char *), Host &host,
+             const char *name) {
+  std::string path = testing::TempDir() + name;
+  Host::check(write(host.step.get(), path.c_str()));
+  std::ifstream in(path);
+  return json::parse(in);
+}
+
+TEST(Report, TraceHasEveryActionAndAnArrowPerMessage) {
+  sw_options options = Host::defaults();
+  options.trace = 1;
+  Host host = Host::pipeline(options);
+  host.run();
+  host.run(); // only the last step is shown
+  json events = written(sw_step_write_trace, host, "t.json")["traceEvents"];
+
+  std::map<std::string, int> categories;
+  std::map<int64_t, double> starts, ends;
+  for (const json &event : events) {
+    if (event["ph"] == "X") {
+      ++categories[event["cat"]];
+      EXPECT_GE(event["dur"].get<double>(), 0);
+    } else if (event["ph"] == "s") {
+      starts[event["id"]] = event["ts"];
+    } else if (event["ph"] == "f") {
+      ends[event["id"]] = event["ts"];
+    }
+  }
+  EXPECT_EQ(categories["action"], 16);
+  EXPECT_EQ(categories["send"], 8);
+  EXPECT_EQ(categories["receive"], 8);
+  ASSERT_EQ(starts.size(), 8u);
+  ASSERT_EQ(ends.size(), 8u);
+  for (auto [id, time] : starts)
+    EXPECT_LE(time, ends.at(id));
+}
+
+TEST(Report, ProfileHasTheTimeOfEveryNode) {
+  sw_options options = Host::defaults();
+  options.profile = 1;
+  Host host = Host::pipeline(options);
+  host.run();
+  json profile = written(sw_step_write_profile, host, "p.json");
+  EXPECT_EQ(profile["device_class"], "cpu-core");
+  EXPECT_EQ(profile["nodes"].size(), 3u);
+  for (const char *node : {"w.F", "w.B", "loss.F"})
+    EXPECT_GT(profile["nodes"][node].get<double>(), 0) << node;
+}
+
+TEST(Report, WhatWasNotRecordedIsNotWritten) {
+  Host host = Host::pipeline();
+  host.run();
+  EXPECT_EQ(sw_step_write_trace(host.step.get(), "t.json"), -1);
+  EXPECT_STREQ(sw_error(), "the step was made without the option to trace");
+  EXPECT_EQ(sw_step_write_profile(host.step.get(), "p.json"), -1);
+  EXPECT_STREQ(sw_error(), "the step was made without the option to profile");
+}
+
+TEST(Report, AnUnwritablePathIsAnError) {
+  sw_options options = Host::defaults();
+  options.trace = 1;
+  Host host = Host::pipeline(options);
+  host.run();
+  EXPECT_EQ(sw_step_write_trace(host.step.get(), "/nowhere/t.json"), -1);
+  EXPECT_STREQ(sw_error(),
+               "cannot write '/nowhere/t.json': No such file or directory");
+}
+
+} // namespace

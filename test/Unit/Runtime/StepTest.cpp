@@ -1,0 +1,198 @@
+//===- StepTest.cpp - running steps ---------------------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Host.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+/// What the fixture computes, by its definition.
+struct Expected {
+  float loss = 0;
+  std::vector<float> gradient = std::vector<float>(4), y;
+};
+
+Expected expected(int64_t microbatches) {
+  Expected it;
+  for (int64_t m = 0; m < microbatches; ++m)
+    for (int64_t i = 0; i < 4; ++i) {
+      float x = float(10 * m + i), y = float(i + 1) * x;
+      it.loss += y * float(m + 1);
+      it.gradient[i] += x * float(m + 1);
+      it.y.push_back(y);
+    }
+  it.loss /= float(microbatches);
+  for (float &value : it.gradient)
+    value /= float(microbatches);
+  return it;
+}
+
+class Microbatches : public testing::TestWithParam<int64_t> {};
+
+TEST_P(Microbatches, GiveTheResultsOfTheFixture) {
+  sw_options options = Host::defaults();
+  options.microbatches = GetParam();
+  options.check = 1;
+  Host host = Host::pipeline(options);
+  host.run();
+  Expected it = expected(GetParam());
+  EXPECT_EQ(host.get(0, {})[0], it.loss);
+  EXPECT_EQ(host.get(1, {4}), it.gradient);
+  EXPECT_EQ(host.get(2, {GetParam() * 4}), it.y);
+}
+INSTANTIATE_TEST_SUITE_P(Step, Microbatches, testing::Values(1, 2, 3, 4, 65));
+
+TEST(Step, RepeatsBitForBit) {
+  Host host = Host::pipeline();
+  host.run();
+  auto first = host.get(1, {4});
+  for (int i = 0; i < 200; ++i) {
+    host.run();
+    ASSERT_EQ(host.get(1, {4}), first);
+  }
+}
+
+TEST(Step, ArenaIsThePrintedOne) {
+  sw_options options = Host::defaults();
+  options.check = 1;
+  Host host = Host::pipeline(options);
+  EXPECT_EQ(sw_step_arena_bytes(host.step.get(), 0), 832);
+  EXPECT_EQ(sw_step_arena_bytes(host.step.get(), -1), 2 * 832);
+  EXPECT_EQ(sw_step_arena_bytes(host.step.get(), 7), -1);
+  host.run();
+  EXPECT_EQ(sw_step_peak_bytes(host.step.get(), 0), 832);
+  EXPECT_EQ(sw_step_predicted_bytes(host.step.get(), 0), 832);
+}
+
+TEST(Step, SlicesAndJoinedOutputs) {
+  Host host = Host::slices();
+  host.run();
+  EXPECT_EQ(host.get(0, {2, 2, 2}),
+            (std::vector<float>{0, 2, 4, 6, 8, 10, 12, 14}));
+  // x[0] = (0 1; 2 3; 4 5), x[1] = (6 7; 8 9; 10 11), p[0] = (0 1; 2 3)
+  EXPECT_EQ(host.get(1, {3, 4}),
+            (std::vector<float>{2, 3, 14, 27, 6, 11, 18, 35, 10, 19, 22, 43}));
+  // x[1] * p[1] with p[1] = (4 5; 6 7)
+  EXPECT_EQ(host.get(2, {3, 2}),
+            (std::vector<float>{66, 79, 86, 103, 106, 127}));
+}
+
+struct FaultCase {
+  Fault fault;
+  const char *text;
+};
+class Faults : public testing::TestWithParam<FaultCase> {};
+
+TEST_P(Faults, StopAllRanksAndAreNamed) {
+  sw_options options = Host::defaults();
+  options.check = 1;
+  Host host = Host::pipeline(options, GetParam().fault);
+  for (int i = 0; i < 20; ++i)
+    ASSERT_EQ(host.runError(), GetParam().text);
+  EXPECT_THROW(host.get(0, {}), std::runtime_error);
+  // A step that failed can run again.
+  host.set<int32_t>(2, SW_I32, {}, {0});
+  host.run();
+  EXPECT_EQ(host.get(1, {4}), expected(4).gradient);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Step, Faults,
+    testing::Values(
+        FaultCase{Fault::Fail, "rank 1: asked to fail at microbatch 2"},
+        FaultCase{Fault::EarlyEnd,
+                  "the ranks wait for each other; rank 0 waits for microbatch "
+                  "1 of channel 'dy' from rank 1, which has ended"},
+        FaultCase{Fault::Circle,
+                  "the ranks wait for each other; rank 0 waits for microbatch "
+                  "0 of channel 'dy' from rank 1; rank 1 waits for microbatch "
+                  "0 of channel 'y' from rank 0"},
+        FaultCase{Fault::DoubleAcquire,
+                  "rank 0: stash 'stash.x' slot 0 is taken for microbatch 0 "
+                  "while microbatch 0 holds it"},
+        FaultCase{Fault::UseAfterRelease,
+                  "rank 0: stash 'stash.x' is used for microbatch 0, which "
+                  "does not hold its slot"},
+        FaultCase{Fault::DoubleRelease,
+                  "rank 0: stash 'stash.x' slot 0 is released for microbatch "
+                  "0, which does not hold it"},
+        FaultCase{Fault::LeakStash, "stash 'stash.x' still holds microbatch 3 "
+                                    "at the end of the step"},
+        FaultCase{Fault::LeakChannel, "channel 'dy' still holds microbatch 3 "
+                                      "at the end of the step"},
+        FaultCase{Fault::DoubleClaim,
+                  "rank 0: claim of microbatch 0 of channel 'y' out of order"},
+        FaultCase{Fault::NoSend,
+                  "the ranks wait for each other; rank 0 waits for microbatch "
+                  "0 of channel 'dy' from rank 1; rank 1 waits for microbatch "
+                  "0 of channel 'y' from rank 0"},
+        FaultCase{Fault::ReceiveTwice,
+                  "rank 0: receive of microbatch 0 of channel 'dy' out of "
+                  "order: its slot is still held"},
+        FaultCase{Fault::BadBuffer, "rank 0: buffer 99 does not exist"},
+        FaultCase{Fault::BadMicrobatch,
+                  "rank 0: microbatch 4 is not one of 4"}));
+
+TEST(Step, SendingTwiceIsAnError) {
+  Host host = Host::pipeline(Host::defaults(), Fault::DoubleSend);
+  // The receiver may already hold the slot; either way it is no claimed one.
+  EXPECT_EQ(host.runError(),
+            "rank 0: send of microbatch 0 of channel 'y' out of order");
+}
+
+TEST(Step, LivePeakThatWasNotPrintedIsAnError) {
+  sw_options options = Host::defaults();
+  options.check = 1;
+  // Below the printed number, but within the alignment of seven rings.
+  Host host = Host::pipeline(options, Fault::Workspace);
+  EXPECT_EQ(host.runError(), "");
+  EXPECT_EQ(sw_step_peak_bytes(host.step.get(), 0), 832 - 128);
+}
+
+TEST(Step, InputsAreChecked) {
+  Host host = Host::pipeline();
+  auto text = [](auto body) {
+    try {
+      body();
+    } catch (const std::exception &error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(text([&] { host.set<float>(0, SW_F32, {5}, {1, 2, 3, 4, 5}); }),
+            "argument 0 ('params/w') has shape [5], expected [4]");
+  EXPECT_EQ(text([&] { host.set<int32_t>(0, SW_I32, {4}, {1, 2, 3, 4}); }),
+            "argument 0 ('params/w') has type i32, expected f32");
+  EXPECT_EQ(text([&] { host.set<float>(1, SW_F32, {4}, {1, 2, 3, 4}); }),
+            "argument 1 ('x') has shape [4], expected [4, 4]");
+  EXPECT_EQ(text([&] { host.set<int32_t>(3, SW_I32, {}, {0}); }),
+            "argument 3 ('m') is filled by the runtime");
+  EXPECT_EQ(text([&] { host.set<int32_t>(9, SW_I32, {}, {0}); }),
+            "there is no argument 9; the step has 4");
+  Host empty(FIXTURES "/pipeline.swx", Host::defaults());
+  EXPECT_EQ(empty.runError(), "argument 0 ('params/w') was not set");
+  EXPECT_EQ(text([&] { empty.get(0, {}); }),
+            "there are no results: no step has run to its end");
+}
+
+TEST(Step, OptionsAreChecked) {
+  sw_options options = Host::defaults();
+  options.microbatches = -3;
+  EXPECT_THROW(Host(FIXTURES "/pipeline.swx", options), std::runtime_error);
+  EXPECT_STREQ(sw_error(),
+               "the number of microbatches is -3, expected at least 1");
+  options = Host::defaults();
+  options.size = 1;
+  EXPECT_THROW(Host(FIXTURES "/pipeline.swx", options), std::runtime_error);
+  options = Host::defaults();
+  options.microbatches = int64_t(1) << 60;
+  EXPECT_THROW(Host(FIXTURES "/pipeline.swx", options), std::runtime_error);
+}
+
+} // namespace

@@ -1,0 +1,151 @@
+//===- TransportTest.cpp - channels between threads -----------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transport.h"
+#include "Error.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+using namespace stagewright::runtime;
+
+namespace {
+
+/// Two ranks and a channel each way, without an artifact.
+struct Pair {
+  explicit Pair(int64_t microbatches, int64_t depth) {
+    manifest.microbatches = microbatches;
+    manifest.ranks.resize(2);
+    for (int64_t from : {0, 1})
+      manifest.channels.push_back(
+          {"c" + std::to_string(from), from, 1 - from, 8, depth, false});
+    for (int64_t rank : {0, 1}) {
+      layouts.push_back(layOut(manifest, rank, microbatches));
+      memory[rank].resize(size_t(layouts[rank].total));
+    }
+    transport = std::make_unique<Transport>(
+        manifest, layouts,
+        std::vector<std::byte *>{memory[0].data(), memory[1].data()},
+        microbatches, false);
+  }
+
+  /// Runs one function per rank; true when none was stopped.
+  template <typename A, typename B> bool run(A a, B b) {
+    bool good[2] = {};
+    auto rank = [&](int64_t index, auto body) {
+      try {
+        body(*transport);
+        good[index] = true;
+      } catch (const Stopped &) {
+      } catch (const Error &error) {
+        transport->fail(index, error.what());
+      }
+      transport->finish(index);
+    };
+    std::thread first([&] { rank(0, a); }), second([&] { rank(1, b); });
+    first.join();
+    second.join();
+    return good[0] && good[1];
+  }
+
+  Manifest manifest;
+  std::vector<Layout> layouts;
+  std::vector<std::byte> memory[2];
+  std::unique_ptr<Transport> transport;
+};
+
+int64_t &number(std::byte *slot) { return *reinterpret_cast<int64_t *>(slot); }
+
+TEST(Transport, KeepsOrderAndDepthUnderLoad) {
+  constexpr int64_t count = 20000;
+  for (int64_t depth : {1, 2, 7}) {
+    Pair pair(count, depth);
+    bool good = pair.run(
+        [&](Transport &t) {
+          for (int64_t m = 0; m < count; ++m) {
+            number(t.claim(0, 0, m)) = m * 3;
+            t.send(0, 0, m);
+          }
+        },
+        [&](Transport &t) {
+          for (int64_t m = 0; m < count; ++m) {
+            if (number(t.recv(1, 0, m)) != m * 3)
+              raise("wrong number");
+            t.release(1, 0, m);
+          }
+        });
+    EXPECT_TRUE(good);
+    EXPECT_EQ(pair.transport->result(), "");
+  }
+}
+
+TEST(Transport, PingPong) {
+  constexpr int64_t count = 5000;
+  Pair pair(count, 1);
+  auto player = [&](int64_t me, bool first) {
+    return [=](Transport &t) {
+      for (int64_t m = 0; m < count; ++m)
+        for (bool turn : {first, !first})
+          if (turn) {
+            number(t.claim(me, me, m)) = m;
+            t.send(me, me, m);
+          } else {
+            if (number(t.recv(me, 1 - me, m)) != m)
+              raise("wrong number");
+            t.release(me, 1 - me, m);
+          }
+    };
+  };
+  EXPECT_TRUE(pair.run(player(0, true), player(1, false)));
+}
+
+TEST(Transport, AFailureWakesSleepers) {
+  for (int i = 0; i < 50; ++i) {
+    Pair pair(4, 1);
+    EXPECT_FALSE(pair.run([](Transport &t) { t.recv(0, 1, 0); },
+                          [](Transport &t) {
+                            std::this_thread::sleep_for(
+                                std::chrono::milliseconds(1));
+                            t.fail(1, "first");
+                            t.fail(1, "second");
+                          }));
+    EXPECT_EQ(pair.transport->result(), "rank 1: first");
+  }
+}
+
+TEST(Transport, AWaitWithoutHopeEnds) {
+  for (int i = 0; i < 200; ++i) {
+    Pair pair(4, 1);
+    // The second message finds no slot: nobody receives.
+    EXPECT_FALSE(pair.run(
+        [](Transport &t) {
+          for (int64_t m = 0; m < 2; ++m) {
+            t.claim(0, 0, m);
+            t.send(0, 0, m);
+          }
+        },
+        [](Transport &) {}));
+    EXPECT_EQ(pair.transport->result(),
+              "the ranks wait for each other; rank 0 waits to send microbatch "
+              "1 of channel 'c0' to rank 1, which has ended");
+    pair.transport->reset();
+    EXPECT_EQ(pair.transport->result(), "");
+  }
+}
+
+TEST(Transport, BothEndsBelongToSomebody) {
+  Pair pair(4, 1);
+  EXPECT_THROW(pair.transport->claim(1, 0, 0), Error);
+  EXPECT_THROW(pair.transport->recv(0, 0, 0), Error);
+  EXPECT_THROW(pair.transport->recv(1, 5, 0), Error);
+  EXPECT_THROW(pair.transport->claim(0, 0, 4), Error);
+  EXPECT_THROW(pair.transport->send(0, 0, 1), Error);
+}
+
+} // namespace
