@@ -1,6 +1,7 @@
 """The lit suite: every *.mlir under test/, run with the tools of one build tree."""
 
 import os
+import sys
 
 import lit.formats
 
@@ -20,7 +21,9 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
 
 config.substitutions.append(("%plugin", config.stagewright_build + "/lib/StagewrightPlugin.so"))
 config.substitutions.append(("%inputs", config.test_source_root + "/Inputs"))
-config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%python", config.python or sys.executable))
+# Artifacts with rank programs by hand, see test/Unit/Runtime.
+config.substitutions.append(("%fixtures", config.stagewright_build + "/unit/fixtures"))
 
 # `REQUIRES: no-sanitizer`: what loads our code into a program that is not instrumented, or counts allocations.
 if not config.sanitize:

@@ -1,0 +1,20 @@
+//===- Info.h - what an artifact is, for people -----------------*- C++ -*-===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TOOLS_PP_RUN_INFO_H
+#define STAGEWRIGHT_TOOLS_PP_RUN_INFO_H
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+/// Prints the manifest as `--info` shows it: the plan, the memory of every
+/// rank, what the machine must have, the schedule as a grid, and the tensors
+/// that go in and out.
+void printInfo(std::ostream &out, const nlohmann::json &manifest);
+
+#endif // STAGEWRIGHT_TOOLS_PP_RUN_INFO_H

@@ -1,0 +1,162 @@
+//===- Tensors.cpp - a step's tensors from and to files -------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tensors.h"
+
+#include "DType.h"
+#include "Error.h"
+#include "MappedFile.h"
+#include "Safetensors.h"
+
+#include <set>
+
+using namespace stagewright::runtime;
+using json = nlohmann::json;
+
+void raiseLastError() { throw Error(sw_error()); }
+
+namespace {
+
+/// Position and tensor of an argument (or result), as the C ABI tells them.
+struct Described {
+  int64_t position = 0;
+  sw_dtype dtype = SW_F32;
+  std::vector<int64_t> shape;
+};
+
+using Query = int (*)(const sw_program *, int64_t, int64_t, int64_t *,
+                      sw_tensor *);
+
+Described describe(Query query, const sw_program *program, int64_t index,
+                   int64_t microbatches) {
+  Described it;
+  sw_tensor tensor;
+  if (query(program, index, microbatches, &it.position, &tensor) != 0)
+    raiseLastError();
+  it.dtype = sw_dtype(tensor.dtype);
+  it.shape.assign(tensor.shape, tensor.shape + tensor.rank);
+  return it;
+}
+
+std::string label(const json &argument) {
+  return argument.at("position").dump() + " ('" +
+         argument.at("name").get<std::string>() + "')";
+}
+
+/// The bytes of one microbatch, `count` times.
+std::vector<std::byte> repeated(std::span<const std::byte> one, int64_t count) {
+  std::vector<std::byte> all;
+  all.reserve(one.size() * size_t(count));
+  for (int64_t m = 0; m < count; ++m)
+    all.insert(all.end(), one.begin(), one.end());
+  return all;
+}
+
+/// Checks the shape of a batch argument, for which the two ways of giving it
+/// are easily confused; repeats it when asked to.
+void prepareBatch(const json &argument, const Described &expected,
+                  TensorView &tensor, bool repeat,
+                  std::vector<std::byte> &storage) {
+  std::vector<int64_t> one(expected.shape.begin() + 1, expected.shape.end());
+  if (!repeat) {
+    if (tensor.shape == one)
+      raise("argument ", label(argument), " has shape ",
+            printShape(tensor.shape), ", expected ", printShape(expected.shape),
+            " with the microbatches in front; --repeat-microbatch repeats "
+            "a single one");
+    return;
+  }
+  if (tensor.shape != one)
+    raise("argument ", label(argument), " has shape ", printShape(tensor.shape),
+          ", but --repeat-microbatch expects one "
+          "microbatch, ",
+          printShape(one));
+  storage = repeated(tensor.bytes, expected.shape[0]);
+  tensor.shape = expected.shape;
+  tensor.bytes = storage;
+}
+
+} // namespace
+
+void setInputs(const sw_program *program, sw_step *step, const json &manifest,
+               int64_t microbatches, bool repeat, const std::string &path) {
+  MappedFile file(path);
+  std::map<std::string, TensorView> tensors;
+  try {
+    tensors = parseSafetensors(file.bytes());
+  } catch (const Error &error) {
+    raise("'", path, "': ", error.what());
+  }
+
+  std::set<std::string> used;
+  const json &arguments = manifest.at("arguments");
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const json &argument = arguments[i];
+    std::string role = argument.at("role");
+    if (role == "microbatch")
+      continue;
+    Described it = describe(sw_argument, program, int64_t(i), microbatches);
+    std::string name = std::to_string(it.position);
+    auto found = tensors.find(name);
+    if (found == tensors.end())
+      raise("'", path, "' has no tensor '", name, "' for argument ",
+            label(argument));
+    used.insert(name);
+    TensorView tensor = found->second;
+    std::vector<std::byte> storage;
+    if (role == "batch")
+      prepareBatch(argument, it, tensor, repeat, storage);
+    sw_tensor given = {tensor.dtype, int32_t(tensor.shape.size()),
+                       tensor.shape.data(),
+                       const_cast<std::byte *>(tensor.bytes.data())};
+    if (sw_step_set_input(step, it.position, &given) != 0)
+      raiseLastError();
+  }
+  for (auto &[name, tensor] : tensors)
+    if (!used.count(name))
+      raise("'", path, "' has a tensor '", name,
+            "', which belongs to no argument; the step has ", used.size());
+}
+
+void writeOutputs(const sw_program *program, sw_step *step,
+                  int64_t microbatches, const std::string &path) {
+  int64_t count = sw_result_count(program);
+  std::vector<std::vector<std::byte>> storage(count);
+  std::map<std::string, TensorView> tensors;
+  for (int64_t i = 0; i < count; ++i) {
+    Described it = describe(sw_result, program, i, microbatches);
+    storage[i].resize(size_t(tensorBytes(it.dtype, it.shape).value_or(0)));
+    sw_tensor wanted = {it.dtype, int32_t(it.shape.size()), it.shape.data(),
+                        storage[i].data()};
+    if (sw_step_get_output(step, it.position, &wanted) != 0)
+      raiseLastError();
+    tensors[std::to_string(it.position)] = {it.dtype, it.shape, storage[i]};
+  }
+  writeSafetensors(path, tensors);
+}
+
+std::optional<double> readLoss(const sw_program *program, sw_step *step,
+                               const json &manifest, int64_t microbatches) {
+  const json &results = manifest.at("results");
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].at("role") != "loss")
+      continue;
+    Described it = describe(sw_result, program, int64_t(i), microbatches);
+    float single = 0;
+    double wide = 0;
+    bool isSingle = it.dtype == SW_F32;
+    if (!it.shape.empty() || (!isSingle && it.dtype != SW_F64))
+      return std::nullopt;
+    sw_tensor wanted = {it.dtype, 0, it.shape.data(),
+                        isSingle ? static_cast<void *>(&single) : &wide};
+    if (sw_step_get_output(step, it.position, &wanted) != 0)
+      raiseLastError();
+    return isSingle ? single : wide;
+  }
+  return std::nullopt;
+}

@@ -1,0 +1,42 @@
+//===- Tensors.h - a step's tensors from and to files -----------*- C++ -*-===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Inputs and outputs of a step as safetensors files whose tensors are named by
+// their position, "0", "1", and so on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TOOLS_PP_RUN_TENSORS_H
+#define STAGEWRIGHT_TOOLS_PP_RUN_TENSORS_H
+
+#include "stagewright-rt/runtime.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+/// Throws what the last failed call of the C ABI left in `sw_error`.
+[[noreturn]] void raiseLastError();
+
+/// Sets every argument of the step from the file. With `repeat` the batch
+/// arguments are one microbatch each, and every microbatch gets that one.
+/// A missing tensor and one that belongs to no argument are errors.
+void setInputs(const sw_program *program, sw_step *step,
+               const nlohmann::json &manifest, int64_t microbatches,
+               bool repeat, const std::string &path);
+
+/// Writes every result to the file, in one step.
+void writeOutputs(const sw_program *program, sw_step *step,
+                  int64_t microbatches, const std::string &path);
+
+/// The value of the result with the role "loss", if it is a single number.
+std::optional<double> readLoss(const sw_program *program, sw_step *step,
+                               const nlohmann::json &manifest,
+                               int64_t microbatches);
+
+#endif // STAGEWRIGHT_TOOLS_PP_RUN_TENSORS_H

@@ -1,0 +1,177 @@
+//===- pp-run.cpp - runs a compiled step ----------------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs an artifact of pp-compile on the tensors of a safetensors file. No
+// MLIR, no LLVM and no Python is in this process; everything it knows about
+// the step comes from the artifact's manifest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Info.h"
+#include "Tensors.h"
+
+#include "Error.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+using namespace stagewright::runtime;
+using json = nlohmann::json;
+
+namespace {
+
+struct Options {
+  std::string artifact, inputs, outputs, trace, profile, info;
+  std::optional<int64_t> microbatches;
+  int64_t steps = 1;
+  bool repeat = false, check = false, pin = false;
+};
+
+void declare(CLI::App &app, Options &options) {
+  app.add_option("artifact", options.artifact, "What pp-compile wrote")
+      ->required()
+      ->type_name("STEP.swx");
+  app.add_option("--inputs", options.inputs,
+                 "Arguments by position; batch arguments have the "
+                 "microbatches as their first dimension")
+      ->type_name("FILE.safetensors");
+  app.add_option("--outputs", options.outputs, "Where to write the results")
+      ->type_name("FILE.safetensors");
+  app.add_option("--microbatches", options.microbatches,
+                 "Number of microbatches, if not the compiled one");
+  app.add_flag("--repeat-microbatch", options.repeat,
+               "The batch arguments hold one microbatch, used for all");
+  app.add_option("--steps", options.steps, "How many steps to run");
+  app.add_option("--trace", options.trace,
+                 "Where to write the last step for chrome://tracing or "
+                 "ui.perfetto.dev")
+      ->type_name("FILE.json");
+  app.add_option("--profile", options.profile,
+                 "Where to write the median time of every node, for "
+                 "pipeline-estimate-cost")
+      ->type_name("FILE.json");
+  app.add_flag("--check-memory", options.check,
+               "Check the life of every buffer and the printed live bytes");
+  app.add_flag("--pin", options.pin, "Pin the thread of rank r to processor r");
+  app.add_flag("--info{text}", options.info,
+               "Print what the artifact is, and stop; --info=json prints its "
+               "manifest");
+}
+
+template <typename T> using Owned = std::unique_ptr<T, void (*)(T *)>;
+
+Owned<sw_program> open(sw_program *(*how)(const char *),
+                       const std::string &path) {
+  Owned<sw_program> program(how(path.c_str()), sw_unload);
+  if (!program)
+    raise("'", path, "': ", sw_error());
+  return program;
+}
+
+int info(const Options &options) {
+  if (options.info != "text" && options.info != "json")
+    raise("--info is '", options.info, "', expected 'text' or 'json'");
+  auto program = open(sw_inspect, options.artifact);
+  json manifest = json::parse(sw_manifest(program.get()));
+  if (options.info == "json")
+    std::cout << manifest.dump(1) << "\n";
+  else
+    printInfo(std::cout, manifest);
+  return 0;
+}
+
+std::string milliseconds(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3f ms", seconds * 1e3);
+  return text;
+}
+
+void report(const Options &options, sw_step *step, size_t ranks,
+            std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  std::cout << "step   " << milliseconds(seconds[seconds.size() / 2]);
+  if (seconds.size() > 1)
+    std::cout << " (median of " << seconds.size() << ", fastest "
+              << milliseconds(seconds[0]) << ")";
+  std::cout << "\narena  " << sw_step_arena_bytes(step, -1) << " bytes on "
+            << ranks << (ranks == 1 ? " rank\n" : " ranks\n");
+  if (!options.check)
+    return;
+  for (size_t r = 0; r < ranks; ++r)
+    std::cout << "rank " << r << ": live bytes "
+              << sw_step_peak_bytes(step, int64_t(r)) << ", printed "
+              << sw_step_predicted_bytes(step, int64_t(r)) << ", arena "
+              << sw_step_arena_bytes(step, int64_t(r)) << "\n";
+}
+
+int run(const Options &options) {
+  if (options.microbatches && *options.microbatches < 1)
+    raise("the number of microbatches is ", *options.microbatches,
+          ", expected at least 1");
+  if (options.steps < 1)
+    raise("the number of steps is ", options.steps, ", expected at least 1");
+  if (options.inputs.empty())
+    raise("no arguments for the step; give them with --inputs=FILE");
+
+  auto program = open(sw_load, options.artifact);
+  json manifest = json::parse(sw_manifest(program.get()));
+  int64_t count =
+      options.microbatches.value_or(manifest.at("microbatches").get<int64_t>());
+  sw_options how = {sizeof(sw_options),       count,
+                    !options.trace.empty(),   options.check,
+                    !options.profile.empty(), options.pin};
+  Owned<sw_step> step(sw_step_create(program.get(), &how), sw_step_destroy);
+  if (!step)
+    raiseLastError();
+  setInputs(program.get(), step.get(), manifest, count, options.repeat,
+            options.inputs);
+
+  std::vector<double> seconds;
+  for (int64_t i = 0; i < options.steps; ++i) {
+    if (sw_step_run(step.get()) != 0)
+      raiseLastError();
+    seconds.push_back(sw_step_seconds(step.get()));
+  }
+
+  if (!options.outputs.empty())
+    writeOutputs(program.get(), step.get(), count, options.outputs);
+  if (!options.trace.empty() &&
+      sw_step_write_trace(step.get(), options.trace.c_str()) != 0)
+    raiseLastError();
+  if (!options.profile.empty() &&
+      sw_step_write_profile(step.get(), options.profile.c_str()) != 0)
+    raiseLastError();
+
+  if (auto loss = readLoss(program.get(), step.get(), manifest, count))
+    std::printf("loss   %.9g\n", *loss);
+  std::fflush(stdout);
+  report(options, step.get(), manifest.at("ranks").size(), seconds);
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Runs a step that pp-compile compiled: one thread per rank, "
+               "no compiler and no Python in the process.");
+  Options options;
+  declare(app, options);
+  try {
+    app.parse(argc, argv);
+    return options.info.empty() ? run(options) : info(options);
+  } catch (const CLI::CallForHelp &help) {
+    return app.exit(help);
+  } catch (const std::exception &error) {
+    std::cerr << "pp-run: error: " << error.what() << "\n";
+  }
+  return 1;
+}
