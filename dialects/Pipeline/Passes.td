@@ -14,17 +14,99 @@ def InferRoles : Pass<"pipeline-infer-roles", "::mlir::ModuleOp"> {
   let summary = "give every argument and result of @step its role and position";
   let description = [{
     **Why** The passes that follow read roles, never names or shapes.
-    **Expects** A function `@step` with static shapes. With role attributes it is a training step as the importers
-    write it; without any it is an inference graph.
+    **Expects** A function `@step` with static shapes; a module with a single public function of another name has that
+    one renamed, with a remark. With role attributes it is a training step as the importers write it; without any it is
+    an inference graph: every argument a batch, every result an output.
     **Leaves** Every argument and result with `pipeline.role`, `pipeline.position` and `pipeline.name`; results with
     `pipeline.combine`; batch arguments with `pipeline.batch_dim`. The large dense constants of an inference graph
-    have become arguments with role `parameter` that keep their data in `pipeline.value`.
+    have become arguments with role `parameter` that keep their data in `pipeline.value`. Calls are inlined.
     **Never** changes a role that is given.
   }];
   let options = [
     Option<"largeConstant", "large-constant", "int64_t", "1024",
            "Elements from which a dense constant of an inference graph is a parameter">];
+  let statistics = [Statistic<"numLifted", "lifted", "Constants that became parameters">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
+def SplitSlices : Pass<"pipeline-split-slices", "::mlir::ModuleOp"> {
+  let summary = "make parameters that are stacked for a loop over layers one argument per layer";
+  let description = [{
+    **Why** A stack of layers' parameters is read by every layer; as one argument it would tie all stages together.
+    **Expects** Roles. A parameter with `pipeline.slices = L` that is only read by static `tensor.extract_slice` of one
+    slice along dimension 0 each, and whose gradient, if there is one, is a chain of `tensor.insert_slice` of one slice
+    each over all of them.
+    **Leaves** In its place L arguments without dimension 0, with `pipeline.slice` and the `pipeline.position` of the
+    original; the gradient likewise as L results.
+    **Never** splits a parameter that is read in any other way; it stays whole, with a remark.
+  }];
+  let statistics = [Statistic<"numSplit", "split", "Parameters that were split">,
+                    Statistic<"numWhole", "whole", "Sliced parameters that had to stay whole">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
+  let summary = "cut @step into nodes, one per layer and phase";
+  let description = [{
+    **Why** Planning needs layers with edges, not thousands of operations.
+    **Expects** `@step` with roles; without them `pipeline-infer-roles` and `pipeline-split-slices` run first. Every
+    operation free of side effects.
+    **Leaves** A `pipeline.graph @step` in place of the function, and a private function per node. Layers come from the
+    scopes in locations or, where less than half of the forward has any, from the places where little data is alive.
+    F is what the loss and the outputs depend on, I what other layers wait for, W the rest. What a forward keeps for its
+    backward is the cheapest choice between bytes and repeated elementwise work. Constants and short chains of cheap
+    operations on arguments are copied into every node that reads them. A gradient that is a sum over layers is yielded
+    in parts.
+    **Never** changes a value: nodes run one after another compute what the function did, up to the order in which the
+    parts of a gradient are summed.
+  }];
+  let options = [
+    Option<"scopeDepth", "scope-depth", "int64_t", "0",
+           "Components of a scope that name a layer; 0: the outermost, and below it numbered siblings">,
+    Option<"useScopes", "use-scopes", "bool", "true", "Whether layers may come from scopes">];
+  let statistics = [Statistic<"numLayers", "layers", "Layers formed">,
+                    Statistic<"numNodes", "nodes", "Nodes formed">,
+                    Statistic<"keptBytes", "kept-bytes", "Bytes that forwards keep for backwards">,
+                    Statistic<"readBytes", "read-bytes", "Bytes of forward values that backwards read">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
+}
+
+def MergeBackward : Pass<"pipeline-merge-backward", "::mlir::ModuleOp"> {
+  let summary = "make I and W of every layer one node of phase B";
+  let description = [{
+    **Why** GPipe and 1F1B run the whole backward as one action; in one body, forward work is repeated once for both
+    halves and nothing passes between them.
+    **Expects** A graph; without one, the passes that form it run first.
+    **Leaves** At most one backward node per layer, of phase B, in place of its first node.
+    **Never** merges nodes without bodies, or nodes of different layers.
+  }];
+  let statistics = [Statistic<"numMerged", "merged", "Layers whose I and W became one">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
+}
+
+def UnifyBodies : Pass<"pipeline-unify-bodies", "::mlir::ModuleOp"> {
+  let summary = "let nodes with equal bodies share one function";
+  let description = [{
+    **Why** The layers of a deep model are alike; each distinct body is optimised and compiled once.
+    **Expects** A graph; without one, the passes that form it run first.
+    **Leaves** Nodes whose bodies are equal up to names and locations call the first of them; the others are gone.
+    **Never** looks for equality beyond the order of operations: bodies that differ in order stay apart.
+  }];
+  let statistics = [Statistic<"numBodies", "bodies", "Distinct bodies left">,
+                    Statistic<"numRemoved", "removed", "Bodies that were copies">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
+def InlineGraph : Pass<"pipeline-inline-graph", "::mlir::ModuleOp"> {
+  let summary = "turn a graph back into the function that it was formed from";
+  let description = [{
+    **Why** To check a graph: what it computes can be run and compared with the step.
+    **Expects** A graph whose nodes have bodies.
+    **Leaves** A function `@step` with the arguments and results of the graph, nodes inlined in their order, the parts
+    of a result summed. Bodies, programs and schedules are gone.
+    **Never** joins slices: split parameters stay split.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect"];
 }
 
 def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {

@@ -1,11 +1,16 @@
-//===- InferRoles.cpp - roles and positions of @step ----------------------===//
+//===- InferRoles.cpp - pipeline-infer-roles ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
 using namespace mlir;
@@ -14,17 +19,270 @@ namespace stagewright::pipeline {
 #define GEN_PASS_DEF_INFERROLES
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
+/// The function to cut: `@step`, or the only public function with a body, which
+/// then takes that name.
+static FailureOr<func::FuncOp> findStep(ModuleOp module) {
+  if (auto step = module.lookupSymbol<func::FuncOp>("step")) {
+    if (step.isDeclaration())
+      return step.emitError("@step has no body to cut");
+    return step;
+  }
+  SmallVector<func::FuncOp> candidates;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic() && !function.isDeclaration())
+      candidates.push_back(function);
+  if (candidates.size() == 1 && !module.lookupSymbol("step")) {
+    candidates.front().emitRemark()
+        << "@" << candidates.front().getName()
+        << " is taken as the step, being the only public function";
+    candidates.front().setName("step");
+    return candidates.front();
+  }
+  InFlightDiagnostic error = module.emitError()
+                             << "no function @step, and " << candidates.size()
+                             << " public functions to choose "
+                             << "from; name the one to cut @step";
+  for (func::FuncOp candidate : candidates)
+    error.attachNote(candidate.getLoc())
+        << "@" << candidate.getName() << " stands here";
+  return error;
+}
+
+/// Checks that `value` is a tensor of static shape; `what` says what it is.
+static LogicalResult checkType(Operation *op, Value value, const Twine &what) {
+  auto name = [&] {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    value.printAsOperand(stream, OpPrintingFlags());
+    return text;
+  };
+  Type type = value.getType();
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (shaped && !shaped.hasStaticShape())
+    return op->emitError() << what << " " << name() << " has dynamic shape "
+                           << type << "; a step is cut for fixed sizes, "
+                           << "import it with static shapes";
+  if (isa<BlockArgument>(value) && !isa<RankedTensorType>(type))
+    return op->emitError() << what << " " << name() << " must be a ranked "
+                           << "tensor, got " << type;
+  return success();
+}
+
+static LogicalResult checkShapes(func::FuncOp step) {
+  for (BlockArgument argument : step.getArguments())
+    if (failed(checkType(step, argument,
+                         "argument " + Twine(argument.getArgNumber()))))
+      return failure();
+  for (Operation &op : step.getBody().getOps())
+    for (OpResult result : op.getResults())
+      if (failed(checkType(&op, result, "value")))
+        return failure();
+  for (auto [number, type] : llvm::enumerate(step.getResultTypes()))
+    if (!isa<RankedTensorType>(type))
+      return step.emitError()
+             << "result " << number << " must be a ranked tensor, got " << type;
+  return success();
+}
+
 namespace {
 struct InferRolesPass : impl::InferRolesBase<InferRolesPass> {
   using InferRolesBase::InferRolesBase;
 
   void runOnOperation() override {
-    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
-    if (!step) {
-      getOperation().emitError("no function @step");
+    if (!getOperation().getOps<GraphOp>().empty())
+      return;
+    FailureOr<func::FuncOp> found = findStep(getOperation());
+    if (failed(found) || failed(inlineCalls(*found)) ||
+        failed(checkShapes(*found)))
       return signalPassFailure();
+    step = *found;
+    bool annotated = hasAnyRole();
+    if (!annotated)
+      liftConstants();
+    if (failed(annotated ? completeTraining() : annotateInference()) ||
+        failed(checkGradients()))
+      return signalPassFailure();
+    setPositionsAndNames();
+  }
+
+private:
+  /// Helper functions of a frontend are part of the step.
+  LogicalResult inlineCalls(func::FuncOp function) {
+    bool calls = false;
+    function.walk([&](func::CallOp) { calls = true; });
+    if (!calls)
+      return success();
+    OpPassManager manager(ModuleOp::getOperationName());
+    // No clean-up: what the importer wrote is what is cut.
+    manager.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+    manager.addPass(createSymbolDCEPass());
+    return runPipeline(manager, getOperation());
+  }
+
+  bool hasAnyRole() {
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      if (step.getArgAttr(i, PipelineDialect::kRole))
+        return true;
+    for (unsigned i = 0; i < step.getNumResults(); ++i)
+      if (step.getResultAttr(i, PipelineDialect::kRole))
+        return true;
+    return false;
+  }
+
+  /// Large dense constants become parameters that carry their data.
+  void liftConstants() {
+    Builder builder(&getContext());
+    for (auto constant : llvm::make_early_inc_range(
+             step.getBody().getOps<arith::ConstantOp>())) {
+      auto data = dyn_cast<ElementsAttr>(constant.getValue());
+      auto type = dyn_cast<RankedTensorType>(constant.getType());
+      // A splat costs nothing to make again, integers are indices and masks.
+      if (!data || !type || type.getNumElements() < largeConstant ||
+          !isa<FloatType>(type.getElementType()) ||
+          (isa<DenseElementsAttr>(data) && data.isSplat()))
+        continue;
+      unsigned number = step.getNumArguments();
+      auto attributes = builder.getDictionaryAttr(
+          {builder.getNamedAttr(PipelineDialect::kRole,
+                                builder.getStringAttr("parameter")),
+           builder.getNamedAttr(PipelineDialect::kValue, data)});
+      if (failed(
+              step.insertArgument(number, type, attributes, constant.getLoc())))
+        continue;
+      constant.replaceAllUsesWith(step.getArgument(number));
+      constant.erase();
+      ++numLifted;
     }
   }
+
+  /// No roles: an inference graph.
+  LogicalResult annotateInference() {
+    for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+      if (step.getArgAttr(i, PipelineDialect::kRole))
+        continue;
+      bool scalar =
+          cast<RankedTensorType>(step.getArgumentTypes()[i]).getRank() == 0;
+      setWord(i, PipelineDialect::kRole, scalar ? "constant" : "batch");
+    }
+    for (unsigned i = 0; i < step.getNumResults(); ++i)
+      step.setResultAttr(i, PipelineDialect::kRole,
+                         StringAttr::get(&getContext(), "output"));
+    completeArguments();
+    completeResults();
+    return success();
+  }
+
+  /// Every role is given; what follows from it is filled in.
+  LogicalResult completeTraining() {
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      if (!step.getArgAttr(i, PipelineDialect::kRole))
+        return step.emitError()
+               << "argument " << i << " has no '" << PipelineDialect::kRole
+               << "' while others have one; give every argument a role, or "
+               << "none for an inference graph";
+    for (unsigned i = 0; i < step.getNumResults(); ++i)
+      if (!step.getResultAttr(i, PipelineDialect::kRole))
+        return step.emitError()
+               << "result " << i << " has no '" << PipelineDialect::kRole
+               << "' while others have one; give every result a role, or none "
+               << "for an inference graph";
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      if (argumentRole(i) == "batch" &&
+          cast<RankedTensorType>(step.getArgumentTypes()[i]).getRank() == 0)
+        return step.emitError()
+               << "argument " << i << " has role \"batch\" and no dimension "
+               << "that counts rows, got " << step.getArgumentTypes()[i]
+               << "; its role may be \"constant\"";
+    completeArguments();
+    completeResults();
+    return success();
+  }
+
+  void completeArguments() {
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      if (argumentRole(i) == "batch" &&
+          !step.getArgAttr(i, PipelineDialect::kBatchDim))
+        step.setArgAttr(i, PipelineDialect::kBatchDim, number(0));
+  }
+
+  void completeResults() {
+    for (unsigned i = 0; i < step.getNumResults(); ++i) {
+      StringRef role = resultRole(i);
+      bool scalar =
+          cast<RankedTensorType>(step.getResultTypes()[i]).getRank() == 0;
+      auto combine =
+          step.getResultAttrOfType<StringAttr>(i, PipelineDialect::kCombine);
+      if (!combine) {
+        StringRef word = role != "output" ? "mean" : scalar ? "last" : "concat";
+        combine = StringAttr::get(&getContext(), word);
+        step.setResultAttr(i, PipelineDialect::kCombine, combine);
+      }
+      if (combine.getValue() == "concat" &&
+          !step.getResultAttr(i, PipelineDialect::kBatchDim))
+        step.setResultAttr(i, PipelineDialect::kBatchDim, number(0));
+    }
+  }
+
+  /// One gradient per parameter.
+  LogicalResult checkGradients() {
+    llvm::SmallDenseMap<int64_t, unsigned> seen;
+    for (unsigned i = 0; i < step.getNumResults(); ++i) {
+      if (resultRole(i) != "gradient")
+        continue;
+      int64_t of =
+          step.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf)
+              .getInt();
+      auto [entry, isNew] = seen.try_emplace(of, i);
+      if (!isNew)
+        return step.emitError() << "results " << entry->second << " and " << i
+                                << " are both the gradient of argument " << of
+                                << "; one of them may be an \"output\"";
+    }
+    return success();
+  }
+
+  void setPositionsAndNames() {
+    for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+      if (!step.getArgAttr(i, PipelineDialect::kPosition))
+        step.setArgAttr(i, PipelineDialect::kPosition, number(i));
+      if (!step.getArgAttr(i, PipelineDialect::kName))
+        setWord(i, PipelineDialect::kName, (argumentRole(i) + Twine(i)).str());
+    }
+    for (unsigned i = 0; i < step.getNumResults(); ++i) {
+      if (!step.getResultAttr(i, PipelineDialect::kPosition))
+        step.setResultAttr(i, PipelineDialect::kPosition, number(i));
+      if (step.getResultAttr(i, PipelineDialect::kName))
+        continue;
+      std::string name = (resultRole(i) + Twine(i)).str();
+      if (resultRole(i) == "loss")
+        name = "loss";
+      if (auto of =
+              step.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf))
+        name = ("gradient/" + step.getArgAttrOfType<StringAttr>(
+                                      of.getInt(), PipelineDialect::kName)
+                                  .getValue())
+                   .str();
+      step.setResultAttr(i, PipelineDialect::kName,
+                         StringAttr::get(&getContext(), name));
+    }
+  }
+
+  StringRef argumentRole(unsigned i) {
+    return step.getArgAttrOfType<StringAttr>(i, PipelineDialect::kRole)
+        .getValue();
+  }
+  StringRef resultRole(unsigned i) {
+    return step.getResultAttrOfType<StringAttr>(i, PipelineDialect::kRole)
+        .getValue();
+  }
+  void setWord(unsigned i, StringRef attribute, StringRef word) {
+    step.setArgAttr(i, attribute, StringAttr::get(&getContext(), word));
+  }
+  IntegerAttr number(int64_t value) {
+    return IntegerAttr::get(IntegerType::get(&getContext(), 64), value);
+  }
+
+  func::FuncOp step;
 };
 } // namespace
 } // namespace stagewright::pipeline

@@ -1,0 +1,71 @@
+//===- Layers.h - which layer an operation belongs to -----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Layers are the links of the chain that a planner cuts. In the forward they
+// come from scopes or, without any, from the places where little data is alive;
+// a value never flows from a layer to an earlier one. In the backward they
+// follow the scopes or the forward values that are read; a value never flows to
+// a later one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_ANALYSIS_LAYERS_H
+#define STAGEWRIGHT_ANALYSIS_LAYERS_H
+
+#include "stagewright/Analysis/StepGraph.h"
+#include <string>
+
+namespace stagewright::pipeline {
+
+struct LayerOptions {
+  /// Components of a scope that name a layer. 0: the outermost, and below it
+  /// while it only holds numbered siblings
+  /// (`encoder/block0`, `encoder/block1`).
+  int64_t scopeDepth = 0;
+  /// Whether scopes are used at all.
+  bool useScopes = true;
+};
+
+struct Layers {
+  std::vector<std::string> names;
+  /// Per operation of the step graph: its layer; -1 where the operation is free
+  /// or dead.
+  std::vector<int> layerOf;
+  /// Whether the layers came from scopes.
+  bool byScope = false;
+
+  int size() const { return names.size(); }
+};
+
+/// Assigns every live operation that is not free to a layer: first the forward,
+/// then the backward. Guarantees: along every edge between forward operations
+/// the layer does not fall, between backward operations it does not rise.
+/// Linear in the number of edges, but for sorting the scopes.
+Layers assignLayers(const StepGraph &graph, const LayerOptions &options);
+
+/// The steps of assignLayers.
+///@{
+/// Scope of each operation as a number into `names`, -1 for none.
+struct Scopes {
+  std::vector<std::string> names;
+  std::vector<int> scopeOf;
+};
+Scopes collectScopes(const StepGraph &graph, int64_t depth);
+/// Fills `layers` for the forward by scope. False, and nothing changed, if the
+/// scopes do not cover the forward.
+bool assignForwardByScope(const StepGraph &graph, const Scopes &scopes,
+                          Layers &layers);
+/// Fills `layers` for the forward from the structure of the graph.
+void assignForwardByStructure(const StepGraph &graph, Layers &layers);
+/// Fills `layers` for the backward; the forward is assigned.
+void assignBackward(const StepGraph &graph, const Scopes &scopes,
+                    Layers &layers);
+///@}
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_ANALYSIS_LAYERS_H

@@ -1,0 +1,76 @@
+//===- StepGraph.h - a step as a dense data-flow graph ----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The operations of `@step` numbered in program order, with operands and users
+// in arrays, and the facts about each that graph formation starts from. An
+// operation with regions (a loop, a generic) is one unit: what its regions read
+// from outside counts as its operands. Built in time linear in the size of the
+// function; the function is not changed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_ANALYSIS_STEPGRAPH_H
+#define STAGEWRIGHT_ANALYSIS_STEPGRAPH_H
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "stagewright/Analysis/Work.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace stagewright::pipeline {
+
+/// One operation of the step.
+struct StepOp {
+  mlir::Operation *op = nullptr;
+  Work work{WorkKind::Heavy};
+  /// Distinct values read, in order of first reading.
+  llvm::SmallVector<mlir::Value, 4> operands;
+  /// Numbers of the distinct operations that read a result, ascending.
+  llvm::SmallVector<unsigned, 4> users;
+  /// A result of the step depends on it.
+  bool live = false;
+  /// The loss, or a result that is no gradient, depends on it.
+  bool forward = false;
+  /// It may be copied into every node that needs it rather than be sent: it
+  /// depends on no argument, or is a short chain of cheap operations on
+  /// parameters alone or on other arguments alone.
+  bool free = false;
+
+  /// Whether it belongs to one layer of the forward.
+  bool isChained() const { return live && forward && !free; }
+  /// Whether it belongs to one layer of the backward.
+  bool isBackward() const { return live && !forward && !free; }
+};
+
+class StepGraph {
+public:
+  /// Fails with an error at the first operation with side effects or block
+  /// structure that cannot be cut.
+  static mlir::FailureOr<StepGraph> create(mlir::FunctionOpInterface step);
+
+  mlir::FunctionOpInterface step;
+  std::vector<StepOp> ops;
+
+  /// Number of the operation that makes `value`, -1 for an argument.
+  int indexOf(mlir::Value value) const;
+  /// What the step returns, by result number.
+  mlir::ValueRange returned() const;
+  /// Whether result `number` has role "gradient".
+  bool isGradient(unsigned number) const;
+  /// Whether argument `number` has role "parameter".
+  bool isParameter(unsigned number) const;
+
+private:
+  void markLive();
+  void markFree();
+
+  llvm::DenseMap<mlir::Operation *, unsigned> indices;
+};
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_ANALYSIS_STEPGRAPH_H

@@ -1,0 +1,194 @@
+//===- BackwardLayers.cpp - layers of backward operations -----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Analysis/Layers.h"
+#include "llvm/ADT/STLExtras.h"
+#include <limits>
+
+using namespace mlir;
+using namespace stagewright::pipeline;
+
+static constexpr int kAny = std::numeric_limits<int>::max();
+
+namespace {
+/// Assigns backward layers; the arrays are indexed by operation number.
+class BackwardAssigner {
+public:
+  BackwardAssigner(const StepGraph &graph, const Scopes &scopes, Layers &layers)
+      : graph(graph), scopes(scopes), layers(layers) {}
+
+  void run() {
+    collectHolders();
+    collectScopeLayers();
+    isFactor.assign(graph.ops.size(), false);
+    for (size_t number = 0; number < graph.ops.size(); ++number)
+      if (graph.ops[number].isBackward())
+        assign(number);
+    for (size_t number = graph.ops.size(); number-- > 0;)
+      if (graph.ops[number].isBackward())
+        settle(number);
+  }
+
+private:
+  /// Layers that make or read a forward value or a parameter, ascending.
+  void collectHolders() {
+    for (auto [number, entry] : llvm::enumerate(graph.ops)) {
+      if (!entry.isChained())
+        continue;
+      int layer = layers.layerOf[number];
+      for (Value operand : entry.operands)
+        holders[operand].push_back(layer);
+      for (Value result : entry.op->getResults())
+        holders[result].push_back(layer);
+    }
+    // A copy of a parameter that only the backward reads (transposed,
+    // converted) is held where the parameter is.
+    for (const StepOp &entry : graph.ops) {
+      if (!entry.free || entry.op->getNumResults() != 1 ||
+          holders.contains(entry.op->getResult(0)))
+        continue;
+      SmallVector<int, 4> inherited;
+      for (Value operand : entry.operands)
+        if (!isInput(operand))
+          if (auto found = holders.find(operand); found != holders.end())
+            inherited.append(found->second.begin(), found->second.end());
+      if (!inherited.empty())
+        holders[entry.op->getResult(0)] = inherited;
+    }
+    for (auto &entry : holders) {
+      llvm::sort(entry.second);
+      entry.second.erase(llvm::unique(entry.second), entry.second.end());
+    }
+  }
+
+  /// Arguments other than parameters are on every stage for nothing and say
+  /// nothing about a layer.
+  bool isInput(Value value) const {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && !graph.isParameter(argument.getArgNumber());
+  }
+
+  void collectScopeLayers() {
+    if (!layers.byScope)
+      return;
+    scopeLayers.resize(scopes.names.size());
+    for (auto [number, entry] : llvm::enumerate(graph.ops))
+      if (int scope = scopes.scopeOf[number]; scope >= 0 && entry.isChained())
+        scopeLayers[scope].push_back(layers.layerOf[number]);
+    for (auto &list : scopeLayers) {
+      llvm::sort(list);
+      list.erase(llvm::unique(list), list.end());
+    }
+  }
+
+  /// Largest entry of ascending `list` that is at most `bound`, -1 if there is
+  /// none.
+  static int largestBelow(ArrayRef<int> list, int bound) {
+    auto above = llvm::upper_bound(list, bound);
+    return above == list.begin() ? -1 : *std::prev(above);
+  }
+
+  /// The layer whose forward values operation `number` reads, at most `bound`;
+  /// -1 if it reads none.
+  int layerByReads(unsigned number, int bound) const {
+    int layer = -1;
+    for (Value operand : graph.ops[number].operands) {
+      int index = graph.indexOf(operand);
+      if (isInput(operand) || (index >= 0 && graph.ops[index].isBackward()))
+        continue;
+      auto held = holders.find(operand);
+      if (held == holders.end())
+        continue;
+      int best = largestBelow(held->second, bound);
+      if (best >= 0)
+        layer = layer < 0 ? best : std::min(layer, best);
+    }
+    return layer;
+  }
+
+  void assign(unsigned number) {
+    const StepOp &entry = graph.ops[number];
+    int bound = kAny;
+    bool factor = entry.work.isCheap();
+    for (Value operand : entry.operands)
+      if (int index = graph.indexOf(operand);
+          index >= 0 && graph.ops[index].isBackward()) {
+        factor &= isFactor[index];
+        if (!isFactor[index])
+          bound = std::min(bound, layers.layerOf[index]);
+      }
+    isFactor[number] = factor;
+    int layer = layerByReads(number, bound);
+    int scope = scopes.scopeOf[number];
+    if (layers.byScope && scope >= 0 && !scopeLayers[scope].empty()) {
+      ArrayRef<int> list = scopeLayers[scope];
+      // Several layers of one scope: its reads tell which.
+      int best =
+          largestBelow(list, list.size() > 1 && layer >= 0 ? layer : kAny);
+      layer = best >= 0 ? best : list.front();
+    }
+    if (layer < 0)
+      layer = bound; // ties to the producer
+    layers.layerOf[number] = std::min({layer, bound, layers.size() - 1});
+  }
+
+  /// Factors (derivatives made from forward values alone) are wanted where
+  /// their users are; a value that only grows (a broadcast) is made where it is
+  /// read.
+  void settle(unsigned number) {
+    const StepOp &entry = graph.ops[number];
+    int reader = -1;
+    for (unsigned user : entry.users)
+      if (graph.ops[user].isBackward())
+        reader = std::max(reader, layers.layerOf[user]);
+    int &layer = layers.layerOf[number];
+    if (isFactor[number]) {
+      layer = std::max(layer, reader);
+      return;
+    }
+    if (reader < 0 || reader >= layer || scopes.scopeOf[number] >= 0 ||
+        layerByReads(number, kAny) >= 0)
+      return;
+    int64_t in = 0, out = 0;
+    for (Value operand : entry.operands)
+      if (int index = graph.indexOf(operand);
+          index >= 0 && graph.ops[index].isBackward())
+        in += bytesOf(operand.getType());
+    for (Type type : entry.op->getResultTypes())
+      out += bytesOf(type);
+    if (out > in)
+      layer = reader;
+  }
+
+  const StepGraph &graph;
+  const Scopes &scopes;
+  Layers &layers;
+  llvm::DenseMap<Value, SmallVector<int, 4>> holders;
+  std::vector<SmallVector<int, 4>> scopeLayers;
+  std::vector<bool> isFactor;
+};
+} // namespace
+
+void stagewright::pipeline::assignBackward(const StepGraph &graph,
+                                           const Scopes &scopes,
+                                           Layers &layers) {
+  BackwardAssigner(graph, scopes, layers).run();
+}
+
+Layers stagewright::pipeline::assignLayers(const StepGraph &graph,
+                                           const LayerOptions &options) {
+  Layers layers;
+  layers.layerOf.assign(graph.ops.size(), -1);
+  Scopes scopes;
+  scopes.scopeOf.assign(graph.ops.size(), -1);
+  if (options.useScopes)
+    scopes = collectScopes(graph, options.scopeDepth);
+  if (!assignForwardByScope(graph, scopes, layers))
+    assignForwardByStructure(graph, layers);
+  assignBackward(graph, scopes, layers);
+  return layers;
+}

@@ -1,0 +1,299 @@
+//===- LayersByScope.cpp - forward layers from scopes ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Analysis/Layers.h"
+#include "stagewright/Analysis/Scope.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include <queue>
+#include <set>
+
+using namespace mlir;
+using namespace stagewright::pipeline;
+
+//===----------------------------------------------------------------------===//
+// Scopes as numbers
+//===----------------------------------------------------------------------===//
+
+/// `name` without the digits at its end, or empty if there are none.
+static StringRef stemOf(StringRef name) {
+  StringRef stem = name.rtrim("0123456789");
+  return stem.size() == name.size() ? StringRef() : stem;
+}
+
+namespace {
+/// The scopes below one scope, to decide how deep a layer's name goes.
+struct ScopeNode {
+  llvm::StringMap<std::unique_ptr<ScopeNode>> children;
+
+  ScopeNode &child(StringRef name) {
+    std::unique_ptr<ScopeNode> &slot = children[name];
+    if (!slot)
+      slot = std::make_unique<ScopeNode>();
+    return *slot;
+  }
+
+  /// Whether at least two children differ in their number only: then they, not
+  /// this scope, are the layers.
+  bool holdsNumberedSiblings() const {
+    llvm::StringMap<unsigned> stems;
+    for (const auto &entry : children)
+      if (StringRef stem = stemOf(entry.getKey()); !stem.empty())
+        if (++stems[stem] > 1)
+          return true;
+    return false;
+  }
+};
+} // namespace
+
+/// How many components of `path` name a layer.
+static size_t layerDepth(const ScopePath &path, const ScopeNode &root,
+                         int64_t depth) {
+  if (depth > 0)
+    return std::min<size_t>(depth, path.size());
+  const ScopeNode *node = &root;
+  size_t components = 0;
+  for (StringRef name : path) {
+    node = node->children.find(name)->second.get();
+    ++components;
+    if (!node->holdsNumberedSiblings())
+      break;
+  }
+  return components;
+}
+
+Scopes stagewright::pipeline::collectScopes(const StepGraph &graph,
+                                            int64_t depth) {
+  std::vector<ScopePath> paths;
+  llvm::DenseMap<Location, ScopePath> cache;
+  ScopeNode root;
+  for (const StepOp &entry : graph.ops) {
+    auto [slot, isNew] = cache.try_emplace(entry.op->getLoc());
+    if (isNew)
+      slot->second = scopeOf(entry.op->getLoc());
+    paths.push_back(slot->second);
+    ScopeNode *node = &root;
+    for (StringRef name : slot->second)
+      node = &node->child(name);
+  }
+
+  Scopes scopes;
+  llvm::StringMap<int> numbers;
+  for (const ScopePath &path : paths) {
+    if (path.empty()) {
+      scopes.scopeOf.push_back(-1);
+      continue;
+    }
+    std::string name = llvm::join(
+        ArrayRef(path).take_front(layerDepth(path, root, depth)), ".");
+    auto [slot, isNew] = numbers.try_emplace(name, scopes.names.size());
+    if (isNew)
+      scopes.names.push_back(name);
+    scopes.scopeOf.push_back(slot->second);
+  }
+  return scopes;
+}
+
+//===----------------------------------------------------------------------===//
+// Order of the scopes
+//===----------------------------------------------------------------------===//
+
+/// The scope each forward operation counts as: its own, else that of an
+/// operand, else that of a user.
+static std::vector<int> completeScopes(const StepGraph &graph,
+                                       const Scopes &scopes) {
+  std::vector<int> result = scopes.scopeOf;
+  for (auto [number, entry] : llvm::enumerate(graph.ops)) {
+    if (!entry.isChained() || result[number] >= 0)
+      continue;
+    for (Value operand : entry.operands)
+      if (int index = graph.indexOf(operand);
+          index >= 0 && graph.ops[index].isChained())
+        result[number] = std::max(result[number], result[index]);
+  }
+  for (size_t number = graph.ops.size(); number-- > 0;) {
+    const StepOp &entry = graph.ops[number];
+    if (!entry.isChained() || result[number] >= 0)
+      continue;
+    for (unsigned user : entry.users)
+      if (graph.ops[user].isChained() && result[user] >= 0) {
+        result[number] = result[user];
+        break;
+      }
+  }
+  return result;
+}
+
+/// Scopes in an order in which data flows forward only, first appearance first;
+/// empty if there is none because data flows back into a scope that it has
+/// left.
+static std::vector<int> orderScopes(const StepGraph &graph,
+                                    const std::vector<int> &scopeOf,
+                                    size_t count) {
+  std::vector<std::set<int>> successors(count);
+  std::vector<int> waiting(count, 0);
+  std::vector<int64_t> first(count, -1);
+  for (auto [number, entry] : llvm::enumerate(graph.ops)) {
+    int scope = scopeOf[number];
+    if (!entry.isChained() || scope < 0)
+      continue;
+    if (first[scope] < 0)
+      first[scope] = number;
+    for (unsigned user : entry.users)
+      if (graph.ops[user].isChained() && scopeOf[user] >= 0 &&
+          scopeOf[user] != scope)
+        if (successors[scope].insert(scopeOf[user]).second)
+          ++waiting[scopeOf[user]];
+  }
+  using Entry = std::pair<int64_t, int>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  size_t present = 0;
+  for (size_t scope = 0; scope < count; ++scope) {
+    present += first[scope] >= 0;
+    if (first[scope] >= 0 && waiting[scope] == 0)
+      ready.push({first[scope], scope});
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    int scope = ready.top().second;
+    ready.pop();
+    order.push_back(scope);
+    for (int next : successors[scope])
+      if (--waiting[next] == 0)
+        ready.push({first[next], next});
+  }
+  return order.size() == present ? order : std::vector<int>();
+}
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+/// Largest layer among the forward operands of operation `number`, -1 without
+/// any.
+static int lowestLayer(const StepGraph &graph, const Layers &layers,
+                       unsigned number) {
+  int lowest = -1;
+  for (Value operand : graph.ops[number].operands)
+    if (int index = graph.indexOf(operand); index >= 0)
+      lowest = std::max(lowest, layers.layerOf[index]);
+  return lowest;
+}
+
+/// Data flows back into scopes ("attn", "mlp", "attn", ...): every visit of a
+/// scope becomes a layer of its own, unless it holds no contraction; then its
+/// operations stay where their operands are.
+static void assignVisits(const StepGraph &graph, const Scopes &scopes,
+                         const std::vector<int> &scopeOf, Layers &layers) {
+  std::vector<int> newest(scopes.names.size(), -1), visits(scopes.names.size());
+  std::vector<bool> hasContraction;
+  std::vector<int> raw(graph.ops.size(), -1);
+  std::vector<int> scopeOfVisit;
+  for (auto [number, entry] : llvm::enumerate(graph.ops)) {
+    if (!entry.isChained())
+      continue;
+    int lowest = -1;
+    for (Value operand : entry.operands)
+      if (int index = graph.indexOf(operand); index >= 0)
+        lowest = std::max(lowest, raw[index]);
+    int scope = scopeOf[number];
+    if (scope < 0) {
+      raw[number] = std::max(lowest, 0);
+      continue;
+    }
+    if (newest[scope] < lowest || newest[scope] < 0) {
+      newest[scope] = scopeOfVisit.size();
+      scopeOfVisit.push_back(scope);
+      hasContraction.push_back(false);
+    }
+    raw[number] = newest[scope];
+    if (isContraction(entry.op))
+      hasContraction[raw[number]] = true;
+  }
+  // Keep first visits and those with a contraction; the others fall to the kept
+  // one before them.
+  std::vector<int> kept(scopeOfVisit.size(), 0);
+  for (size_t visit = 0; visit < scopeOfVisit.size(); ++visit) {
+    int scope = scopeOfVisit[visit];
+    if (visit == 0 || visits[scope] == 0 || hasContraction[visit]) {
+      std::string name = scopes.names[scope];
+      if (visits[scope]++ > 0)
+        name += "." + std::to_string(visits[scope] - 1);
+      layers.names.push_back(name);
+    }
+    kept[visit] = layers.names.size() - 1;
+  }
+  for (size_t number = 0; number < raw.size(); ++number)
+    if (raw[number] >= 0)
+      layers.layerOf[number] = scopeOfVisit.empty() ? 0 : kept[raw[number]];
+}
+
+/// Operations without a scope may lie anywhere between their operands and their
+/// users: where fewer bytes cross.
+static void settleUnscoped(const StepGraph &graph, const Scopes &scopes,
+                           Layers &layers) {
+  for (size_t number = graph.ops.size(); number-- > 0;) {
+    const StepOp &entry = graph.ops[number];
+    if (!entry.isChained() || scopes.scopeOf[number] >= 0)
+      continue;
+    int high = layers.size();
+    for (unsigned user : entry.users)
+      if (layers.layerOf[user] >= 0 && graph.ops[user].forward)
+        high = std::min(high, layers.layerOf[user]);
+    int low = lowestLayer(graph, layers, number);
+    if (high == layers.size() || high <= layers.layerOf[number])
+      continue;
+    int64_t in = 0, out = 0;
+    for (Value operand : entry.operands)
+      if (int index = graph.indexOf(operand);
+          index >= 0 && graph.ops[index].isChained())
+        in += bytesOf(operand.getType());
+    for (Type type : entry.op->getResultTypes())
+      out += bytesOf(type);
+    if (low < 0 || in <= out)
+      layers.layerOf[number] = high;
+  }
+}
+
+bool stagewright::pipeline::assignForwardByScope(const StepGraph &graph,
+                                                 const Scopes &scopes,
+                                                 Layers &layers) {
+  size_t scoped = 0, all = 0;
+  std::set<int> distinct;
+  for (auto [number, entry] : llvm::enumerate(graph.ops)) {
+    if (!entry.isChained())
+      continue;
+    ++all;
+    if (scopes.scopeOf[number] >= 0) {
+      ++scoped;
+      distinct.insert(scopes.scopeOf[number]);
+    }
+  }
+  // Scopes that cover less than half of the forward say little about its
+  // layers.
+  if (distinct.size() < 2 || 2 * scoped < all)
+    return false;
+  std::vector<int> scopeOf = completeScopes(graph, scopes);
+  std::vector<int> order = orderScopes(graph, scopeOf, scopes.names.size());
+  if (order.empty()) {
+    assignVisits(graph, scopes, scopeOf, layers);
+  } else {
+    std::vector<int> position(scopes.names.size(), -1);
+    for (auto [layer, scope] : llvm::enumerate(order)) {
+      position[scope] = layer;
+      layers.names.push_back(scopes.names[scope]);
+    }
+    for (auto [number, entry] : llvm::enumerate(graph.ops))
+      if (entry.isChained())
+        layers.layerOf[number] =
+            std::max(scopeOf[number] < 0 ? 0 : position[scopeOf[number]],
+                     lowestLayer(graph, layers, number));
+  }
+  settleUnscoped(graph, scopes, layers);
+  layers.byScope = true;
+  return true;
+}

@@ -1,0 +1,106 @@
+//===- LayersByStructure.cpp - forward layers without scopes --------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A layer holds at least one contraction. Between two contractions that follow
+// each other the best place to cut is where the fewest bytes are alive. It
+// becomes a cut if a single value is alive there, or if the places on both
+// sides have no fewer bytes: inside a residual block the block's input is alive
+// beside the branch, so the block stays whole; a value that lives long (the
+// output of an encoder) is alive at every place and decides nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Analysis/Layers.h"
+
+using namespace mlir;
+using namespace stagewright::pipeline;
+
+namespace {
+/// What is alive before one operation of the chain.
+struct Alive {
+  int64_t bytes = 0;
+  int64_t values = 0;
+};
+/// The best cut between two contractions.
+struct Place {
+  size_t position;
+  Alive alive;
+};
+} // namespace
+
+/// Alive values before each position of `chain`. Results of the step leave the
+/// chain and are not counted.
+static std::vector<Alive> computeAlive(const StepGraph &graph,
+                                       ArrayRef<unsigned> chain) {
+  std::vector<int64_t> position(graph.ops.size(), -1);
+  for (auto [place, number] : llvm::enumerate(chain))
+    position[number] = place;
+  std::vector<Alive> alive(chain.size() + 1);
+  // Differences first: a value counts from behind its definition up to its last
+  // use.
+  llvm::DenseMap<Value, int64_t> lastUse;
+  for (auto [place, number] : llvm::enumerate(chain))
+    for (Value operand : graph.ops[number].operands)
+      if (int index = graph.indexOf(operand);
+          index >= 0 && position[index] >= 0)
+        lastUse[operand] = place;
+  for (auto [place, number] : llvm::enumerate(chain))
+    for (Value result : graph.ops[number].op->getResults())
+      if (auto use = lastUse.find(result); use != lastUse.end()) {
+        int64_t bytes = bytesOf(result.getType());
+        alive[place + 1].bytes += bytes;
+        alive[place + 1].values += 1;
+        alive[use->second + 1].bytes -= bytes;
+        alive[use->second + 1].values -= 1;
+      }
+  for (size_t place = 1; place < alive.size(); ++place) {
+    alive[place].bytes += alive[place - 1].bytes;
+    alive[place].values += alive[place - 1].values;
+  }
+  return alive;
+}
+
+void stagewright::pipeline::assignForwardByStructure(const StepGraph &graph,
+                                                     Layers &layers) {
+  std::vector<unsigned> chain;
+  std::vector<size_t> contractions;
+  for (auto [number, entry] : llvm::enumerate(graph.ops)) {
+    if (!entry.isChained())
+      continue;
+    if (isContraction(entry.op))
+      contractions.push_back(chain.size());
+    chain.push_back(number);
+  }
+  std::vector<Alive> alive = computeAlive(graph, chain);
+
+  std::vector<Place> places;
+  for (size_t k = 0; k + 1 < contractions.size(); ++k) {
+    Place best{contractions[k] + 1, alive[contractions[k] + 1]};
+    // The last of equals: what follows a contraction (bias, activation) belongs
+    // to it.
+    for (size_t p = best.position; p <= contractions[k + 1]; ++p)
+      if (alive[p].bytes <= best.alive.bytes)
+        best = {p, alive[p]};
+    places.push_back(best);
+  }
+  std::vector<bool> cutBefore(chain.size() + 1, false);
+  for (size_t k = 0; k < places.size(); ++k) {
+    bool low = (k == 0 || places[k - 1].alive.bytes >= places[k].alive.bytes) &&
+               (k + 1 == places.size() ||
+                places[k + 1].alive.bytes >= places[k].alive.bytes);
+    if (places[k].alive.values <= 1 || low)
+      cutBefore[places[k].position] = true;
+  }
+
+  int layer = 0;
+  for (auto [place, number] : llvm::enumerate(chain)) {
+    layer += cutBefore[place];
+    layers.layerOf[number] = layer;
+  }
+  for (int i = 0; i <= layer; ++i)
+    layers.names.push_back("layer" + std::to_string(i));
+}

@@ -1,0 +1,138 @@
+//===- StepGraph.cpp - a step as a dense data-flow graph ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Analysis/StepGraph.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+
+using namespace mlir;
+using namespace stagewright::pipeline;
+
+/// Longest chain of cheap operations on arguments that is copied rather than
+/// sent. Index arithmetic on token numbers (bounds, wrap-around, a broadcast or
+/// two) has six; a random generator has more than a hundred and stays whole.
+static constexpr unsigned kLongestFreeChain = 8;
+
+/// Distinct values that `op` and its regions read from outside.
+static void collectOperands(Operation *op, SmallVectorImpl<Value> &operands) {
+  llvm::SmallDenseSet<Value, 8> seen;
+  for (Value operand : op->getOperands())
+    if (seen.insert(operand).second)
+      operands.push_back(operand);
+  if (op->getNumRegions() == 0)
+    return;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    if (seen.insert(value).second)
+      operands.push_back(value);
+}
+
+FailureOr<StepGraph> StepGraph::create(FunctionOpInterface step) {
+  StepGraph graph;
+  graph.step = step;
+  if (!step.getFunctionBody().hasOneBlock())
+    return step.emitError()
+           << "@" << step.getName() << " must have one block, "
+           << "got " << step.getFunctionBody().getBlocks().size()
+           << "; structured control flow (scf) is cut as a whole";
+  Block &block = step.getFunctionBody().front();
+  for (Operation &op : block.without_terminator()) {
+    if (!isMemoryEffectFree(&op))
+      return op.emitError() << "'" << op.getName() << "' has side effects and "
+                            << "cannot be moved to a stage; a step is made of "
+                            << "operations on tensors";
+    graph.indices[&op] = graph.ops.size();
+    StepOp entry;
+    entry.op = &op;
+    entry.work = workOf(&op);
+    collectOperands(&op, entry.operands);
+    graph.ops.push_back(std::move(entry));
+  }
+  for (auto [number, entry] : llvm::enumerate(graph.ops))
+    for (Value operand : entry.operands)
+      if (int index = graph.indexOf(operand); index >= 0)
+        if (auto &users = graph.ops[index].users;
+            users.empty() || users.back() != number)
+          users.push_back(number);
+  graph.markLive();
+  graph.markFree();
+  return graph;
+}
+
+int StepGraph::indexOf(Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return -1;
+  auto found = indices.find(op);
+  return found == indices.end() ? -1 : static_cast<int>(found->second);
+}
+
+ValueRange StepGraph::returned() const {
+  FunctionOpInterface function = step;
+  return function.getFunctionBody().front().getTerminator()->getOperands();
+}
+
+bool StepGraph::isGradient(unsigned number) const {
+  FunctionOpInterface function = step;
+  auto role =
+      function.getResultAttrOfType<StringAttr>(number, PipelineDialect::kRole);
+  return role && role.getValue() == "gradient";
+}
+
+bool StepGraph::isParameter(unsigned number) const {
+  FunctionOpInterface function = step;
+  auto role =
+      function.getArgAttrOfType<StringAttr>(number, PipelineDialect::kRole);
+  return role && role.getValue() == "parameter";
+}
+
+void StepGraph::markLive() {
+  for (auto [number, value] : llvm::enumerate(returned()))
+    if (int index = indexOf(value); index >= 0) {
+      ops[index].live = true;
+      ops[index].forward |= !isGradient(number);
+    }
+  for (StepOp &entry : llvm::reverse(ops))
+    for (Value operand : entry.operands)
+      if (int index = indexOf(operand); index >= 0) {
+        ops[index].live |= entry.live;
+        ops[index].forward |= entry.forward;
+      }
+}
+
+void StepGraph::markFree() {
+  // Which arguments the cone of an operation reads, and how many operations on
+  // arguments it has.
+  struct Cone {
+    bool parameters = false, others = false;
+    unsigned size = 0;
+  };
+  std::vector<Cone> cones(ops.size());
+  for (auto [number, entry] : llvm::enumerate(ops)) {
+    Cone &cone = cones[number];
+    bool fromFree = true;
+    for (Value operand : entry.operands) {
+      if (int index = indexOf(operand); index >= 0) {
+        cone.parameters |= cones[index].parameters;
+        cone.others |= cones[index].others;
+        cone.size =
+            std::min(cone.size + cones[index].size, kLongestFreeChain + 1);
+        fromFree &= ops[index].free;
+        continue;
+      }
+      bool parameter = isParameter(cast<BlockArgument>(operand).getArgNumber());
+      (parameter ? cone.parameters : cone.others) = true;
+    }
+    bool constant = !cone.parameters && !cone.others;
+    cone.size += constant ? 0 : 1;
+    entry.free = constant || (fromFree && entry.work.isCheap() &&
+                              cone.parameters != cone.others &&
+                              cone.size <= kLongestFreeChain);
+  }
+}

@@ -1,0 +1,37 @@
+//===- EnsureGraph.cpp - what a later pass needs before it ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace stagewright::pipeline;
+
+LogicalResult stagewright::pipeline::ensureGraph(ModuleOp module,
+                                                 RunPipeline run) {
+  if (!module.getOps<GraphOp>().empty())
+    return success();
+  OpPassManager manager(ModuleOp::getOperationName());
+  manager.addPass(createInferRoles());
+  manager.addPass(createSplitSlices());
+  manager.addPass(createFormGraph());
+  return run(manager);
+}
+
+LogicalResult stagewright::pipeline::ensureUnifiedGraph(ModuleOp module,
+                                                        RunPipeline run,
+                                                        bool split) {
+  if (!module.getOps<GraphOp>().empty())
+    return success();
+  if (failed(ensureGraph(module, run)))
+    return failure();
+  OpPassManager manager(ModuleOp::getOperationName());
+  if (!split)
+    manager.addPass(createMergeBackward());
+  manager.addPass(createUnifyBodies());
+  return run(manager);
+}

@@ -1,0 +1,74 @@
+//===- GraphBuilder.h - nodes and bodies from an assignment -----*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes a `pipeline.graph` for a step whose operations have a layer and a
+// phase. Decides nothing but order: nodes in the order in which they can run (F
+// upwards, then I and W downwards), arguments of a body by first use, results
+// with those for later layers first. Equal layers so get equal bodies.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_GRAPHBUILDER_H
+#define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_GRAPHBUILDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "stagewright/Analysis/ResultParts.h"
+#include "stagewright/Analysis/Stash.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace stagewright::pipeline {
+
+class GraphBuilder {
+public:
+  GraphBuilder(const StepGraph &graph, const Layers &layers, const Stash &stash,
+               llvm::ArrayRef<ResultPart> parts)
+      : graph(graph), layers(layers), stash(stash), parts(parts) {}
+
+  /// Puts the graph and the bodies behind the step function, which stays.
+  GraphOp build();
+
+private:
+  /// What a node's body holds.
+  struct Node {
+    int layer;
+    Phase phase;
+    std::vector<unsigned> own;  // operations assigned to it, in program order
+    std::vector<unsigned> body; // all operations in order, copies included
+    llvm::DenseSet<unsigned> copies; // free or repeated operations in `body`
+    llvm::SetVector<mlir::Value> inputs;
+    llvm::SetVector<mlir::Value> exports; // values that other nodes read
+    std::vector<unsigned> yields;         // numbers into `parts`
+    llvm::SmallVector<mlir::Value> outputs;
+  };
+
+  int nodeNumber(int layer, Phase phase) const;
+  void assignNodes();
+  void assignYields();
+  int nodeOfYield(const ResultPart &part) const;
+  int ownerOf(mlir::Value value, const Node &reader) const;
+  bool isCopiedInto(const Node &node, unsigned number) const;
+  void emit(Node &node, unsigned number);
+  void need(Node &node, mlir::Value value);
+  void plan();
+  void orderOutputs(Node &node);
+  mlir::func::FuncOp makeFunction(Node &node, llvm::StringRef name);
+
+  const StepGraph &graph;
+  const Layers &layers;
+  const Stash &stash;
+  llvm::ArrayRef<ResultPart> parts;
+  std::vector<Node>
+      nodes; // F of every layer, then I and W from the last layer down
+  std::vector<int> nodeOf; // per operation, -1 for free ones
+};
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_GRAPHBUILDER_H
