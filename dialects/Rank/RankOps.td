@@ -340,8 +340,7 @@ def Rank_ClaimOp : Rank_TransferOp<"claim"> {
 def Rank_SendOp : Rank_TransferOp<"send"> {
   let summary = "the sender publishes a claimed slot";
   let description = [{
-    Never waits. The sender may go on reading the slot in the same action; it writes it no more before it claims it
-    again.
+    Never waits. The slot is the receiver's from here on: the sender neither reads nor writes it.
 
     Example:
     ```mlir

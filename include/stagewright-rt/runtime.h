@@ -119,6 +119,8 @@ typedef struct sw_api {
   /// Sender: publishes what was written into the claimed slot. Never blocks.
   void (*send)(sw_rank *rank, int64_t channel, int64_t m);
   /// Receiver: waits for microbatch `m` of the channel; the slot stays held.
+  /// Asked again before the release, as a backward asks for what its forward
+  /// has received, it gives the same address and waits for nothing.
   void *(*recv)(sw_rank *rank, int64_t channel, int64_t m);
   /// Receiver: gives the slot back to the sender.
   void (*release_channel)(sw_rank *rank, int64_t channel, int64_t m);

@@ -98,6 +98,8 @@ void send(sw_rank *rank, int64_t channel, int64_t m) {
 
 void *recv(sw_rank *rank, int64_t channel, int64_t m) {
   return guarded(rank, [&]() -> void * {
+    if (void *again = rank->transport->held(rank->index, channel, m))
+      return again;
     int64_t start = rank->recorder ? now() : 0;
     void *address = rank->transport->recv(rank->index, channel, m);
     if (rank->recorder)

@@ -159,9 +159,18 @@ void Transport::send(int64_t rank, int64_t channel, int64_t m) {
   ring(manifest.channels[channel].to);
 }
 
+std::byte *Transport::held(int64_t rank, int64_t channel, int64_t m) {
+  Slot &slot = slotOf(rank, channel, m, false);
+  // Only the receiver itself leaves this state.
+  if (slot.state.load(std::memory_order_relaxed) != state(m, received))
+    return nullptr;
+  return addressOf(channel, m);
+}
+
 std::byte *Transport::recv(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, false);
-  if ((slot.state.load(std::memory_order_acquire) & 3) == received)
+  State now = slot.state.load(std::memory_order_acquire);
+  if ((now & 3) == received)
     raise("receive of microbatch ", m, " of channel '",
           manifest.channels[channel].name,
           "' out of order: its slot is still held");

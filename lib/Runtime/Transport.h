@@ -50,6 +50,8 @@ public:
   std::byte *claim(int64_t rank, int64_t channel, int64_t m);
   void send(int64_t rank, int64_t channel, int64_t m);
   std::byte *recv(int64_t rank, int64_t channel, int64_t m);
+  /// Receiver: the address of a message that it already holds, else null.
+  std::byte *held(int64_t rank, int64_t channel, int64_t m);
   void release(int64_t rank, int64_t channel, int64_t m);
 
   /// Stops every rank; the first text is kept.

@@ -77,21 +77,17 @@ Value RankEmitter::write(Value value, Value m) {
              rank::ViewOp::create(builder, loc, type, workspace, made.offset);
 }
 
-/// Sends `value` to every stage that receives it and copies it to every output
-/// but its home.
+/// Copies `value` to every place but its home, then sends it: a slot that is
+/// sent is not read again.
 void RankEmitter::distribute(Value value, Value m) {
   const ValuePlan &made = plan.values.find(value)->second;
   MemRefType type = memoryOf(value.getType());
-  ArrayRef<unsigned> channels = made.channels;
-  if (made.home == Home::Channel) {
-    rank::SendOp::create(builder, loc, names.channels[channels.front()], m);
-    channels = channels.drop_front();
-  }
-  for (unsigned number : channels) {
+  for (unsigned number : made.channels) {
+    if (made.home == Home::Channel && number == made.channels.front())
+      continue;
     Value slot =
         rank::ClaimOp::create(builder, loc, type, names.channels[number], m);
     rank::CopyOp::create(builder, loc, present[value], slot);
-    rank::SendOp::create(builder, loc, names.channels[number], m);
     ++statistics.copies;
   }
   ArrayRef<int64_t> kept = made.outputs;
@@ -100,6 +96,8 @@ void RankEmitter::distribute(Value value, Value m) {
     rank::CopyOp::create(builder, loc, present[value], slot);
     ++statistics.copies;
   }
+  for (unsigned number : made.channels)
+    rank::SendOp::create(builder, loc, names.channels[number], m);
 }
 
 LogicalResult RankEmitter::emitNode(const ActionKey &key, const NodePlan &node,

@@ -171,7 +171,7 @@ void Placer::chooseHomes() {
       made.home = Home::Output;
     else if (made.lastLater)
       made.home = Home::Stash;
-    else if (!made.channels.empty())
+    else if (!made.channels.empty() && made.lastHere == made.madeAt)
       made.home = Home::Channel;
     NodePlan &node = plan.actions[made.made].nodes[made.madeAt];
     unsigned number = cast<OpResult>(value).getResultNumber();

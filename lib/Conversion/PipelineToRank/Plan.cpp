@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
-#include "llvm/ADT/StringExtras.h"
+#include "stagewright/Analysis/PlanData.h"
 
 using namespace mlir;
 using namespace stagewright;
@@ -29,67 +29,25 @@ static LogicalResult findSchedule(ModuleOp module, Plan &plan) {
   if (schedules.size() != 1)
     return module.emitError()
            << "needs one 'pipeline.schedule', got " << schedules.size();
-  SymbolTable symbols(module);
   plan.schedule = schedules.front();
-  plan.program =
-      symbols.lookup<pipeline::ProgramOp>(plan.schedule.getProgram());
-  plan.graph = symbols.lookup<pipeline::GraphOp>(plan.program.getGraph());
+  plan.program = pipeline::programOf(plan.schedule);
+  plan.graph = pipeline::graphOf(plan.program);
+  plan.stageOfLayer = pipeline::stageOfLayers(plan.program);
   return success();
 }
 
-/// Devices and layers of every stage.
-static LogicalResult readStages(Plan &plan) {
-  plan.stageOfLayer.assign(plan.graph.getNumLayers(), 0);
-  auto stages = plan.program.getBody().front().getOps<pipeline::StageOp>();
-  for (pipeline::StageOp stage : stages) {
-    if (stage.getDevices().size() != 1)
-      return stage.emitError()
-             << "a stage must lie on one device, got "
-             << stage.getDevices().size()
-             << "; replicated stages cannot be lowered yet, plan without them";
-    for (int64_t layer : stage.getLayers())
-      plan.stageOfLayer[layer] = stage.getIndex();
-    plan.rankOfStage.push_back(-1);
-  }
-  return success();
-}
-
-/// Which rank runs which stage; checks that the order is the one that the
-/// generator makes, because only a generator knows what the order is for
-/// another number of microbatches.
+/// Which rank runs which stage, and its loops. Only a generator knows the order
+/// for another number of microbatches, so the schedule must be one's.
 static LogicalResult readOrders(Plan &plan) {
-  bool forwardOnly = llvm::all_of(
-      plan.graph.getBody().getOps<pipeline::NodeOp>(),
-      [](auto node) { return node.getPhase() == pipeline::Phase::F; });
-  Result<Generator> generator = findGenerator(plan.schedule.getKind().str());
-  if (!generator)
-    return plan.schedule.emitError() << generator.error().message;
-  plan.family =
-      familyOf(*generator, int64_t(plan.rankOfStage.size()), forwardOnly);
-  Schedule expected = plan.family(int64_t(plan.program.getMicrobatches()));
-  auto orders = llvm::to_vector(
-      plan.schedule.getBody().front().getOps<pipeline::OrderOp>());
-  if (orders.size() != expected.ranks.size())
-    return plan.schedule.emitError()
-           << "has orders for " << orders.size() << " ranks, but '"
-           << plan.schedule.getKind() << "' of " << plan.rankOfStage.size()
-           << " stages has " << expected.ranks.size();
-  for (auto [rank, order] : llvm::enumerate(orders)) {
-    Result<Order> actions = parseOrder(order.getActions().str());
-    if (!actions)
-      return order.emitError() << actions.error().message;
-    if (*actions != expected.ranks[rank])
-      return (order.emitError()
-              << "of rank " << rank << " is not the order that '"
-              << plan.schedule.getKind() << "' makes for "
-              << plan.program.getMicrobatches()
-              << " microbatches; make it with pipeline-schedule, orders "
-              << "written by hand have no loops")
-                 .attachNote()
-             << "expected \"" << toString(expected.ranks[rank]) << "\"";
-    for (const Action &action : *actions)
+  FailureOr<ScheduleFamily> family = pipeline::familyOf(plan.schedule);
+  if (failed(family))
+    return failure();
+  plan.family = *family;
+  auto stages = plan.program.getBody().front().getOps<pipeline::StageOp>();
+  plan.rankOfStage.assign(llvm::range_size(stages), -1);
+  for (auto [rank, order] : llvm::enumerate(plan.family(1).ranks))
+    for (const Action &action : order)
       plan.rankOfStage[action.stage] = rank;
-  }
   auto segments = compressToSegments(plan.family);
   if (!segments)
     return plan.schedule.emitError() << segments.error().message;
@@ -102,6 +60,11 @@ static LogicalResult readDevices(Plan &plan) {
   plan.deviceOfRank.resize(plan.segments.size());
   for (auto stage :
        plan.program.getBody().front().getOps<pipeline::StageOp>()) {
+    if (stage.getDevices().size() != 1)
+      return stage.emitError()
+             << "a stage must lie on one device, got "
+             << stage.getDevices().size()
+             << "; replicated stages cannot be lowered yet, plan without them";
     std::string device =
         cast<FlatSymbolRefAttr>(stage.getDevices()[0]).getValue().str();
     int64_t rank = plan.rankOfStage[stage.getIndex()];
@@ -183,9 +146,9 @@ static LogicalResult assignNodes(Plan &plan) {
 
 FailureOr<Plan> stagewright::torank::readSchedule(ModuleOp module) {
   Plan plan;
-  if (failed(findSchedule(module, plan)) || failed(readStages(plan)) ||
-      failed(readOrders(plan)) || failed(readDevices(plan)) ||
-      failed(readActions(plan)) || failed(assignNodes(plan)))
+  if (failed(findSchedule(module, plan)) || failed(readOrders(plan)) ||
+      failed(readDevices(plan)) || failed(readActions(plan)) ||
+      failed(assignNodes(plan)))
     return failure();
   return plan;
 }

@@ -10,11 +10,10 @@
 // because every microbatch runs the same actions; Emit.cpp then writes it down.
 //
 // A value has one home, which its body writes: the slot of an output, else of a
-// stash (it is used by a later action of the rank), else of a channel (another
-// rank uses it), else the workspace. Every further place gets a copy. What the
-// action itself reads once more it reads at the home, also in the slot of a
-// channel that it has sent: nobody but the sender writes that slot, and not
-// before it claims it again.
+// stash (it is used by a later action of the rank), else of a channel (only
+// other ranks use it), else the workspace. Every further place gets a copy. A
+// slot that is sent belongs to the receiver, so a value that its own action
+// reads as well is copied.
 //
 //===----------------------------------------------------------------------===//
 

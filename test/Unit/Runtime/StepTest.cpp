@@ -132,8 +132,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "the ranks wait for each other; rank 0 waits for microbatch "
                   "0 of channel 'dy' from rank 1; rank 1 waits for microbatch "
                   "0 of channel 'y' from rank 0"},
-        FaultCase{Fault::ReceiveTwice,
-                  "rank 0: receive of microbatch 0 of channel 'dy' out of "
+        FaultCase{Fault::ReceiveTooFar,
+                  "rank 0: receive of microbatch 2 of channel 'dy' out of "
                   "order: its slot is still held"},
         FaultCase{Fault::BadBuffer, "rank 0: buffer 99 does not exist"},
         FaultCase{Fault::BadMicrobatch,

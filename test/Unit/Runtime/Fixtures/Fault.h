@@ -26,7 +26,7 @@ enum class Fault : int32_t {
   DoubleClaim,
   DoubleSend,
   NoSend,
-  ReceiveTwice,
+  ReceiveTooFar,
   BadBuffer,
   BadMicrobatch
 };

@@ -92,8 +92,10 @@ void backward0(sw_rank *rank, int64_t m, Fault fault) {
   const sw_api &sw = *stagewright_api;
   sw.action_begin(rank, SW_BACKWARD, 0, m);
   float *dy = floats(sw.recv(rank, 1, m));
-  if (fault == Fault::ReceiveTwice)
-    sw.recv(rank, 1, m);
+  if (sw.recv(rank, 1, m) != dy)
+    sw.fail(rank, "a message that is held has moved");
+  if (fault == Fault::ReceiveTooFar)
+    sw.recv(rank, 1, m + 2);
   if (fault == Fault::UseAfterRelease)
     sw.release(rank, 4, m);
   float *stash = floats(sw.slot(rank, 4, m));
