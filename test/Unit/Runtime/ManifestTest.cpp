@@ -79,7 +79,8 @@ TEST(Manifest, ContradictionsAreNamed) {
 
 TEST(Manifest, EveryMissingOrWronglyTypedMemberIsAnError) {
   json whole = pipelineManifest();
-  for (auto &[pointer, value] : whole.flatten().items()) {
+  json flat = whole.flatten();
+  for (auto &[pointer, value] : flat.items()) {
     // What only --info reads, and what only the compiler knows.
     if (pointer.starts_with("/plan") || pointer.starts_with("/grid") ||
         pointer.starts_with("/stages") || pointer.ends_with("/dtype") ||
