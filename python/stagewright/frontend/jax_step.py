@@ -70,7 +70,7 @@ class Step:
         values = [_parameter(leaf) if a.role == "parameter" and leaf.ndim and slices else leaf
                   for leaf, a in zip(leaves, arguments)]
         results = evaluator.run(self.jaxpr.jaxpr, self.jaxpr.consts, values)
-        return [_stored_value(to_array(r)) for r in results]
+        return [_stored_value(r.stacked() if isinstance(r, Lazy) else to_array(r)) for r in results]
 
     def stablehlo(self) -> str:
         """The evaluated step as text. Its arguments and results have the types of the files: no keys, no unsigned."""

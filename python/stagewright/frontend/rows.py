@@ -23,7 +23,8 @@ class Lazy:
     def __init__(self, shape, dtype, rows, build=None, origin=None):
         self.shape, self.dtype = tuple(shape), dtype
         self._rows, self._build, self._cache, self._whole = rows, build or self._stack, {}, None
-        self.origin = origin  # the loop whose rows these are, or None
+        # Whose rows these are: a loop, "parameter", "rows" (single rows read by number), or None.
+        self.origin = origin
 
     ndim = property(lambda self: len(self.shape))
 
@@ -36,6 +37,10 @@ class Lazy:
         if self._whole is None:
             self._whole = self._build()
         return self._whole
+
+    def stacked(self):
+        """The array put together from its rows, even where it could be computed in one piece."""
+        return self._stack() if self.origin not in (None, "parameter") else self.whole()
 
     def _stack(self):
         rows = [to_array(self.row(i)) for i in range(self.shape[0])]

@@ -20,6 +20,10 @@ ELEMENTWISE = (
     "select_n", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh", "xor")
 
 
+# Arrays of more rows are not taken apart where only single rows are read: they are tables, not stacks of layers.
+MOST_ROWS = 64
+
+
 def signed_index(index):
     """linalg has no unsigned types; an index above the signed range is outside of any operand."""
     index = to_array(index)
@@ -44,13 +48,14 @@ def elementwise(evaluator, eqn, values):
     if not stacks or eqn.primitive.name == "bitcast_convert_type" and aval.shape != values[0].shape:
         return None
     origins = [v.origin for v in stacks if v.origin is not None]
-    origin = next((o for o in origins if o != "parameter"), origins[0] if origins else None)
+    origin = next((o for o in origins if not isinstance(o, str)), "rows" if "rows" in origins else
+                  origins[0] if origins else None)
     stack, traceback = evaluator.stack, evaluator.traceback
 
     def scope(i=None):
         if i is None or origin is None:
             return evaluator.scope(stack, traceback)
-        if origin == "parameter":  # the row belongs to whoever reads it first: a layer
+        if isinstance(origin, str):  # the row belongs to whoever reads it first: a layer
             return evaluator.scope(evaluator.stack, traceback)
         return evaluator.scope(stack.extend(origin.scope(i)), traceback)
 
@@ -183,12 +188,14 @@ def pad_rows(_evaluator, eqn, values):
     (low, high, interior), *others = eqn.params["padding_config"]
     if any(map(any, others)) or low < 0 or high < 0 or interior or not is_known(padding) or aval.ndim == 0:
         return None
+    if not isinstance(value, Lazy) and (value.shape[0] != 1 or aval.shape[0] > MOST_ROWS):
+        return None
     zeros = Splat(aval.shape, aval.dtype, padding)
 
     def row(i):
         return rows_of(value).row(i - low) if low <= i < low + value.shape[0] else zeros.row(i)
     return [Lazy(aval.shape, aval.dtype, row, lambda: lax.pad(to_array(value), padding, eqn.params["padding_config"]),
-                 getattr(value, "origin", None))]
+                 getattr(value, "origin", None) or "rows")]
 
 
 def _clamped(starts, shape, window):
