@@ -1,0 +1,140 @@
+//===- Module.cpp - the C ABI for Python ----------------------------------===//
+//
+// Part of the Stagewright project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The thinnest binding that keeps objects alive and gives the interpreter's
+// lock away while a step runs. Tensors cross as bytes with a type number and a
+// shape: numpy types that Python's buffers do not know (bfloat16) pass too.
+// What users see is python/stagewright/runtime.py.
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright-rt/runtime.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <stdexcept>
+
+namespace nb = nanobind;
+
+namespace {
+
+using Shape = std::vector<int64_t>;
+using Input =
+    nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+/// Position, type and shape of an argument or result.
+using Described = std::tuple<int64_t, int32_t, Shape>;
+
+void check(bool good) {
+  if (!good)
+    throw std::runtime_error(sw_error());
+}
+
+class Step {
+public:
+  Step(const std::string &path, int64_t microbatches, bool trace, bool check,
+       bool profile)
+      : program(sw_load(path.c_str()), sw_unload), step(nullptr, nullptr) {
+    ::check(program != nullptr);
+    sw_options options = {
+        sizeof(sw_options), microbatches, trace, check, profile, 0};
+    step = {sw_step_create(program.get(), &options), sw_step_destroy};
+    ::check(step != nullptr);
+  }
+
+  std::string manifest() const { return sw_manifest(program.get()); }
+  std::string blas() const { return sw_blas(program.get()); }
+
+  std::vector<Described> arguments(int64_t microbatches) const {
+    return describe(sw_argument_count(program.get()), sw_argument,
+                    microbatches);
+  }
+  std::vector<Described> results(int64_t microbatches) const {
+    return describe(sw_result_count(program.get()), sw_result, microbatches);
+  }
+
+  void set(int64_t position, int32_t dtype, const Shape &shape, Input bytes) {
+    sw_tensor tensor = {dtype, int32_t(shape.size()), shape.data(),
+                        const_cast<uint8_t *>(bytes.data())};
+    ::check(sw_step_set_input(step.get(), position, &tensor) == 0);
+  }
+  void get(int64_t position, int32_t dtype, const Shape &shape, Output bytes) {
+    sw_tensor tensor = {dtype, int32_t(shape.size()), shape.data(),
+                        bytes.data()};
+    ::check(sw_step_get_output(step.get(), position, &tensor) == 0);
+  }
+  void run() {
+    int status = 0;
+    std::string error;
+    {
+      nb::gil_scoped_release unlocked;
+      status = sw_step_run(step.get());
+      if (status != 0)
+        error = sw_error();
+    }
+    if (status != 0)
+      throw std::runtime_error(error);
+  }
+
+  double seconds() const { return sw_step_seconds(step.get()); }
+  int64_t arenaBytes(int64_t rank) const {
+    return sw_step_arena_bytes(step.get(), rank);
+  }
+  int64_t peakBytes(int64_t rank) const {
+    return sw_step_peak_bytes(step.get(), rank);
+  }
+  void writeTrace(const std::string &path) {
+    ::check(sw_step_write_trace(step.get(), path.c_str()) == 0);
+  }
+  void writeProfile(const std::string &path) {
+    ::check(sw_step_write_profile(step.get(), path.c_str()) == 0);
+  }
+
+private:
+  using Query = int (*)(const sw_program *, int64_t, int64_t, int64_t *,
+                        sw_tensor *);
+  std::vector<Described> describe(int64_t count, Query query,
+                                  int64_t microbatches) const {
+    std::vector<Described> list;
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t position = 0;
+      sw_tensor tensor;
+      ::check(query(program.get(), i, microbatches, &position, &tensor) == 0);
+      list.emplace_back(position, tensor.dtype,
+                        Shape(tensor.shape, tensor.shape + tensor.rank));
+    }
+    return list;
+  }
+
+  std::unique_ptr<sw_program, void (*)(sw_program *)> program;
+  std::unique_ptr<sw_step, void (*)(sw_step *)> step;
+};
+
+} // namespace
+
+NB_MODULE(_stagewright_runtime, module) {
+  nb::class_<Step>(module, "Step")
+      .def(nb::init<const std::string &, int64_t, bool, bool, bool>())
+      .def("manifest", &Step::manifest)
+      .def("blas", &Step::blas)
+      .def("arguments", &Step::arguments)
+      .def("results", &Step::results)
+      .def("set", &Step::set)
+      .def("get", &Step::get)
+      .def("run", &Step::run)
+      .def("seconds", &Step::seconds)
+      .def("arena_bytes", &Step::arenaBytes)
+      .def("peak_bytes", &Step::peakBytes)
+      .def("write_trace", &Step::writeTrace)
+      .def("write_profile", &Step::writeProfile);
+}

@@ -1,0 +1,106 @@
+"""Runs compiled steps in this process, on numpy arrays.
+
+    step = stagewright.load("step.swx")
+    loss, *gradients = step.run([parameters..., batch...])
+
+One thread per rank; no MLIR and no JAX is loaded. The module `_stagewright_runtime` is the nanobind binding of the
+C ABI in stagewright-rt/runtime.h.
+"""
+
+import json
+
+import numpy as np
+
+__all__ = ["Step", "load"]
+
+# In the order of sw_dtype; bfloat16 is numpy's only through ml_dtypes.
+_NAMES = ("float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64",
+          "bool", "uint16")
+
+
+def _dtype(number):
+    if _NAMES[number] == "bfloat16":
+        import ml_dtypes
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(_NAMES[number])
+
+
+def _number(array, position):
+    if array.dtype.name not in _NAMES:
+        raise TypeError(f"argument {position} has type {array.dtype.name}, which no step takes")
+    return _NAMES.index(array.dtype.name)
+
+
+def _bytes(array):
+    return array.reshape(-1).view(np.uint8)
+
+
+class Step:
+    """A loaded step: arenas and waiting threads. Made by `load`."""
+
+    def __init__(self, path, microbatches=None, check_memory=False, trace=False, profile=False):
+        if microbatches is not None and microbatches < 1:
+            raise ValueError(f"the number of microbatches is {microbatches}, expected at least 1")
+        import _stagewright_runtime
+        self._step = _stagewright_runtime.Step(str(path), microbatches or 0, trace, check_memory, profile)
+        self.manifest = json.loads(self._step.manifest())
+        self.microbatches = microbatches or self.manifest["microbatches"]
+        filled = {a["position"] for a in self.manifest["arguments"] if a["role"] == "microbatch"}
+        self._arguments = [a for a in self._step.arguments(self.microbatches) if a[0] not in filled]
+        self._results = self._step.results(self.microbatches)
+
+    def set(self, arguments):
+        """Copies arguments into the step, where they stay for every later run: a list by position, or a dictionary
+        {position: array} of some of them. Batch arguments have the microbatches as their first dimension."""
+        if not isinstance(arguments, dict):
+            positions = [position for position, *_ in self._arguments]
+            if len(arguments) != len(positions):
+                raise ValueError(f"the step takes {len(positions)} arguments, but got {len(arguments)}")
+            arguments = dict(zip(positions, arguments))
+        for position, value in arguments.items():
+            array = np.ascontiguousarray(value)
+            shape = list(np.shape(value))  # ascontiguousarray makes a scalar a vector
+            self._step.set(int(position), _number(array, position), shape, _bytes(array))
+
+    def run(self, arguments=None):
+        """Sets `arguments`, if there are any, runs one step and returns its results by position."""
+        if arguments is not None:
+            self.set(arguments)
+        self._step.run()
+        return self.results()
+
+    def results(self):
+        """The results of the last step, a list by position; each call makes new arrays."""
+        out = []
+        for position, dtype, shape in self._results:
+            array = np.empty(shape, _dtype(dtype))
+            self._step.get(position, dtype, shape, _bytes(array))
+            out.append(array)
+        return out
+
+    @property
+    def seconds(self):
+        """Wall time of the last step."""
+        return self._step.seconds()
+
+    @property
+    def arena_bytes(self):
+        """Bytes allocated for all ranks."""
+        return self._step.arena_bytes(-1)
+
+    def peak_bytes(self, rank):
+        """Highest number of live bytes of the last step on one rank; -1 unless loaded with check_memory."""
+        return self._step.peak_bytes(rank)
+
+    def write_trace(self, path):
+        """Writes the last step as Chrome trace JSON; the step must have been loaded with `trace`."""
+        self._step.write_trace(str(path))
+
+    def write_profile(self, path):
+        """Writes the median seconds of every node; the step must have been loaded with `profile`."""
+        self._step.write_profile(str(path))
+
+
+def load(path, **options):
+    """Opens what pp-compile wrote. Options: microbatches, check_memory, trace, profile."""
+    return Step(path, **options)

@@ -1,0 +1,103 @@
+"""stagewright.load on artifacts whose rank programs are written by hand (test/Unit/Runtime/Fixtures)."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", pathlib.Path(__file__).parents[2] / "build"))
+PIPELINE = BUILD / "unit/fixtures/pipeline.swx"
+SLICES = BUILD / "unit/fixtures/slices.swx"
+sys.path.insert(0, str(BUILD / "python"))
+
+pytest.importorskip("_stagewright_runtime", reason="the binding was not built (STAGEWRIGHT_PYTHON)")
+if not PIPELINE.exists():
+    pytest.skip("the artifacts by hand were not built (unit-tests)", allow_module_level=True)
+
+import stagewright  # noqa: E402
+
+
+def arguments(microbatches=4, fault=0):
+    w = np.array([1, 2, 3, 4], np.float32)
+    x = np.add.outer(10 * np.arange(microbatches), np.arange(4)).astype(np.float32)
+    return [w, x, np.int32(fault)]
+
+
+def expected(w, x, _):
+    weight = np.arange(1, len(x) + 1, dtype=np.float32)
+    return [np.float32((w * x * weight[:, None]).sum() / len(x)), (x * weight[:, None]).sum(0) / len(x),
+            (w * x).reshape(-1)]
+
+
+@pytest.mark.parametrize("microbatches", [1, 4, 9])
+def test_results_come_by_position(microbatches):
+    step = stagewright.load(PIPELINE, microbatches=microbatches, check_memory=True)
+    given = arguments(microbatches)
+    for got, want in zip(step.run(given), expected(*given), strict=True):
+        assert got.dtype == np.float32 and got.shape == want.shape
+        np.testing.assert_array_equal(got, want)
+    assert step.seconds > 0
+
+
+def test_arguments_stay_and_may_be_set_one_by_one():
+    step = stagewright.load(PIPELINE)
+    w, x, fault = arguments()
+    step.set({0: w, 1: x, 2: fault})
+    first = step.run()
+    second = step.run({0: 2 * w})
+    assert second[0] == 2 * first[0]
+    assert step.manifest["schedule"] == "1f1b" and step.arena_bytes == 1664
+
+
+def test_transposed_arrays_are_copied_in_order():
+    step = stagewright.load(SLICES)
+    p = np.arange(8, dtype=np.float32).reshape(2, 2, 2)
+    x = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
+    gradient, joined, last = step.run([p, np.asfortranarray(x)])
+    np.testing.assert_array_equal(gradient, 2 * p)
+    np.testing.assert_array_equal(joined, np.concatenate(list(x @ p[0]), axis=1))
+    np.testing.assert_array_equal(last, x[1] @ p[1])
+
+
+def test_trace_and_profile(tmp_path):
+    step = stagewright.load(PIPELINE, trace=True, profile=True)
+    step.run(arguments())
+    step.write_trace(tmp_path / "t.json")
+    step.write_profile(tmp_path / "p.json")
+    assert '"0F0"' in (tmp_path / "t.json").read_text()
+    assert '"w.B"' in (tmp_path / "p.json").read_text()
+
+
+@pytest.mark.parametrize("change, kind, text", [
+    (lambda a: a[:2], ValueError, "the step takes 3 arguments, but got 2"),
+    (lambda a: {0: a[0][:3]}, RuntimeError, r"argument 0 \('params/w'\) has shape \[3\], expected \[4\]"),
+    (lambda a: {0: a[0].astype(np.float64)}, RuntimeError, r"argument 0 \('params/w'\) has type f64, expected f32"),
+    (lambda a: {0: a[0].astype(complex)}, TypeError, "argument 0 has type complex128, which no step takes"),
+    (lambda a: {7: a[0]}, RuntimeError, "there is no argument 7; the step has 4"),
+    (lambda a: [a[0], a[1], np.int32(1)], RuntimeError, "rank 1: asked to fail at microbatch 2"),
+])
+def test_errors(change, kind, text):
+    step = stagewright.load(PIPELINE)
+    with pytest.raises(kind, match=text):
+        step.run(change(arguments()))
+
+
+def test_errors_of_loading():
+    with pytest.raises(RuntimeError, match="No such file or directory"):
+        stagewright.load("nowhere.swx")
+    with pytest.raises(RuntimeError, match="this runtime reads 1"):
+        stagewright.load(BUILD / "unit/fixtures/newer.swx")
+    with pytest.raises(ValueError, match="the number of microbatches is 0"):
+        stagewright.load(PIPELINE, microbatches=0)
+
+
+def test_nothing_heavy_is_loaded():
+    code = (f"import sys; sys.path[:0] = {[str(BUILD / 'python'), str(pathlib.Path(stagewright.__file__).parents[1])]}\n"
+            f"import stagewright; stagewright.load({str(PIPELINE)!r})\n"
+            "maps = open('/proc/self/maps').read()\n"
+            "assert not any(name in maps for name in ('libMLIR', 'libLLVM', 'jaxlib')), maps\n"
+            "assert not {'jax', 'torch', 'torch_mlir'} & set(sys.modules)")
+    subprocess.run([sys.executable, "-c", code], check=True)
