@@ -76,6 +76,9 @@ class Evaluator:
             self.traceback = outer_traceback  # an equation of a library function: where it was called counts
         try:
             with self.scope():
+                if eqn.primitive.name != "jit" and any(
+                        jax.dtypes.issubdtype(v.aval.dtype, np.complexfloating) for v in eqn.outvars):
+                    raise self.failure(eqn, "complex numbers are not supported")
                 if _foldable(eqn, values):
                     return self.fold(eqn, values)
                 handler = RULES.get(eqn.primitive.name)
@@ -110,8 +113,9 @@ class Evaluator:
 
     def failure(self, eqn, reason):
         where = source_info_util.summarize(source_info_util.new_source_info().replace(traceback=self.traceback))
-        return ImportFailure(f"{where}: operation '{eqn.primitive.name}' in scope '{self.stack}' cannot be converted: "
-                             f"{reason}")
+        scope = "/".join(filter(None, ("jit(step)", str(self.stack))))
+        return ImportFailure(f"{where or 'unknown place'}: operation '{eqn.primitive.name}' in scope '{scope}' cannot "
+                             f"be converted: {reason}")
 
 
 def is_known(value) -> bool:

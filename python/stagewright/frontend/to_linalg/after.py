@@ -16,6 +16,8 @@ def check(module):
         name = op.operation.name
         if name == "builtin.unrealized_conversion_cast":
             raise ImportFailure(described(next(iter(op.operation.operands)).owner.name, op.operation.location))
+        if name == "stablehlo.custom_call":
+            name += f" @{ir.StringAttr(op.operation.attributes['call_target_name']).value}"
         if name.split(".")[0] not in DIALECTS:
             raise ImportFailure(described(name, op.operation.location))
         return ir.WalkResult.ADVANCE

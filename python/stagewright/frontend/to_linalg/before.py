@@ -29,11 +29,18 @@ def readable(text):
     text = re.sub(r"chlo\.square (%\w+) : (tensor<[^>]*>) -> tensor<[^>]*>", r"stablehlo.multiply \1, \1 : \2", text)
     text = re.sub(rf"chlo\.({MATH}) (%\w+) : (tensor<[^>]*>) -> tensor<[^>]*>",
                   r"stablehlo.custom_call @stagewright.\1(\2) : (\3) -> \3", text)
-    match = re.search(r"chlo\.(\w+).*?loc\((#loc\d+)\)", text)
+    match = re.search(r"chlo\.(\w+).*?loc\((#loc\d*)\)", text)
     if match:
-        place = re.search(rf"^{match.group(2)} = (.*)$", text, re.MULTILINE)
-        raise ImportFailure(described("chlo." + match.group(1), place.group(1) if place else "loc(unknown)"))
+        raise ImportFailure(described("chlo." + match.group(1), _resolved(match.group(2), text)))
     return text
+
+
+def _resolved(alias, text, depth=8):
+    """The location behind an alias, with the aliases in it resolved too."""
+    found = re.search(rf"^{alias} = (.*)$", text, re.MULTILINE)
+    if not found or not depth:
+        return "loc(unknown)"
+    return re.sub(r"#loc\d*", lambda m: _resolved(m.group(0), text, depth - 1), found.group(1))
 
 
 def rewrite(module):

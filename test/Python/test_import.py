@@ -1,0 +1,168 @@
+"""The command and its files: what is written, what a failure leaves, and what its message says."""
+
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from safetensors.numpy import load_file
+
+from stagewright import ImportFailure, import_jax
+
+PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python")
+
+MODEL = """
+import jax, jax.numpy as jnp
+
+def loss(p, x, key, scale, mask):
+    with jax.named_scope("h0"):
+        x = jnp.where(mask, x, 0) * jax.random.bernoulli(key, 0.5, x.shape)
+        return ((x @ p["w"]) * scale).mean()
+
+def step():
+    return (jax.value_and_grad(loss),
+            ({"w": jnp.ones((3, 2))}, jnp.ones((4, 3)), jax.random.key(5), 2.0, jnp.ones((4, 3), bool)))
+
+def with_options():
+    return (*step(), {"roles": {"mask": "constant"}, "microbatches": 4})
+
+def wrong():
+    return jax.value_and_grad(loss)
+
+def unconvertible():
+    def loss(p, x):
+        with jax.named_scope("h0"):
+            return (jax.lax.lgamma(x) * p).sum()
+    return jax.value_and_grad(loss), (jnp.ones(3), jnp.ones(3))
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    return path
+
+
+def stagewright(*arguments):
+    environment = dict(os.environ, PYTHONPATH=PACKAGE)
+    return subprocess.run([sys.executable, "-m", "stagewright", *map(str, arguments)], capture_output=True, text=True,
+                          env=environment)
+
+
+def test_command_writes_module_and_inputs(model, tmp_path):
+    done = stagewright("import", "jax", f"{model}:step", "-o", tmp_path / "out.mlir")
+    assert done.returncode == 0, done.stderr
+    assert "1 parameter, 2 batches, 1 seed, 1 constant, 1 loss, 1 gradient" in done.stdout.replace("1 microbatch, ", "")
+    text = (tmp_path / "out.mlir").read_text()
+    assert 'pipeline.source = "jax"' in text and "func.func @step(" in text
+    assert '%arg0: tensor<3x2xf32> {pipeline.name = "params/w", pipeline.role = "parameter"}' in text
+    assert '%arg1: tensor<4x3xf32> {pipeline.batch_dim = 0 : i64, pipeline.name = "x", pipeline.role = "batch"}' in text
+    assert '%arg2: tensor<2xi32> {pipeline.name = "key", pipeline.role = "seed"}' in text
+    assert '%arg4: tensor<4x3xi1>' in text
+    assert '%arg5: tensor<i32> {pipeline.name = "microbatch", pipeline.role = "microbatch"}' in text
+    assert 'pipeline.name = "grads/w", pipeline.of = 0 : i64, pipeline.role = "gradient"' in text
+    inputs = load_file(str(tmp_path / "out.inputs.safetensors"))
+    assert sorted(inputs) == ["0", "1", "2", "3", "4"]
+    assert inputs["2"].dtype == np.int32 and inputs["2"].tolist() == [0, 5]
+    assert inputs["3"].shape == () and inputs["4"].dtype == np.bool_
+
+
+def test_options_of_the_model_and_of_the_command(model, tmp_path):
+    done = stagewright("import", "jax", f"{model}:with_options", "-o", tmp_path / "out.mlir", "--combine", "loss=sum",
+                       "--batch-dim", "x=1", "--quiet")
+    assert done.returncode == 0 and done.stdout == "", done.stderr
+    text = (tmp_path / "out.mlir").read_text()
+    assert "pipeline.microbatches = 4 : i64" in text
+    assert 'pipeline.name = "mask", pipeline.role = "constant"' in text
+    assert 'pipeline.combine = "sum", pipeline.name = "loss"' in text
+    assert 'pipeline.batch_dim = 1 : i64, pipeline.name = "x"' in text
+
+
+@pytest.mark.parametrize("target, message", [
+    ("missing.py:step", "does not exist"),
+    ("{model}", "does not name a function; write FILE.py:NAME"),
+    ("{model}:nothing", "has no function 'nothing'"),
+    ("{model}:wrong", "must return (function, example_arguments[, options])"),
+    ("{model}:unconvertible", "model.py:22: operation 'chlo.lgamma' in scope 'jit(step)/jvp(h0)/lgamma' cannot be "
+                              "converted to linalg"),
+])
+def test_failures_write_nothing(model, tmp_path, target, message):
+    done = stagewright("import", "jax", target.format(model=model), "-o", tmp_path / "out.mlir")
+    assert done.returncode == 1 and done.stderr.startswith("error: ") and "Traceback" not in done.stderr
+    assert message in done.stderr
+    assert sorted(os.listdir(tmp_path)) in (["__pycache__", "model.py"], ["model.py"])
+
+
+def test_bad_pair(model, tmp_path):
+    done = stagewright("import", "jax", f"{model}:step", "-o", tmp_path / "out.mlir", "--role", "x")
+    assert "'x' is not of the form NAME=ROLE" in done.stderr
+
+
+def test_help_teaches():
+    done = stagewright("import", "--help")
+    assert "jax.named_scope" in done.stdout and "returns (function, example_arguments[, options])" in done.stdout
+
+
+def test_package_imports_nothing_heavy():
+    code = "import sys, stagewright; assert not {'jax', 'torch_mlir', 'numpy'} & set(sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], env=dict(os.environ, PYTHONPATH=PACKAGE)).returncode == 0
+
+
+def failure(tmp_path, function, *arguments, **options):
+    with pytest.raises(ImportFailure) as caught:
+        import_jax(function, arguments, str(tmp_path / "out.mlir"), **options)
+    assert os.listdir(tmp_path) == []
+    return str(caught.value)
+
+
+def scoped(function):
+    def step(x):
+        with jax.named_scope("h0"):
+            return function(x)
+    return step
+
+
+@pytest.mark.parametrize("function, operation, reason", [
+    (lambda x: lax.while_loop(lambda c: c.sum() < 10, lambda c: c + 1, x), "while", "depends on an argument"),
+    (lambda x: jnp.abs(jnp.fft.fft(x)), "convert_element_type", "complex numbers are not supported"),
+    (lambda x: jnp.linalg.cholesky(x), "stablehlo.custom_call @lapack_spotrf_ffi", "cannot be converted to linalg"),
+    (lambda x: jnp.sort(jnp.tile(x.ravel(), 500)), "sort", "it sorts rows of 8000 elements"),
+    (lambda x: lax.top_k(x.ravel().repeat(9), 100)[0], "top_k", "it asks for 100 elements"),
+    (lambda x: jax.pure_callback(lambda a: a, x, x), "stablehlo.custom_call @xla_ffi_python_cpu_callback",
+     "cannot be converted to linalg"),
+])
+def test_unconvertible_operations_are_named(tmp_path, function, operation, reason):
+    message = failure(tmp_path, scoped(function), jnp.eye(4))
+    assert f"operation '{operation}' in scope 'jit(step)/h0" in message and reason in message
+    assert "test_import.py:" in message
+
+
+def test_long_loops_name_their_limit(tmp_path):
+    step = scoped(lambda x: lax.scan(lambda c, _: (c * 2, None), x, None, length=20)[0])
+    message = failure(tmp_path, step, jnp.eye(4), unroll_limit=10)
+    assert "it has 20 iterations, and at most 10 are unrolled; raise the option unroll_limit" in message
+
+
+def test_unknown_option(tmp_path):
+    assert "unknown option 'rolse'" in failure(tmp_path, lambda x: x, jnp.eye(4), rolse={})
+
+
+def test_untraceable_step(tmp_path):
+    assert "cannot be traced by JAX" in failure(tmp_path, lambda x: x @ x, jnp.ones((3, 4)))
+    assert "cannot be traced by JAX" in failure(tmp_path, lambda x: x + 1, "text")
+
+
+def test_unsigned_and_half_arguments(tmp_path):
+    path = str(tmp_path / "out.mlir")
+    import_jax(lambda image, half: image.astype(jnp.float32) / 255 + half.astype(jnp.float32),
+               (jnp.ones((4, 3), jnp.uint8), jnp.ones((4, 3), jnp.bfloat16)), path)
+    with open(path) as file:
+        text = file.read()
+    assert "%arg0: tensor<4x3xi8>" in text and "%arg1: tensor<4x3xbf16>" in text
+    inputs = load_file(str(tmp_path / "out.inputs.safetensors"))
+    assert inputs["0"].dtype == np.int8 and inputs["1"].dtype == jnp.bfloat16
