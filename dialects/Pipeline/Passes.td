@@ -109,6 +109,50 @@ def InlineGraph : Pass<"pipeline-inline-graph", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect"];
 }
 
+def EstimateCost : Pass<"pipeline-estimate-cost", "::mlir::ModuleOp"> {
+  let summary = "count what every node does and how long it takes";
+  let description = [{
+    **Why** A planner compares nodes by seconds; the counts say where the seconds come from.
+    **Expects** A `pipeline.graph`. Without one, it is formed from `@step` first.
+    **Leaves** Every node with a body with its `cost`: arithmetic counted from the body, bytes of its inputs and results,
+    and seconds for each device class of the cluster by the roofline. A profile, as `pp-run --profile` writes it,
+    replaces the estimates of its class by what was measured; a time measured for a whole backward is divided among
+    the nodes I and W by their arithmetic. The cluster is the option, else the one in the module, else what the module
+    attribute `pipeline.cluster` says; without any, nodes get no estimated seconds.
+    **Never** changes a node without a body: its cost came with it.
+  }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"\"", "Preset (local:N) or .json file of the cluster">,
+    Option<"profile", "profile", "std::string", "\"\"", "JSON file of measured seconds">];
+  let statistics = [Statistic<"numNodes", "nodes", "Nodes that got a cost">,
+                    Statistic<"numMeasured", "measured", "Nodes whose seconds come from the profile">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
+def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
+  let summary = "cut the graph into stages and place them on devices";
+  let description = [{
+    **Why** The slowest stage sets the pace of a pipeline, so the cut decides most of its speed.
+    **Expects** A `pipeline.graph` with costs. Without a graph it is formed from `@step` first, without costs they are
+    estimated.
+    **Leaves** A `pipeline.cluster` and a `pipeline.program` of one stage per device with the value of every boundary and
+    what the plan promises: the simulated time of a step and a lower bound of it. An older program and its schedules
+    are replaced. Cluster and number of microbatches come from the options, else from the module (a cluster operation,
+    the attributes `pipeline.cluster` and `pipeline.microbatches`), else they are `local:2` and 8, which a remark says.
+    **Never** changes the graph's nodes or what they compute.
+  }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"\"", "Preset (local:N) or .json file of the cluster">,
+    Option<"stages", "stages", "int64_t", "-1", "Number of stages; -1: one per device of the cluster">,
+    Option<"microbatches", "microbatches", "int64_t", "-1", "Number of microbatches; -1: what the module says">,
+    Option<"memory", "memory", "std::string", "\"\"", "Memory of every device, as in 2.5GiB, instead of the cluster's">,
+    Option<"planner", "planner", "std::string", "\"balance\"", "Algorithm: balance">,
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"",
+           "Schedule that the plan is made for: its time, its microbatches in flight">];
+  let statistics = [Statistic<"numBoundaries", "boundaries", "Values that cross between stages">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
 def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
   let summary = "decide in which order every rank runs its actions";
   let description = [{

@@ -10,7 +10,7 @@
 
 namespace stagewright {
 
-Seconds rooflineSeconds(const Work &work, const Device &device) {
+Seconds rooflineSeconds(const NodeWork &work, const Device &device) {
   return std::max(work.flops / device.flops,
                   (work.read + work.written) / device.bandwidth);
 }

@@ -18,14 +18,14 @@
 
 namespace stagewright {
 
-/// What a piece of work does, on any device.
-struct Work {
+/// What running a node once does, on any device.
+struct NodeWork {
   Flops flops;
   Bytes read, written;
 };
 
 /// max(flops / rate, bytes / bandwidth) on `device`.
-Seconds rooflineSeconds(const Work &work, const Device &device);
+Seconds rooflineSeconds(const NodeWork &work, const Device &device);
 
 } // namespace stagewright
 

@@ -49,8 +49,12 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
       return signalPassFailure();
     }
     if (getOperation().getOps<ProgramOp>().empty()) {
-      getOperation().emitError("no pipeline.program to schedule");
-      return signalPassFailure();
+      PartitionOptions options;
+      options.schedule = kind;
+      OpPassManager earlier(ModuleOp::getOperationName());
+      earlier.addPass(createPartition(options));
+      if (failed(runPipeline(earlier, getOperation())))
+        return signalPassFailure();
     }
     for (ProgramOp program :
          llvm::to_vector(getOperation().getOps<ProgramOp>()))

@@ -1,0 +1,28 @@
+//===- GraphProblem.h - a graph as a planning problem -----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The bridge from `pipeline.graph` to Planning/Problem.h: layers with the
+// seconds of their nodes, values between nodes, and what stays in memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_ANALYSIS_GRAPHPROBLEM_H
+#define STAGEWRIGHT_ANALYSIS_GRAPHPROBLEM_H
+
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Planning/Problem.h"
+
+namespace stagewright::pipeline {
+
+/// Fills layers, values, residents and forwardOnly of a problem on `cluster`.
+/// Seconds come from the nodes' costs, by the roofline where a class is
+/// missing; a node without a cost is an error.
+mlir::FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster);
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_ANALYSIS_GRAPHPROBLEM_H

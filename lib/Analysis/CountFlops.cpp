@@ -1,0 +1,137 @@
+//===- CountFlops.cpp - arithmetic of a function --------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Analysis/CountFlops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+/// Elements of `type`; 1 for a scalar and for what has no static shape.
+static double elementsOf(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return shaped && shaped.hasStaticShape() ? shaped.getNumElements() : 1;
+}
+
+/// Product of the sizes of `type` in `dims`.
+static double sizesOf(Value value, ArrayRef<int64_t> dims) {
+  auto shaped = dyn_cast<ShapedType>(value.getType());
+  double product = 1;
+  for (int64_t dim : dims)
+    if (shaped && shaped.hasRank() && dim < shaped.getRank() &&
+        !shaped.isDynamicDim(dim))
+      product *= shaped.getDimSize(dim);
+  return product;
+}
+
+/// Scalar operations that one operation of arith or math stands for. Division
+/// and roots take about four times a multiplication (Agner Fog's tables, Zen 3:
+/// vdivps 10, vsqrtps 14, vmulps 3 cycles); the usual polynomials for exp, log
+/// and tanh have about twenty operations.
+static double scalarFlops(Operation *op) {
+  if (isa<arith::ConstantOp, arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return 0;
+  if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
+          arith::RemSIOp, arith::RemUIOp, math::SqrtOp, math::RsqrtOp>(op))
+    return 4;
+  if (isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp,
+          math::CopySignOp, math::RoundOp, math::RoundEvenOp, math::TruncOp>(
+          op))
+    return 1;
+  if (isa<math::FmaOp>(op))
+    return 2;
+  return isa<math::MathDialect>(op->getDialect()) ? 20 : 1;
+}
+
+/// Multiplications and additions of a tosa operation; one per element of the
+/// result for those that are no contraction.
+static double tosaFlops(Operation *op) {
+  double results = 0;
+  for (Type type : op->getResultTypes())
+    results += elementsOf(type);
+  return TypeSwitch<Operation *, double>(op)
+      .Case<tosa::ConstOp, tosa::ReshapeOp, tosa::TransposeOp, tosa::SliceOp,
+            tosa::ConcatOp, tosa::PadOp, tosa::TileOp, tosa::GatherOp>(
+          [](auto) { return 0; })
+      .Case([&](tosa::MatMulOp matmul) {
+        return 2 * results * sizesOf(matmul.getA(), {2});
+      })
+      .Case<tosa::Conv2DOp, tosa::Conv3DOp>([&](auto conv) {
+        // Weights are [output channels, window…, input channels].
+        auto weight = cast<ShapedType>(conv.getWeight().getType());
+        return 2 * results * elementsOf(weight) /
+               sizesOf(conv.getWeight(), {0});
+      })
+      .Case([&](tosa::DepthwiseConv2DOp conv) {
+        return 2 * results * sizesOf(conv.getWeight(), {0, 1});
+      })
+      .Case<tosa::MaxPool2dOp, tosa::AvgPool2dOp>([&](auto pool) {
+        ArrayRef<int64_t> window = pool.getKernel();
+        return results * window[0] * window[1];
+      })
+      .Case<tosa::ReduceSumOp, tosa::ReduceMaxOp, tosa::ReduceMinOp,
+            tosa::ReduceProductOp>(
+          [&](auto reduce) { return elementsOf(reduce.getInput().getType()); })
+      .Case<tosa::ExpOp, tosa::LogOp, tosa::TanhOp, tosa::SigmoidOp,
+            tosa::ErfOp, tosa::PowOp>([&](auto) { return 20 * results; })
+      .Default([&](Operation *) { return results; });
+}
+
+double FlopCounter::countOperation(Operation *op) {
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
+    double points = 1;
+    for (int64_t size : structured.getStaticLoopRanges())
+      points *= ShapedType::isDynamic(size) ? 1 : size;
+    return points * countRegion(structured->getRegion(0));
+  }
+  if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op)) // Max, exp, sum, divide.
+    return 27 * elementsOf(softmax.getInput().getType());
+  if (auto call = dyn_cast<CallOpInterface>(op)) {
+    auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+    return callee ? count(callee) : 0;
+  }
+  double inside = 0;
+  for (Region &region : op->getRegions())
+    inside += countRegion(region);
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
+    std::optional<APInt> trips = loop.getStaticTripCount();
+    return inside * (trips ? trips->getSExtValue() : 1);
+  }
+  if (isa<tensor::GenerateOp>(op))
+    return inside * elementsOf(op->getResult(0).getType());
+  if (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return scalarFlops(op) * elementsOf(op->getResult(0).getType());
+  if (isa_and_nonnull<tosa::TosaDialect>(op->getDialect()))
+    return tosaFlops(op) + inside;
+  return inside;
+}
+
+double FlopCounter::countRegion(Region &region) {
+  double flops = 0;
+  for (Operation &op : region.getOps())
+    flops += countOperation(&op);
+  return flops;
+}
+
+double FlopCounter::count(FunctionOpInterface function) {
+  // A function that calls itself counts as nothing inside itself.
+  auto [entry, isNew] = known.try_emplace(function, 0);
+  if (!isNew)
+    return entry->second;
+  double flops = countRegion(function.getFunctionBody());
+  return known[function] = flops;
+}
+
+} // namespace stagewright::pipeline

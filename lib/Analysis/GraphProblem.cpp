@@ -1,0 +1,114 @@
+//===- GraphProblem.cpp - a graph as a planning problem -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/Work.h"
+#include "stagewright/Cost/Roofline.h"
+#include <map>
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+/// Seconds of `node` on `device`.
+static Seconds secondsOf(NodeOp node, const Device &device) {
+  CostAttr cost = node.getCostAttr();
+  if (DictionaryAttr seconds = cost.getSeconds())
+    if (auto time = seconds.getAs<FloatAttr>(device.deviceClass))
+      return Seconds(time.getValueAsDouble());
+  return rooflineSeconds({Flops(double(cost.getFlops())), Bytes(cost.getRead()),
+                          Bytes(cost.getWritten())},
+                         device);
+}
+
+/// Adds `node` to the times of its layer and its results to the values.
+static LogicalResult addNode(NodeOp node, Problem &problem) {
+  if (!node.getCostAttr())
+    return node.emitOpError() << "'" << node.getNodeName()
+                              << "' has no cost; run pipeline-estimate-cost";
+  ActionKind phase = actionPhase(node.getPhase());
+  int64_t layer = node.getLayer();
+  std::vector<std::string> classes = problem.cluster.classes();
+  for (size_t c = 0; c < classes.size(); ++c) {
+    const Device &device =
+        *llvm::find_if(problem.cluster.devices, [&](const Device &d) {
+          return d.deviceClass == classes[c];
+        });
+    StageTimes &times = problem.layers[layer].times[c];
+    Seconds &time = phase == ActionKind::Forward         ? times.forward
+                    : phase == ActionKind::InputGradient ? times.inputGradient
+                                                         : times.weightGradient;
+    time += secondsOf(node, device);
+  }
+  for (OpResult result : node->getResults()) {
+    stagewright::Value value = {
+        Bytes(bytesOf(result.getType())), {layer, phase}, {}};
+    for (Operation *user : result.getUsers())
+      if (auto consumer = dyn_cast<NodeOp>(user))
+        value.uses.push_back({static_cast<int64_t>(consumer.getLayer()),
+                              actionPhase(consumer.getPhase())});
+    if (!value.uses.empty())
+      problem.values.push_back(std::move(value));
+  }
+  return success();
+}
+
+/// Inputs of the step: parameters and constants once, batches per microbatch.
+static void addArguments(GraphOp graph, Problem &problem) {
+  for (BlockArgument argument : graph.getBody().getArguments()) {
+    auto role = graph.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                   PipelineDialect::kRole);
+    Resident resident;
+    resident.bytes = Bytes(bytesOf(argument.getType()));
+    resident.perMicrobatch =
+        !role || role.getValue() == "batch" || role.getValue() == "microbatch";
+    for (Operation *user : argument.getUsers())
+      if (auto node = dyn_cast<NodeOp>(user))
+        resident.layers.push_back(node.getLayer());
+    problem.residents.push_back(std::move(resident));
+  }
+}
+
+/// Results of the step: an accumulator on every stage that makes a part of one,
+/// joined outputs per microbatch.
+static void addResults(GraphOp graph, Problem &problem) {
+  auto yield = cast<YieldOp>(graph.getBody().front().getTerminator());
+  std::map<int64_t, Resident> residents;
+  for (auto [value, number] :
+       llvm::zip(yield.getValues(), yield.getResults())) {
+    auto node = value.getDefiningOp<NodeOp>();
+    if (!node)
+      continue;
+    auto combine = graph.getResultAttrOfType<StringAttr>(
+        number, PipelineDialect::kCombine);
+    Resident &resident = residents[number];
+    resident.bytes = Bytes(bytesOf(value.getType()));
+    resident.perMicrobatch = combine && combine.getValue() == "concat";
+    resident.layers.push_back(node.getLayer());
+  }
+  for (auto &[number, resident] : residents)
+    problem.residents.push_back(std::move(resident));
+}
+
+FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
+  Problem problem;
+  problem.cluster = cluster;
+  problem.forwardOnly = isForwardOnly(graph);
+  for (int64_t layer = 0; layer < graph.getNumLayers(); ++layer)
+    problem.layers.push_back(
+        {graph.getLayerName(layer).str(),
+         std::vector<StageTimes>(cluster.classes().size())});
+  for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
+    if (failed(addNode(node, problem)))
+      return failure();
+  addArguments(graph, problem);
+  addResults(graph, problem);
+  return problem;
+}
+
+} // namespace stagewright::pipeline

@@ -1,0 +1,196 @@
+//===- EstimateCost.cpp - pipeline-estimate-cost --------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "stagewright/Analysis/CountFlops.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/Work.h"
+#include "stagewright/Cost/Profile.h"
+#include "stagewright/Cost/Roofline.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+#define GEN_PASS_DEF_ESTIMATECOST
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
+
+/// Seconds by device class, as the attribute holds them.
+using ClassSeconds = llvm::SmallMapVector<StringAttr, Seconds, 2>;
+
+/// `cost` with other seconds.
+static CostAttr withSeconds(CostAttr cost, const ClassSeconds &seconds) {
+  Builder builder(cost.getContext());
+  SmallVector<NamedAttribute> entries;
+  for (const auto &[name, time] : seconds)
+    entries.emplace_back(name, builder.getF64FloatAttr(time.value));
+  return CostAttr::get(
+      cost.getContext(), cost.getFlops(), cost.getRead(), cost.getWritten(),
+      entries.empty() ? DictionaryAttr() : builder.getDictionaryAttr(entries));
+}
+
+static ClassSeconds secondsOf(CostAttr cost) {
+  ClassSeconds seconds;
+  if (cost && cost.getSeconds())
+    for (NamedAttribute entry : cost.getSeconds())
+      seconds[entry.getName()] =
+          Seconds(cast<FloatAttr>(entry.getValue()).getValueAsDouble());
+  return seconds;
+}
+
+/// Bytes of the tensors among `values`, each value once.
+static int64_t bytesOfAll(ValueRange values) {
+  llvm::SmallPtrSet<Value, 8> seen;
+  int64_t bytes = 0;
+  for (Value value : values)
+    if (seen.insert(value).second)
+      bytes += bytesOf(value.getType());
+  return bytes;
+}
+
+/// The arithmetic of a node as a whole number.
+static int64_t wholeFlops(double flops) {
+  return flops < double(INT64_MAX) ? int64_t(flops) : INT64_MAX;
+}
+
+namespace {
+/// A time of the profile and the nodes that share it.
+struct Measurement {
+  Seconds time;
+  SmallVector<NodeOp> nodes;
+};
+
+struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
+  using EstimateCostBase::EstimateCostBase;
+
+  void runOnOperation() override {
+    auto run = [&](OpPassManager &manager) {
+      return runPipeline(manager, getOperation());
+    };
+    if (failed(ensureUnifiedGraph(getOperation(), run)))
+      return signalPassFailure();
+    FailureOr<std::optional<Cluster>> found =
+        findCluster(getOperation(), cluster);
+    if (failed(found))
+      return signalPassFailure();
+    FlopCounter counter;
+    for (GraphOp graph : getOperation().getOps<GraphOp>()) {
+      for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
+        if (failed(estimate(node, counter, *found)))
+          return signalPassFailure();
+      if (!profile.empty() && failed(applyProfile(graph)))
+        return signalPassFailure();
+    }
+  }
+
+  /// Counts `node` and gives it the roofline's seconds.
+  LogicalResult estimate(NodeOp node, FlopCounter &counter,
+                         const std::optional<Cluster> &cluster) {
+    CostAttr cost = node.getCostAttr();
+    if (node.getCalleeAttr()) {
+      auto body = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+          node, node.getCalleeAttr());
+      cost = withSeconds(
+          CostAttr::get(node.getContext(), wholeFlops(counter.count(body)),
+                        bytesOfAll(node.getInputs()),
+                        bytesOfAll(node.getOutputs()), DictionaryAttr()),
+          secondsOf(cost));
+    }
+    if (!cost)
+      return node.emitOpError() << "'" << node.getNodeName()
+                                << "' has neither a body nor a cost; give it "
+                                << "one of them";
+    if (cluster) {
+      ClassSeconds seconds = secondsOf(cost);
+      NodeWork work = {Flops(double(cost.getFlops())), Bytes(cost.getRead()),
+                       Bytes(cost.getWritten())};
+      for (const Device &device : cluster->devices) {
+        auto name = StringAttr::get(node.getContext(), device.deviceClass);
+        // Seconds without counts came with the node; they stay.
+        if (node.getCalleeAttr() || !seconds.contains(name))
+          seconds[name] = rooflineSeconds(work, device);
+      }
+      cost = withSeconds(cost, seconds);
+    }
+    node.setCostAttr(cost);
+    ++numNodes;
+    return success();
+  }
+
+  /// Finds the nodes that `name` of a profile stands for.
+  static SmallVector<NodeOp> nodesOf(StringRef name,
+                                     const llvm::StringMap<NodeOp> &nodes) {
+    if (NodeOp node = nodes.lookup(name))
+      return {node};
+    SmallVector<NodeOp> found;
+    StringRef layer = name;
+    // A backward measured as a whole is shared by I and W; a graph that merged
+    // them takes the sum of both.
+    if (layer.consume_back(".B")) {
+      for (StringRef phase : {".I", ".W"})
+        if (NodeOp node = nodes.lookup((layer + phase).str()))
+          found.push_back(node);
+    } else if (layer.consume_back(".I") || layer.consume_back(".W")) {
+      if (NodeOp node = nodes.lookup((layer + ".B").str()))
+        found.push_back(node);
+    }
+    return found;
+  }
+
+  /// Replaces seconds by those of the profile.
+  LogicalResult applyProfile(GraphOp graph) {
+    Result<Profile> data = loadProfile(profile);
+    if (!data)
+      return graph.emitError(data.error().message);
+    llvm::StringMap<NodeOp> nodes;
+    for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
+      nodes[node.getNodeName()] = node;
+    SmallVector<std::string> unknown;
+    llvm::MapVector<Operation *, Seconds> measured;
+    for (const auto &[name, time] : data->nodes) {
+      SmallVector<NodeOp> found = nodesOf(name, nodes);
+      if (found.empty())
+        unknown.push_back("'" + name + "'");
+      double flops = 0;
+      for (NodeOp node : found)
+        flops += double(node.getCostAttr().getFlops());
+      for (NodeOp node : found) {
+        double share = flops > 0 ? double(node.getCostAttr().getFlops()) / flops
+                                 : 1.0 / double(found.size());
+        measured[node] += time * share;
+      }
+    }
+    if (!unknown.empty())
+      return graph.emitError()
+             << "profile '" << profile << "' has times for nodes that @"
+             << graph.getSymName()
+             << " does not have: " << llvm::join(unknown, ", ")
+             << "; measure this model with pp-run --profile";
+    for (auto [op, time] : measured) {
+      auto node = cast<NodeOp>(op);
+      ClassSeconds seconds = secondsOf(node.getCostAttr());
+      seconds[StringAttr::get(&getContext(), data->deviceClass)] = time;
+      node.setCostAttr(withSeconds(node.getCostAttr(), seconds));
+      ++numMeasured;
+    }
+    SmallVector<std::string> missing;
+    for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
+      if (!measured.contains(node))
+        missing.push_back("'" + node.getNodeName().str() + "'");
+    if (!missing.empty())
+      graph.emitRemark() << "profile '" << profile << "' has no time for "
+                         << llvm::join(missing, ", ")
+                         << "; their estimates stay";
+    return success();
+  }
+};
+} // namespace
+} // namespace stagewright::pipeline

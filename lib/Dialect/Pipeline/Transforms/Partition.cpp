@@ -1,0 +1,206 @@
+//===- Partition.cpp - pipeline-partition ---------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Planning/Plan.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+#define GEN_PASS_DEF_PARTITION
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
+
+/// What is taken where neither options nor module say it.
+static constexpr StringLiteral kDefaultCluster = "local:2";
+static constexpr int64_t kDefaultMicrobatches = 8;
+
+/// Writes `cluster` as an operation at the end of `module`, under a free name.
+static ClusterOp writeCluster(ModuleOp module, const Cluster &cluster) {
+  OpBuilder builder(module.getContext());
+  Location loc = module.getLoc();
+  auto op =
+      ClusterOp::create(builder, loc, builder.getStringAttr(cluster.name));
+  builder.createBlock(&op.getBody());
+  auto reference = [&](size_t device) {
+    return FlatSymbolRefAttr::get(builder.getContext(),
+                                  cluster.devices[device].name);
+  };
+  for (const Device &device : cluster.devices)
+    DeviceOp::create(builder, loc, builder.getStringAttr(device.name),
+                     builder.getStringAttr(device.deviceClass),
+                     builder.getI64IntegerAttr(device.memory.value),
+                     builder.getI64IntegerAttr(device.node),
+                     builder.getF64FloatAttr(device.flops.value),
+                     builder.getF64FloatAttr(device.bandwidth.value));
+  for (const Link &link : cluster.links)
+    LinkOp::create(builder, loc, reference(link.from), reference(link.to),
+                   builder.getF64FloatAttr(link.bandwidth.value),
+                   builder.getF64FloatAttr(link.latency.value));
+  SymbolTable(module).insert(op);
+  return op;
+}
+
+/// Writes `plan` behind the cluster.
+static ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
+                              const Problem &problem, const Plan &plan) {
+  OpBuilder builder(module.getContext());
+  Location loc = graph.getLoc();
+  auto promise = PlanAttr::get(builder.getContext(),
+                               builder.getF64FloatAttr(plan.time.value),
+                               builder.getF64FloatAttr(plan.bound.value),
+                               builder.getStringAttr(plan.planner));
+  auto program = ProgramOp::create(
+      builder, loc, builder.getStringAttr("plan"),
+      FlatSymbolRefAttr::get(graph.getSymNameAttr()),
+      FlatSymbolRefAttr::get(cluster.getSymNameAttr()),
+      builder.getI64IntegerAttr(problem.microbatches), promise);
+  builder.createBlock(&program.getBody());
+  SmallVector<int64_t> stageOfLayer(problem.layers.size());
+  for (auto [index, stage] : llvm::enumerate(plan.stages)) {
+    SmallVector<int64_t> layers;
+    for (int64_t layer = stage.first; layer < stage.end; ++layer) {
+      layers.push_back(layer);
+      stageOfLayer[layer] = index;
+    }
+    auto device = FlatSymbolRefAttr::get(
+        builder.getContext(), problem.cluster.devices[stage.device].name);
+    StageOp::create(builder, loc, builder.getI64IntegerAttr(index),
+                    builder.getArrayAttr({device}),
+                    builder.getDenseI64ArrayAttr(layers));
+  }
+  for (const Crossing &crossing : crossingsOf(graph, stageOfLayer)) {
+    auto node = cast<NodeOp>(crossing.value.getOwner());
+    BoundaryOp::create(
+        builder, node.getLoc(), node.getNodeNameAttr(),
+        builder.getI64IntegerAttr(crossing.value.getResultNumber()),
+        builder.getI64IntegerAttr(crossing.edge.producer.stage),
+        builder.getI64IntegerAttr(crossing.edge.lastUse.stage),
+        TypeAttr::get(crossing.value.getType()));
+  }
+  SymbolTable(module).insert(program);
+  return program;
+}
+
+namespace {
+struct PartitionPass : impl::PartitionBase<PartitionPass> {
+  using PartitionBase::PartitionBase;
+
+  void runOnOperation() override {
+    if (failed(partition()))
+      signalPassFailure();
+  }
+
+  LogicalResult partition() {
+    Result<Planner> algorithm = findPlanner(planner);
+    if (!algorithm)
+      return getOperation().emitError(algorithm.error().message);
+    FailureOr<Cluster> machines = chooseCluster();
+    if (failed(machines))
+      return failure();
+    FailureOr<GraphOp> graph = costedGraph();
+    if (failed(graph))
+      return failure();
+    FailureOr<Problem> problem = problemOf(*graph, *machines);
+    if (failed(problem))
+      return failure();
+    problem->microbatches = chooseMicrobatches();
+    problem->schedule = schedule;
+    problem->stages =
+        stages == -1 ? int64_t(machines->devices.size()) : int64_t(stages);
+    Result<Plan> plan = algorithm->plan(*problem);
+    if (!plan)
+      return graph->emitError(plan.error().message);
+
+    removeOlder();
+    ClusterOp place = writeCluster(getOperation(), *machines);
+    ProgramOp program =
+        writeProgram(getOperation(), *graph, place, *problem, *plan);
+    numBoundaries +=
+        llvm::range_size(program.getBody().front().getOps<BoundaryOp>());
+    return success();
+  }
+
+  /// The cluster of the option or the module, with the memory of the option.
+  FailureOr<Cluster> chooseCluster() {
+    FailureOr<std::optional<Cluster>> found =
+        findCluster(getOperation(), cluster);
+    if (failed(found))
+      return failure();
+    if (!*found) {
+      getOperation().emitRemark()
+          << "no cluster is given, taking " << kDefaultCluster
+          << "; give one with cluster= or the module attribute '"
+          << PipelineDialect::kCluster << "'";
+      *found = *loadCluster(kDefaultCluster.str());
+    }
+    if (!memory.empty()) {
+      Result<Bytes> limit = parseBytes(memory);
+      if (!limit)
+        return getOperation().emitError(limit.error().message);
+      for (Device &device : (*found)->devices)
+        device.memory = *limit;
+      if (Status status = (*found)->check(); !status)
+        return getOperation().emitError(status.error().message);
+    }
+    return **found;
+  }
+
+  int64_t chooseMicrobatches() {
+    if (microbatches != -1)
+      return microbatches;
+    if (auto attribute = getOperation()->getAttrOfType<IntegerAttr>(
+            PipelineDialect::kMicrobatches))
+      return attribute.getInt();
+    getOperation().emitRemark()
+        << "no number of microbatches is given, taking " << kDefaultMicrobatches
+        << "; give one with microbatches= or the module attribute '"
+        << PipelineDialect::kMicrobatches << "'";
+    return kDefaultMicrobatches;
+  }
+
+  /// The graph of the module, formed and costed where it is not.
+  FailureOr<GraphOp> costedGraph() {
+    auto run = [&](OpPassManager &manager) {
+      return runPipeline(manager, getOperation());
+    };
+    if (failed(ensureUnifiedGraph(getOperation(), run)))
+      return failure();
+    auto graphs = llvm::to_vector(getOperation().getOps<GraphOp>());
+    if (graphs.size() != 1)
+      return getOperation().emitError()
+             << "one graph can be partitioned, the module has "
+             << graphs.size();
+    bool costed = llvm::all_of(
+        graphs.front().getBody().front().getOps<NodeOp>(),
+        [](NodeOp node) { return static_cast<bool>(node.getCostAttr()); });
+    if (costed)
+      return graphs.front();
+    OpPassManager manager(ModuleOp::getOperationName());
+    EstimateCostOptions options;
+    options.cluster = cluster;
+    manager.addPass(createEstimateCost(options));
+    if (failed(run(manager)))
+      return failure();
+    return graphs.front();
+  }
+
+  /// Schedules, programs and clusters of an earlier run.
+  void removeOlder() {
+    for (auto op : llvm::to_vector(getOperation().getOps<ScheduleOp>()))
+      op.erase();
+    for (auto op : llvm::to_vector(getOperation().getOps<ProgramOp>()))
+      op.erase();
+    for (auto op : llvm::to_vector(getOperation().getOps<ClusterOp>()))
+      op.erase();
+  }
+};
+} // namespace
+} // namespace stagewright::pipeline
