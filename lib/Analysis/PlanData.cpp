@@ -55,13 +55,13 @@ FailureOr<std::optional<Cluster>> findCluster(ModuleOp module,
   if (option.empty()) {
     auto clusters = llvm::to_vector(module.getOps<ClusterOp>());
     if (clusters.size() > 1)
-      return module.emitError()
+      return emitError(module.getLoc())
              << "module has " << clusters.size()
              << " clusters; say with cluster= which one to take, or leave one";
     if (!clusters.empty()) {
       Cluster cluster = readCluster(clusters.front());
       if (Status status = cluster.check(); !status)
-        return clusters.front().emitOpError(status.error().message);
+        return emitError(clusters.front().getLoc(), status.error().message);
       return std::optional(std::move(cluster));
     }
     if (auto attribute =
@@ -72,7 +72,7 @@ FailureOr<std::optional<Cluster>> findCluster(ModuleOp module,
     return std::optional<Cluster>();
   Result<Cluster> cluster = loadCluster(option.str());
   if (!cluster)
-    return module.emitError(cluster.error().message);
+    return emitError(module.getLoc(), cluster.error().message);
   return std::optional(std::move(*cluster));
 }
 
@@ -171,7 +171,7 @@ LogicalResult verifySchedule(ScheduleOp schedule) {
     return failure();
   Status status = verify(*data, stageGraphOf(programOf(schedule)));
   if (!status)
-    return schedule.emitOpError(status.error().message);
+    return emitError(schedule.getLoc(), status.error().message);
   return success();
 }
 
@@ -181,7 +181,7 @@ FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {
     return failure();
   Result<Generator> generator = findGenerator(data->kind);
   if (!generator) {
-    schedule.emitOpError(generator.error().message);
+    emitError(schedule.getLoc(), generator.error().message);
     return failure();
   }
   bool forwardOnly = isForwardOnly(graphOf(programOf(schedule)));
@@ -190,7 +190,7 @@ FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {
   Schedule expected = family(data->microbatches);
   for (auto [rank, order] : llvm::enumerate(data->ranks))
     if (rank >= expected.ranks.size() || order != expected.ranks[rank]) {
-      schedule.emitOpError()
+      emitError(schedule.getLoc())
           << "rank " << rank << " does not run in the order of kind '"
           << data->kind << "'; an order edited by hand cannot be lowered to "
           << "loops yet, run pipeline-schedule again";

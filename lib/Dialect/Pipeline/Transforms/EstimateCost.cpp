@@ -149,7 +149,7 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
   LogicalResult applyProfile(GraphOp graph) {
     Result<Profile> data = loadProfile(profile);
     if (!data)
-      return graph.emitError(data.error().message);
+      return emitError(graph.getLoc(), data.error().message);
     llvm::StringMap<NodeOp> nodes;
     for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
       nodes[node.getNodeName()] = node;
@@ -169,7 +169,7 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
       }
     }
     if (!unknown.empty())
-      return graph.emitError()
+      return emitError(graph.getLoc())
              << "profile '" << profile << "' has times for nodes that @"
              << graph.getSymName()
              << " does not have: " << llvm::join(unknown, ", ")
@@ -186,9 +186,9 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
       if (!measured.contains(node))
         missing.push_back("'" + node.getNodeName().str() + "'");
     if (!missing.empty())
-      graph.emitRemark() << "profile '" << profile << "' has no time for "
-                         << llvm::join(missing, ", ")
-                         << "; their estimates stay";
+      emitRemark(graph.getLoc())
+          << "profile '" << profile << "' has no time for "
+          << llvm::join(missing, ", ") << "; their estimates stay";
     return success();
   }
 };

@@ -101,7 +101,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
   LogicalResult partition() {
     Result<Planner> algorithm = findPlanner(planner);
     if (!algorithm)
-      return getOperation().emitError(algorithm.error().message);
+      return emitError(getOperation().getLoc(), algorithm.error().message);
     FailureOr<Cluster> machines = chooseCluster();
     if (failed(machines))
       return failure();
@@ -117,7 +117,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
         stages == -1 ? int64_t(machines->devices.size()) : int64_t(stages);
     Result<Plan> plan = algorithm->plan(*problem);
     if (!plan)
-      return graph->emitError(plan.error().message);
+      return emitError(graph->getLoc(), plan.error().message);
 
     removeOlder();
     ClusterOp place = writeCluster(getOperation(), *machines);
@@ -135,7 +135,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     if (failed(found))
       return failure();
     if (!*found) {
-      getOperation().emitRemark()
+      emitRemark(getOperation().getLoc())
           << "no cluster is given, taking " << kDefaultCluster
           << "; give one with cluster= or the module attribute '"
           << PipelineDialect::kCluster << "'";
@@ -144,11 +144,11 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     if (!memory.empty()) {
       Result<Bytes> limit = parseBytes(memory);
       if (!limit)
-        return getOperation().emitError(limit.error().message);
+        return emitError(getOperation().getLoc(), limit.error().message);
       for (Device &device : (*found)->devices)
         device.memory = *limit;
       if (Status status = (*found)->check(); !status)
-        return getOperation().emitError(status.error().message);
+        return emitError(getOperation().getLoc(), status.error().message);
     }
     return **found;
   }
@@ -159,7 +159,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     if (auto attribute = getOperation()->getAttrOfType<IntegerAttr>(
             PipelineDialect::kMicrobatches))
       return attribute.getInt();
-    getOperation().emitRemark()
+    emitRemark(getOperation().getLoc())
         << "no number of microbatches is given, taking " << kDefaultMicrobatches
         << "; give one with microbatches= or the module attribute '"
         << PipelineDialect::kMicrobatches << "'";
@@ -175,7 +175,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
       return failure();
     auto graphs = llvm::to_vector(getOperation().getOps<GraphOp>());
     if (graphs.size() != 1)
-      return getOperation().emitError()
+      return emitError(getOperation().getLoc())
              << "one graph can be partitioned, the module has "
              << graphs.size();
     bool costed = llvm::all_of(

@@ -45,7 +45,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
   void runOnOperation() override {
     Result<Generator> generator = findGenerator(kind);
     if (!generator) {
-      getOperation().emitError(generator.error().message);
+      emitError(getOperation().getLoc(), generator.error().message);
       return signalPassFailure();
     }
     if (getOperation().getOps<ProgramOp>().empty()) {
