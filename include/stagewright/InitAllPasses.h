@@ -9,8 +9,10 @@
 #define STAGEWRIGHT_INITALLPASSES_H
 
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
+#include "stagewright/Pipelines/Pipelines.h"
 
 namespace stagewright {
 
@@ -19,6 +21,8 @@ inline void registerAllPasses() {
   pipeline::registerPipelinePasses();
   rank::registerRankPasses();
   registerPipelineToRankPasses();
+  host::registerRankToHostPasses();
+  registerHostPipelines();
 }
 
 } // namespace stagewright

@@ -1,0 +1,226 @@
+//===- HostPasses.td - from rank programs to native code of the host ------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_RANK_HOSTPASSES_TD
+#define STAGEWRIGHT_RANK_HOSTPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// Bodies on tensors
+//===----------------------------------------------------------------------===//
+
+def HostRaiseContractions
+    : Pass<"host-raise-contractions", "::mlir::func::FuncOp"> {
+  let summary = "recognise sums of products as linalg.contract";
+  let description = [{
+    **Why** Contractions go to a tuned library, everything else to loops; fusion must not mix the two.
+    **Expects** A body on tensors. Named linalg operations are generalized first, convolutions and fills apart.
+    **Leaves** Every `linalg.generic` that sums products of two operands, with rows, columns and a sum that are not
+    empty and at most two batch dimensions, as a `linalg.contract` in f32 or f64. Narrow operands are widened
+    before and the result narrowed after it. Transposed operands and results are folded into its maps.
+    **Never** raises a row-wise product and sum (no rows of its own on either side), which is a reduction.
+  }];
+  let statistics = [
+    Statistic<"numRaised", "contractions-raised", "Contractions raised">,
+    Statistic<"numTransposed", "transposes-folded", "Transposed copies folded into a contraction">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def HostRelaxFloats : Pass<"host-relax-floats", "::mlir::func::FuncOp"> {
+  let summary = "allow reassociation, contraction and reciprocals";
+  let description = [{
+    **Why** Without reassociation no reduction becomes a vector loop. What a framework's own compiler reorders may
+    be reordered here.
+    **Expects** A body, at any level before LLVM.
+    **Leaves** `fastmath<reassoc,nsz,arcp,contract,afn>` on floating-point operations.
+    **Never** assumes that NaN or infinity do not occur: masks use both.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def HostFuseElementwise : Pass<"host-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "fuse elementwise producers into their consumers, also cheap ones with several";
+  let description = [{
+    **Why** An elementwise pass over memory costs more than its arithmetic; repeating up to `max-ops` cheap
+    operations in each consumer is cheaper than one more array.
+    **Expects** A body whose contractions are raised.
+    **Leaves** Elementwise producers of one consumer fused into it; cheap producers of several fused into each;
+    producers of reductions fused into the reduction.
+    **Never** touches a contraction, and never repeats a transcendental function over a larger space than before.
+  }];
+  let options = [
+    Option<"maxOps", "max-ops", "unsigned", "6",
+           "Operations a producer with several consumers may have (6: best of the sizes measured on a GPT step)">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::affine::AffineDialect"];
+}
+
+def HostFoldAccumulation : Pass<"host-fold-accumulation", "::mlir::func::FuncOp"> {
+  let summary = "sum gradients inside the operation that makes them";
+  let description = [{
+    **Why** `sum + contraction` is one more pass over every gradient; the contraction can add for nothing.
+    **Expects** A body whose accumulating arguments carry `rank.accumulate`.
+    **Leaves** `add(argument, x)` folded: into the initial value of a contraction, a reduction or a loop that starts
+    from zero, else into one elementwise operation that updates the argument in place. Reshapes between are moved
+    to the argument.
+    **Never** folds a value that has another use.
+  }];
+  let statistics = [
+    Statistic<"numFolded", "sums-folded", "Sums folded into their producer">,
+    Statistic<"numInPlace", "sums-in-place", "Sums left as elementwise updates">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def HostOrderLoops : Pass<"host-order-loops", "::mlir::func::FuncOp"> {
+  let summary = "put the dimension that most operands are contiguous in innermost";
+  let description = [{
+    **Why** The vectorizer takes the innermost loop; a sum over rows must not walk columns.
+    **Expects** A body on tensors, after fusion.
+    **Leaves** Every `linalg.generic` with its loops in the order of cheapest memory access.
+    **Never** changes what is computed.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies on buffers
+//===----------------------------------------------------------------------===//
+
+def HostPassDestinations : Pass<"host-pass-destinations", "::mlir::func::FuncOp"> {
+  let summary = "results are written where the caller says";
+  let description = [{
+    **Why** A stage writes straight into the receiver's slot, the stash or a gradient; no result is copied out.
+    **Expects** A body `(inputs, accumulators) -> (results, accumulated)` on tensors.
+    **Leaves** `(inputs, results, accumulators) -> ()` on buffers. Inputs are read-only; every `tensor.empty` and
+    fill has one user; the chain behind each result starts in its destination; a contraction that started from zero
+    is marked `host.overwrite` and its fill is gone.
+    **Never** makes a result alias an input: a result that is an input is copied.
+  }];
+  let statistics = [Statistic<"numCopies", "copied-results", "Results that must be copied">];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def HostBufferize : Pass<"host-bufferize", "::mlir::ModuleOp"> {
+  let summary = "bodies on buffers";
+  let description = [{
+    **Why** From here on memory is explicit.
+    **Expects** Bodies as host-pass-destinations leaves them.
+    **Leaves** Bodies without tensors; constants as globals; values that are only made to be inserted into another
+    made in their place there.
+    **Never** writes to an input.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect"];
+}
+
+def HostPlanWorkspace : Pass<"host-plan-workspace", "::mlir::func::FuncOp"> {
+  let summary = "place temporaries in one workspace, by lifetime";
+  let description = [{
+    **Why** Nothing is allocated while a step runs, and the need is known before it runs.
+    **Expects** A body on buffers with static allocations.
+    **Leaves** Every `memref.alloc` as a `memref.view` of a last argument, the workspace, whose size stands on the
+    function as `rank.workspace` (bytes). Greedy by size (Pisarchyk and Lee, Efficient Memory Management for Deep
+    Neural Net Inference, 2020), lifetimes over all aliases, 64-byte alignment.
+    **Never** shares bytes between two buffers that live at the same operation.
+  }];
+  let statistics = [
+    Statistic<"numPlaced", "buffers-placed", "Buffers placed in a workspace">];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels and calls
+//===----------------------------------------------------------------------===//
+
+def HostApproximateMath : Pass<"host-approximate-math", "::mlir::func::FuncOp"> {
+  let summary = "polynomials for exp, tanh, log and their like";
+  let description = [{
+    **Why** Calls of the C library stop the vectorizer.
+    **Expects** A body or kernel.
+    **Leaves** Elementary functions in f32 as polynomials or rational functions; narrower types computed in f32;
+    what has no approximation stays for the C library.
+    **Never** loses more than a few units in the last place of f32.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def HostOutlineKernels : Pass<"host-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "every loop nest a function of its own, equal ones once";
+  let description = [{
+    **Why** LLVM's loop passes are superlinear in the size of a function, and arguments of a function can promise
+    not to alias. Layers repeat, so kernels do: compile time stays flat in the number of layers.
+    **Expects** Bodies on buffers with planned workspace.
+    **Leaves** Every linalg operation but contractions, every loop, and the zeroing, copying, adding and combining
+    of slots in rank programs, in a private function whose arguments are `llvm.noalias` where that is proved;
+    structurally equal functions merged over the whole module.
+    **Never** outlines a contraction.
+  }];
+  let statistics = [
+    Statistic<"numOutlined", "kernels-outlined", "Loop nests outlined">,
+    Statistic<"numUnique", "kernels-unique", "Functions they became">];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def HostContractionsToCalls : Pass<"host-contractions-to-calls", "::mlir::ModuleOp"> {
+  let summary = "contractions become calls of sw_gemm";
+  let description = [{
+    **Why** The runtime has a tuned library; its descriptor takes strides, so transposes and slices cost nothing.
+    **Expects** `linalg.contract` on buffers with static shapes and strides.
+    **Leaves** One call of `sw_gemm` with a constant descriptor; dimensions that cannot be merged into rows,
+    columns, sum or two batch dimensions become loops around the call.
+    **Never** copies an operand.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+def HostSizeWorkspaces : Pass<"host-size-workspaces", "::mlir::ModuleOp"> {
+  let summary = "give every rank the workspace its calls need";
+  let description = [{
+    **Why** How much a stage function needs is known only once its temporaries are placed.
+    **Expects** Rank programs, and functions with `rank.workspace`.
+    **Leaves** Every `rank.call` with its part of the workspace, behind the values of its action; one workspace
+    buffer per program, as large as its greediest action.
+    **Never** moves a value that an action keeps in the workspace.
+  }];
+  let dependentDialects = ["::stagewright::rank::RankDialect"];
+}
+
+def LowerRankToHost : Pass<"lower-rank-to-host", "::mlir::ModuleOp"> {
+  let summary = "rank programs become functions that call the runtime";
+  let description = [{
+    **Why** Below this point there are only functions, loops and calls.
+    **Expects** Verified rank programs whose calls go to functions on buffers.
+    **Leaves** One public function `(rank, microbatches)` per program, in which slots, transfers and actions are calls
+    of the `sw_` functions of stagewright-rt/runtime.h with the numbers of the manifest, and the manifest itself as
+    the module attribute `rank.manifest` (JSON).
+    **Never** decides anything: every number was fixed above.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect"];
+}
+
+def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "functions, loops and buffers to the LLVM dialect";
+  let description = [{
+    **Why** One conversion instead of eight: each of them would walk the whole module, and a buffer that the runtime
+    returned as a pointer becomes a descriptor only where all its uses change with it.
+    **Expects** Functions without linalg operations on static buffers.
+    **Leaves** The LLVM dialect alone; buffers are bare pointers at function borders.
+    **Never** leaves a cast behind.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // STAGEWRIGHT_RANK_HOSTPASSES_TD

@@ -1,0 +1,57 @@
+//===- Passes.h - from rank programs to native code of the host -*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Constructors and registration of the passes in dialects/Rank/HostPasses.td,
+// where each is described. Together they turn bodies on tensors and rank
+// programs into the LLVM dialect; none of them knows about stages or schedules.
+// The order of the passes was found by measurement and is written down once, in
+// `buildHostPipeline`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_PASSES_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_PASSES_H
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace stagewright::host {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+/// Argument attribute of a body: the argument is summed into, its result (one
+/// of the last, in order) is tied to it.
+constexpr llvm::StringLiteral kAccumulate = "rank.accumulate";
+/// Function attribute of a body: bytes of workspace it needs; the workspace is
+/// its last argument.
+constexpr llvm::StringLiteral kWorkspace = "rank.workspace";
+/// Attribute of a contraction on buffers: its result is overwritten, not summed
+/// into.
+constexpr llvm::StringLiteral kOverwrite = "host.overwrite";
+/// Alignment of every buffer, in bytes: one cache line, one widest vector.
+constexpr int64_t kAlignment = 64;
+
+/// Whether `function` is a body on tensors or buffers: private, with a region,
+/// not a kernel.
+bool isBody(mlir::func::FuncOp function);
+
+} // namespace stagewright::host
+
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_PASSES_H

@@ -1,0 +1,57 @@
+//===- Compile.h - the whole road -------------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From an imported step to what an artifact is made of, with a stop at every
+// level. pp-compile is this and a command line; a program that embeds the
+// compiler calls `compileTo` and `writeArtifact`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PIPELINES_COMPILE_H
+#define STAGEWRIGHT_PIPELINES_COMPILE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/Timing.h"
+
+#include <optional>
+#include <string>
+
+namespace stagewright {
+
+/// Levels of the road, in its order.
+enum class Level { Graph, Program, Schedule, Rank, Host, LLVM };
+
+/// What a user may decide. Empty or absent: the module's attribute, else the
+/// default that the pass names.
+struct CompileOptions {
+  std::string cluster;           ///< `local:N` or a file
+  std::optional<int64_t> stages; ///< at most one per device
+  std::optional<int64_t> microbatches;
+  std::string memory;            ///< limit per device, as `4GiB`
+  std::string planner;           ///< name of a planner
+  std::string schedule = "1f1b"; ///< name of a generator
+  std::string profile;           ///< file that `pp-run --profile` wrote
+};
+
+/// What was decided on the way, as text for people.
+struct CompileReport {
+  std::string plan;   ///< stages with their layers, predicted time and bound
+  std::string grid;   ///< the schedule, one row per rank
+  std::string memory; ///< bytes per rank by purpose
+};
+
+/// Lowers `module` to `level`. A module that is already past a level goes on
+/// from where it is. Shares of the passes are added to `timing`; `report` may
+/// be null.
+mlir::LogicalResult compileTo(Level level, mlir::ModuleOp module,
+                              const CompileOptions &options,
+                              mlir::TimingScope &timing,
+                              CompileReport *report = nullptr);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PIPELINES_COMPILE_H

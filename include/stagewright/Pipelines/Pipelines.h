@@ -1,0 +1,44 @@
+//===- Pipelines.h - the passes in the order that works ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Orders of passes, one function each, shared by pp-compile, pp-opt and
+// whoever embeds the compiler. No pass lives here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PIPELINES_PIPELINES_H
+#define STAGEWRIGHT_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace stagewright {
+
+struct HostPipelineOptions : mlir::PassPipelineOptions<HostPipelineOptions> {
+  Option<unsigned> maxOps{*this, "max-ops", llvm::cl::init(6),
+                          llvm::cl::desc("Operations an elementwise producer "
+                                         "with several consumers may have")};
+};
+
+/// Bodies from tensors to kernels and calls, workspaces placed: rank programs
+/// stay as they are but for their workspace and memory table.
+void buildBodyPipeline(mlir::OpPassManager &manager,
+                       const HostPipelineOptions &options);
+
+/// Rank programs and their bodies to the LLVM dialect; `buildBodyPipeline`
+/// comes first.
+void buildLLVMPipeline(mlir::OpPassManager &manager);
+
+/// Registers both: `host-bodies` and `rank-to-host` (bodies, then LLVM).
+void registerHostPipelines();
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PIPELINES_PIPELINES_H

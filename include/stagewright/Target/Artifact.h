@@ -1,0 +1,63 @@
+//===- Artifact.h - from the LLVM dialect to a file that runs ---*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The last step of compilation. An artifact is an ordinary ELF shared object:
+// native code, the manifest in a section `.stagewright` that the runtime checks
+// before it maps any code, and one exported pointer, `stagewright_api`, through
+// which the code reaches the runtime. So it has no undefined symbol of ours and
+// links against nothing but the C library.
+//
+// It is not a general LLVM driver: one target (the host's architecture), one
+// optimisation level.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TARGET_ARTIFACT_H
+#define STAGEWRIGHT_TARGET_ARTIFACT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/Timing.h"
+
+#include <memory>
+#include <string>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace stagewright {
+
+struct ArtifactOptions {
+  /// Processor to compile for, as LLVM names it; "native" is this machine's.
+  std::string cpu = "native";
+  /// Widest vectors the vectorizer prefers, in bits; 0 leaves it to LLVM.
+  unsigned vectorBits = 512;
+  /// Threads that optimise and generate code; 0 is one per processor.
+  unsigned threads = 0;
+};
+
+/// Adds the translations that `translateArtifact` needs.
+void registerArtifactTranslations(mlir::DialectRegistry &registry);
+
+/// The LLVM module of `module`, complete but not optimised: calls of the
+/// runtime go through its table, and the manifest (module attribute
+/// `rank.manifest`) lies in its section. Returns null after an error.
+std::unique_ptr<llvm::Module>
+translateArtifact(mlir::ModuleOp module, llvm::LLVMContext &context,
+                  const ArtifactOptions &options = {});
+
+/// Optimises, generates code, links, and writes the artifact to `path`: under
+/// another name first, then renamed, so that no reader sees half of it. The
+/// shares of the parts are added to `timing`.
+mlir::LogicalResult writeArtifact(mlir::ModuleOp module, llvm::StringRef path,
+                                  const ArtifactOptions &options,
+                                  mlir::TimingScope &timing);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_TARGET_ARTIFACT_H

@@ -1,0 +1,52 @@
+//===- ContractionDims.h - rows, columns, sum and batch ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The dimensions of a contraction C += A * B by the operands they index, as in
+// an einsum. Unlike upstream's inferContractionDims it takes maps, not an
+// operation, so a change can be judged before it is made.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_CONTRACTIONDIMS_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_CONTRACTIONDIMS_H
+
+#include "mlir/IR/AffineMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace stagewright::host {
+
+struct ContractionDims {
+  llvm::SmallVector<unsigned> m;     ///< index A and C
+  llvm::SmallVector<unsigned> n;     ///< index B and C
+  llvm::SmallVector<unsigned> k;     ///< index A and B
+  llvm::SmallVector<unsigned> batch; ///< index all three
+  bool complete = true;              ///< no dimension indexes one operand alone
+
+  /// From the indexing maps of A, B and C, projected permutations all.
+  static ContractionDims get(llvm::ArrayRef<mlir::AffineMap> maps) {
+    ContractionDims dims;
+    for (unsigned dim = 0; dim < maps[0].getNumDims(); ++dim) {
+      bool a = maps[0].isFunctionOfDim(dim), b = maps[1].isFunctionOfDim(dim),
+           c = maps[2].isFunctionOfDim(dim);
+      if (a && b && c)
+        dims.batch.push_back(dim);
+      else if (a && c)
+        dims.m.push_back(dim);
+      else if (b && c)
+        dims.n.push_back(dim);
+      else if (a && b)
+        dims.k.push_back(dim);
+      else
+        dims.complete = false;
+    }
+    return dims;
+  }
+};
+
+} // namespace stagewright::host
+
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_CONTRACTIONDIMS_H

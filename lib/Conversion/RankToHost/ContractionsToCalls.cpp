@@ -1,0 +1,279 @@
+//===- ContractionsToCalls.cpp - contractions as calls of sw_gemm ------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionDims.h"
+#include "stagewright-rt/runtime.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+#include <cstring>
+
+using namespace mlir;
+
+namespace stagewright::host {
+#define GEN_PASS_DEF_HOSTCONTRACTIONSTOCALLS
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+namespace {
+
+constexpr size_t kDescWords = sizeof(sw_gemm_desc) / sizeof(int64_t);
+static_assert(sizeof(sw_gemm_desc) % sizeof(int64_t) == 0,
+              "a descriptor is written as 64-bit words");
+
+/// One loop of a contraction: its extent and the distance, in elements, of its
+/// next step in A, B and C.
+struct Loop {
+  int64_t extent;
+  int64_t stride[3];
+};
+using Loops = SmallVector<Loop>;
+
+/// Merges loops that walk memory as one, longest stride outermost.
+Loops merge(Loops loops, int key) {
+  llvm::erase_if(loops, [](const Loop &loop) { return loop.extent == 1; });
+  llvm::stable_sort(loops, [&](const Loop &a, const Loop &b) {
+    return a.stride[key] > b.stride[key];
+  });
+  Loops merged;
+  for (const Loop &inner : loops) {
+    bool joins = !merged.empty();
+    for (int i = 0; joins && i < 3; ++i)
+      joins = merged.back().stride[i] == inner.stride[i] * inner.extent;
+    if (!joins) {
+      merged.push_back(inner);
+      continue;
+    }
+    merged.back().extent *= inner.extent;
+    std::copy(inner.stride, inner.stride + 3, merged.back().stride);
+  }
+  return merged;
+}
+
+/// Takes the longest loop out of `loops`; the library is most efficient on it.
+/// An absent loop has extent 1. A loop with unit stride in an operand of which
+/// the other loop has none must be the one the library sees.
+Loop takeLongest(Loops &loops) {
+  if (loops.empty())
+    return {1, {0, 0, 0}};
+  auto weight = [](const Loop &loop) {
+    bool unit = llvm::is_contained(loop.stride, 1);
+    return std::pair(unit && loop.extent >= 8, loop.extent);
+  };
+  auto longest = std::max_element(
+      loops.begin(), loops.end(),
+      [&](const Loop &a, const Loop &b) { return weight(a) < weight(b); });
+  Loop taken = *longest;
+  loops.erase(longest);
+  return taken;
+}
+
+struct HostContractionsToCallsPass
+    : impl::HostContractionsToCallsBase<HostContractionsToCallsPass> {
+  using HostContractionsToCallsBase::HostContractionsToCallsBase;
+
+  DenseMap<Attribute, LLVM::GlobalOp> descriptors;
+  LLVM::LLVMFuncOp gemm;
+
+  void runOnOperation() override {
+    descriptors.clear();
+    gemm = nullptr;
+    SmallVector<linalg::ContractOp> contractions;
+    getOperation().walk(
+        [&](linalg::ContractOp op) { contractions.push_back(op); });
+    for (linalg::ContractOp op : contractions)
+      if (failed(lower(op)))
+        return signalPassFailure();
+  }
+
+  LogicalResult lower(linalg::ContractOp op) {
+    Value operands[3] = {op.getOperand(0), op.getOperand(1),
+                         op.getOutputs()[0]};
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    SmallVector<int64_t> strides[3];
+    for (int i = 0; i < 3; ++i) {
+      auto type = dyn_cast<MemRefType>(operands[i].getType());
+      int64_t offset;
+      if (!type || !type.hasStaticShape() ||
+          failed(type.getStridesAndOffset(strides[i], offset)) ||
+          llvm::any_of(strides[i], ShapedType::isDynamic))
+        return op.emitError() << "contraction needs buffers with static shapes "
+                                 "and strides, but got "
+                              << operands[i].getType();
+    }
+    Type element = cast<MemRefType>(operands[2].getType()).getElementType();
+    for (Value operand : operands)
+      if (cast<MemRefType>(operand.getType()).getElementType() != element ||
+          (!element.isF32() && !element.isF64()))
+        return op.emitError()
+               << "contraction must be in f32 or f64 throughout, but got "
+               << operand.getType();
+
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    auto loopOf = [&](unsigned dim) {
+      Loop loop{ranges[dim], {0, 0, 0}};
+      for (int i = 0; i < 3; ++i)
+        for (auto [result, stride] :
+             llvm::zip_equal(maps[i].getResults(), strides[i]))
+          if (result.isFunctionOfDim(dim))
+            loop.stride[i] += stride;
+      return loop;
+    };
+    ContractionDims dims = ContractionDims::get(maps);
+    auto loopsOf = [&](ArrayRef<unsigned> some, int key) {
+      return merge(llvm::map_to_vector(some, loopOf), key);
+    };
+    Loops m = loopsOf(dims.m, 2), n = loopsOf(dims.n, 2),
+          k = loopsOf(dims.k, 0), batch = loopsOf(dims.batch, 2);
+    Loop rows = takeLongest(m), columns = takeLongest(n), sum = takeLongest(k);
+    // What is left of rows and columns repeats the call like a batch; what is
+    // left of the sum must add to C.
+    llvm::append_range(batch, m);
+    llvm::append_range(batch, n);
+    Loops outer;
+    if (batch.size() > 2) {
+      // The library repeats the longest two.
+      llvm::stable_sort(batch, [](const Loop &a, const Loop &b) {
+        return a.extent > b.extent;
+      });
+      outer.assign(batch.begin() + 2, batch.end());
+      batch.resize(2);
+    }
+    while (batch.size() < 2)
+      batch.insert(batch.begin(), Loop{1, {0, 0, 0}});
+
+    sw_gemm_desc desc = {};
+    desc.dtype = element.isF32() ? SW_F32 : SW_F64;
+    desc.m = rows.extent, desc.n = columns.extent, desc.k = sum.extent;
+    desc.a_row = rows.stride[0], desc.a_col = sum.stride[0];
+    desc.b_row = sum.stride[1], desc.b_col = columns.stride[1];
+    desc.c_row = rows.stride[2], desc.c_col = columns.stride[2];
+    for (int i = 0; i < 2; ++i) {
+      desc.batch[i] = batch[i].extent;
+      desc.a_batch[i] = batch[i].stride[0];
+      desc.b_batch[i] = batch[i].stride[1];
+      desc.c_batch[i] = batch[i].stride[2];
+    }
+
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Value base[3];
+    for (int i = 0; i < 3; ++i)
+      base[i] = address(builder, loc, operands[i]);
+    int64_t size = element.getIntOrFloatBitWidth() / 8;
+    // The first part of the sum overwrites, the others add.
+    bool overwrite = op->hasAttr(kOverwrite);
+    desc.beta = !overwrite;
+    emit(builder, loc, desc, base, outer, size);
+    if (!k.empty())
+      emitRestOfSum(builder, loc, desc, base, outer, k, size);
+    op.erase();
+    return success();
+  }
+
+  /// Calls for all points of the loops `k` but the origin, which is done.
+  void emitRestOfSum(OpBuilder &builder, Location loc, sw_gemm_desc desc,
+                     Value (&base)[3], ArrayRef<Loop> outer, ArrayRef<Loop> k,
+                     int64_t size) {
+    desc.beta = 1;
+    for (auto [i, loop] : llvm::enumerate(k)) {
+      // Loop i from 1, loops before it at 0, loops after it in full.
+      Loops nest(outer);
+      llvm::append_range(nest, k.drop_front(i + 1));
+      Value first[3];
+      for (int j = 0; j < 3; ++j)
+        first[j] = advance(builder, loc, base[j], loop.stride[j] * size);
+      nest.push_back(
+          {loop.extent - 1, {loop.stride[0], loop.stride[1], loop.stride[2]}});
+      emit(builder, loc, desc, first, nest, size);
+    }
+  }
+
+  Value advance(OpBuilder &builder, Location loc, Value base, int64_t bytes) {
+    Value distance = arith::ConstantIndexOp::create(builder, loc, bytes);
+    return arith::AddIOp::create(builder, loc, base, distance);
+  }
+
+  /// Address of the first element, as an index.
+  Value address(OpBuilder &builder, Location loc, Value buffer) {
+    auto type = cast<MemRefType>(buffer.getType());
+    auto [strides, offset] = type.getStridesAndOffset();
+    int64_t size = type.getElementTypeBitWidth() / 8;
+    Value base =
+        memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
+    if (!ShapedType::isDynamic(offset))
+      return offset == 0 ? base : advance(builder, loc, base, offset * size);
+    Value start = memref::ExtractStridedMetadataOp::create(builder, loc, buffer)
+                      .getOffset();
+    Value scale = arith::ConstantIndexOp::create(builder, loc, size);
+    return arith::AddIOp::create(
+        builder, loc, base, arith::MulIOp::create(builder, loc, start, scale));
+  }
+
+  void emit(OpBuilder &builder, Location loc, const sw_gemm_desc &desc,
+            const Value (&base)[3], ArrayRef<Loop> outer, int64_t size) {
+    if (!outer.empty()) {
+      OpBuilder::InsertionGuard guard(builder);
+      auto constant = [&](int64_t value) {
+        return arith::ConstantIndexOp::create(builder, loc, value);
+      };
+      auto loop = scf::ForOp::create(builder, loc, constant(0),
+                                     constant(outer[0].extent), constant(1));
+      builder.setInsertionPointToStart(loop.getBody());
+      Value next[3];
+      for (int i = 0; i < 3; ++i)
+        next[i] = arith::AddIOp::create(
+            builder, loc, base[i],
+            arith::MulIOp::create(builder, loc, loop.getInductionVar(),
+                                  constant(outer[0].stride[i] * size)));
+      return emit(builder, loc, desc, next, outer.drop_front(), size);
+    }
+    auto pointer = LLVM::LLVMPointerType::get(&getContext());
+    SmallVector<Value> arguments = {LLVM::AddressOfOp::create(
+        builder, loc, pointer, descriptorOf(desc).getSymName())};
+    for (Value value : base) {
+      Value integer =
+          arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
+      arguments.push_back(
+          LLVM::IntToPtrOp::create(builder, loc, pointer, integer));
+    }
+    LLVM::CallOp::create(builder, loc, gemmFunction(), arguments);
+  }
+
+  LLVM::GlobalOp descriptorOf(const sw_gemm_desc &desc) {
+    int64_t words[kDescWords];
+    std::memcpy(words, &desc, sizeof(desc));
+    OpBuilder builder(getOperation().getBodyRegion());
+    auto value = DenseElementsAttr::get(
+        RankedTensorType::get({kDescWords}, builder.getI64Type()),
+        ArrayRef<int64_t>(words));
+    LLVM::GlobalOp &global = descriptors[value];
+    if (!global)
+      global = LLVM::GlobalOp::create(
+          builder, getOperation().getLoc(),
+          LLVM::LLVMArrayType::get(builder.getI64Type(), kDescWords),
+          /*isConstant=*/true, LLVM::Linkage::Private,
+          "gemm." + std::to_string(descriptors.size() - 1), value,
+          /*alignment=*/8);
+    return global;
+  }
+
+  LLVM::LLVMFuncOp gemmFunction() {
+    if (gemm)
+      return gemm;
+    gemm = getOperation().lookupSymbol<LLVM::LLVMFuncOp>("sw_gemm");
+    if (gemm)
+      return gemm;
+    OpBuilder builder(getOperation().getBodyRegion());
+    auto pointer = LLVM::LLVMPointerType::get(&getContext());
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
+                                    {pointer, pointer, pointer, pointer});
+    return gemm = LLVM::LLVMFuncOp::create(builder, getOperation().getLoc(),
+                                           "sw_gemm", type);
+  }
+};
+
+} // namespace
+} // namespace stagewright::host

@@ -1,0 +1,107 @@
+//===- ConvertHostToLLVM.cpp - one conversion to the LLVM dialect ------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+#define GEN_PASS_DEF_CONVERTHOSTTOLLVM
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+namespace {
+
+/// A pointer of the runtime as a buffer: a descriptor with the static shape of
+/// its type.
+struct PointerAsBuffer : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(UnrealizedConversionCastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 1 || op.getOutputs().size() != 1)
+      return failure();
+    auto type = dyn_cast<MemRefType>(op.getOutputs()[0].getType());
+    if (!type || !isa<LLVM::LLVMPointerType>(op.getInputs()[0].getType()))
+      return failure();
+    Value descriptor = MemRefDescriptor::fromStaticShape(
+        rewriter, op.getLoc(), *getTypeConverter(), type,
+        adaptor.getInputs()[0]);
+    rewriter.replaceOp(op, descriptor);
+    return success();
+  }
+};
+
+struct ConvertHostToLLVMPass
+    : impl::ConvertHostToLLVMBase<ConvertHostToLLVMPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    LowerToLLVMOptions options(&getContext());
+    options.useBarePtrCallConv = true;
+    LLVMTypeConverter converter(&getContext(), options);
+    LLVMConversionTarget target(getContext());
+    target.addIllegalOp<UnrealizedConversionCastOp>();
+    target.addLegalOp<ModuleOp>();
+
+    RewritePatternSet patterns(&getContext());
+    populateSCFToControlFlowConversionPatterns(patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    index::populateIndexToLLVMConversionPatterns(converter, patterns);
+    ub::populateUBToLLVMConversionPatterns(converter, patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    populateFuncToLLVMConversionPatterns(converter, patterns);
+    // Intrinsics first: only what LLVM has no instruction for is a call.
+    populateMathToLLVMConversionPatterns(converter, patterns,
+                                         /*approximateLog1p=*/true,
+                                         /*benefit=*/2);
+    populateMathToLibmConversionPatterns(patterns);
+    patterns.add<PointerAsBuffer>(converter);
+    if (failed(applyFullConversion(module, target, std::move(patterns))))
+      return signalPassFailure();
+    markKernels(module);
+  }
+
+  /// Kernels stay functions: inlining would undo what their borders promise.
+  void markKernels(ModuleOp module) {
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+      if (function.isExternal())
+        continue;
+      if (function->hasAttr("host.kernel"))
+        function.setNoInline(true);
+      if (!function->hasAttr("host.entry"))
+        function.setLinkage(LLVM::Linkage::Internal);
+      function->removeAttr("host.kernel");
+      function->removeAttr("host.entry");
+      function->removeAttr(kWorkspace);
+      // Attributes of the levels above mean nothing to LLVM.
+      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+        auto attributes = function_interface_impl::getArgAttrDict(function, i);
+        for (NamedAttribute attr :
+             attributes ? attributes.getValue() : ArrayRef<NamedAttribute>())
+          if (!attr.getName().getValue().starts_with("llvm."))
+            function.removeArgAttr(i, attr.getName());
+      }
+    }
+  }
+};
+
+} // namespace
+} // namespace stagewright::host

@@ -1,0 +1,181 @@
+//===- FoldAccumulation.cpp - gradients summed where they are made ----===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorUtils.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+#define GEN_PASS_DEF_HOSTFOLDACCUMULATION
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+namespace {
+
+/// If `op` adds `sum` and another tensor element by element, that tensor.
+Value matchAdd(Operation *op, Value sum) {
+  auto other = [&](Value lhs, Value rhs) -> Value {
+    return lhs == sum ? rhs : rhs == sum ? lhs : Value();
+  };
+  if (isa<arith::AddFOp, arith::AddIOp>(op))
+    return other(op->getOperand(0), op->getOperand(1));
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic->getNumResults() != 1 ||
+      generic.getNumReductionLoops() != 0 ||
+      !llvm::all_of(generic.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return {};
+  Block &body = *generic.getBody();
+  Operation *add =
+      cast<linalg::YieldOp>(body.getTerminator()).getOperand(0).getDefiningOp();
+  if (!add || !isa<arith::AddFOp, arith::AddIOp>(add) || &body.front() != add)
+    return {};
+  auto outer = [&](Value element) -> Value {
+    auto argument = dyn_cast<BlockArgument>(element);
+    return argument && argument.getOwner() == &body
+               ? generic->getOperand(argument.getArgNumber())
+               : Value();
+  };
+  return other(outer(add->getOperand(0)), outer(add->getOperand(1)));
+}
+
+/// Whether a reduction adds to its initial value and uses it in no other way.
+bool sumsIntoInit(linalg::GenericOp op) {
+  if (op->getNumResults() != 1 || op.getNumReductionLoops() == 0)
+    return false;
+  Block &body = *op.getBody();
+  BlockArgument out = body.getArgument(body.getNumArguments() - 1);
+  if (!out.hasOneUse())
+    return false;
+  Operation *add = *out.user_begin();
+  return isa<arith::AddFOp, arith::AddIOp>(add) && add->hasOneUse() &&
+         cast<linalg::YieldOp>(body.getTerminator()).getOperand(0) ==
+             add->getResult(0);
+}
+
+struct HostFoldAccumulationPass
+    : impl::HostFoldAccumulationBase<HostFoldAccumulationPass> {
+  using HostFoldAccumulationBase::HostFoldAccumulationBase;
+
+  /// A value equal to `sum + addend` that needs no separate addition, or null.
+  /// `sum` must dominate what makes `addend`: it is an argument of the function
+  /// or made from one at its use.
+  Value fold(Value sum, Value addend, OpBuilder &builder) {
+    if (isZero(addend))
+      return sum;
+    Operation *maker = addend.getDefiningOp();
+    if (!maker || !addend.hasOneUse())
+      return {};
+    // What makes the addend must come after the sum so far.
+    Operation *before = sum.getDefiningOp();
+    if (before && (before->getBlock() != maker->getBlock() ||
+                   maker->isBeforeInBlock(before)))
+      return {};
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(maker)) {
+      Value source = maker->getOperand(0);
+      Value reshaped = unreshape(sum, maker, builder);
+      Value folded = fold(reshaped, source, builder);
+      if (!folded) {
+        reshaped.getDefiningOp()->erase();
+        return {};
+      }
+      maker->setOperand(0, folded);
+      return addend;
+    }
+    if (auto contract = dyn_cast<linalg::ContractOp>(maker)) {
+      if (!isZero(contract.getOutputs()[0]) ||
+          sum.getType() != addend.getType())
+        return {};
+      contract.getOutputsMutable().assign(sum);
+      return addend;
+    }
+    if (auto generic = dyn_cast<linalg::GenericOp>(maker)) {
+      if (sumsIntoInit(generic) && isZero(generic.getDpsInits()[0])) {
+        generic.setDpsInitOperand(0, sum);
+        return addend;
+      }
+      return {};
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(maker)) {
+      // Only loops that say so: whether a loop merely adds is not for us to
+      // prove.
+      if (!loop->hasAttr("pipeline.accumulates") || loop.getNumResults() != 1 ||
+          !isZero(loop.getInitArgs()[0]))
+        return {};
+      loop.getInitArgsMutable()[0].set(sum);
+      return addend;
+    }
+    return {};
+  }
+
+  Value unreshape(Value sum, Operation *reshape, OpBuilder &builder) {
+    builder.setInsertionPointAfterValue(sum);
+    auto source = cast<RankedTensorType>(reshape->getOperand(0).getType());
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape))
+      return tensor::CollapseShapeOp::create(builder, reshape->getLoc(), source,
+                                             sum,
+                                             expand.getReassociationIndices());
+    auto collapse = cast<tensor::CollapseShapeOp>(reshape);
+    return tensor::ExpandShapeOp::create(builder, reshape->getLoc(), source,
+                                         sum,
+                                         collapse.getReassociationIndices());
+  }
+
+  Value updateInPlace(Operation *add, Value sum, Value addend,
+                      OpBuilder &builder) {
+    auto type = cast<RankedTensorType>(sum.getType());
+    builder.setInsertionPoint(add);
+    AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
+    SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                               utils::IteratorType::parallel);
+    auto update = linalg::GenericOp::create(
+        builder, add->getLoc(), TypeRange{type}, ValueRange{addend},
+        ValueRange{sum}, ArrayRef<AffineMap>{identity, identity}, iterators,
+        [&](OpBuilder &b, Location l, ValueRange args) {
+          Value total;
+          if (isa<FloatType>(type.getElementType()))
+            total = arith::AddFOp::create(b, l, args[1], args[0]);
+          else
+            total = arith::AddIOp::create(b, l, args[1], args[0]);
+          linalg::YieldOp::create(b, l, total);
+        });
+    add->getResult(0).replaceAllUsesWith(update.getResult(0));
+    add->erase();
+    ++numInPlace;
+    return update.getResult(0);
+  }
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (!isBody(function))
+      return;
+    OpBuilder builder(&getContext());
+    for (BlockArgument argument : function.getArguments()) {
+      if (!function.getArgAttr(argument.getArgNumber(), kAccumulate))
+        continue;
+      // A parameter used several times in a body has a chain of additions.
+      Value sum = argument;
+      while (sum.hasOneUse()) {
+        Operation *add = *sum.user_begin();
+        Value addend = matchAdd(add, sum);
+        if (!addend || addend.getType() != sum.getType() || addend == sum)
+          break;
+        if (Value folded = fold(sum, addend, builder)) {
+          add->getResult(0).replaceAllUsesWith(folded);
+          add->erase();
+          ++numFolded;
+          sum = folded;
+          continue;
+        }
+        sum = updateInPlace(add, sum, addend, builder);
+      }
+    }
+  }
+};
+
+} // namespace
+} // namespace stagewright::host

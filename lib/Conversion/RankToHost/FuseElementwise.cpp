@@ -1,0 +1,118 @@
+//===- FuseElementwise.cpp - fusion of elementwise producers ----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+#define GEN_PASS_DEF_HOSTFUSEELEMENTWISE
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+namespace {
+
+/// Largest body a fused operation may get, in operations; beyond it registers
+/// spill and compile time grows.
+constexpr int64_t kLargestBody = 64;
+/// Most operands of a fused operation: more arrays than this at once outrun the
+/// hardware's prefetch streams.
+constexpr int64_t kMostOperands = 16;
+
+int64_t countOps(linalg::GenericOp op) {
+  return std::distance(op.getBody()->begin(), op.getBody()->end()) - 1;
+}
+
+/// Functions of many instructions, which are not worth repeating.
+bool isCostly(Operation &op) {
+  if (op.getNumRegions() != 0)
+    return true;
+  return isa<math::MathDialect>(op.getDialect()) &&
+         !isa<math::AbsFOp, math::RsqrtOp, math::SqrtOp, math::FmaOp>(op);
+}
+
+bool hasOneUser(linalg::GenericOp op) {
+  Operation *user = nullptr;
+  for (Operation *next : op->getUsers()) {
+    if (user && next != user)
+      return false;
+    user = next;
+  }
+  return true;
+}
+
+int64_t points(linalg::GenericOp op) {
+  int64_t product = 1;
+  for (int64_t range : op.getStaticLoopRanges())
+    product *= range;
+  return product;
+}
+
+struct HostFuseElementwisePass
+    : impl::HostFuseElementwiseBase<HostFuseElementwisePass> {
+  using HostFuseElementwiseBase::HostFuseElementwiseBase;
+
+  bool shouldFuse(OpOperand *use) {
+    auto producer = use->get().getDefiningOp<linalg::GenericOp>();
+    auto consumer = dyn_cast<linalg::GenericOp>(use->getOwner());
+    if (!producer || !consumer || producer->getBlock() != consumer->getBlock())
+      return false;
+    if (countOps(producer) + countOps(consumer) > kLargestBody ||
+        producer->getNumOperands() + consumer->getNumOperands() > kMostOperands)
+      return false;
+    bool costly = llvm::any_of(*producer.getBody(), isCostly);
+    // Inside a larger space a producer is computed again for every point of it.
+    if (costly && points(consumer) > points(producer))
+      return false;
+    if (hasOneUser(producer))
+      return true;
+    return !costly && countOps(producer) <= maxOps;
+  }
+
+  /// Reshapes move away from between two elementwise operations only.
+  static bool shouldFoldReshape(OpOperand *use) {
+    Operation *producer = use->get().getDefiningOp();
+    Operation *consumer = use->getOwner();
+    if (!producer || !producer->hasOneUse())
+      return false;
+    // collapse -> generic: worthwhile if an elementwise operation made the
+    // collapsed value.
+    if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(producer)) {
+      auto before = collapse.getSrc().getDefiningOp<linalg::GenericOp>();
+      return before && before.getNumReductionLoops() == 0 &&
+             isa<linalg::GenericOp>(consumer);
+    }
+    // generic -> expand: worthwhile if an elementwise operation reads the
+    // expanded value.
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(consumer)) {
+      auto before = dyn_cast<linalg::GenericOp>(producer);
+      return before && before.getNumReductionLoops() == 0 &&
+             expand->hasOneUse() &&
+             isa<linalg::GenericOp>(*expand->user_begin());
+    }
+    return false;
+  }
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    linalg::populateElementwiseOpsFusionPatterns(
+        patterns, [this](OpOperand *use) { return shouldFuse(use); });
+    linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,
+                                                      shouldFoldReshape);
+    linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
+    tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, &getContext());
+    tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
+                                                         &getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      getOperation()->emitWarning("elementwise fusion did not converge; the "
+                                  "body is right, but may be slow");
+  }
+};
+
+} // namespace
+} // namespace stagewright::host

@@ -1,0 +1,247 @@
+//===- LowerRankToHost.cpp - rank programs as functions ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Manifest.h"
+#include "mlir/IR/IRMapping.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+#define GEN_PASS_DEF_LOWERRANKTOHOST
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+namespace {
+
+/// Writes one program as a function `(rank, microbatches)`.
+struct Writer {
+  ModuleOp module;
+  rank::ProgramOp program;
+  OpBuilder &builder;
+  const llvm::StringMap<int64_t> &channels;
+
+  DenseMap<Value, int64_t> buffers = numberBuffers(program);
+  llvm::MapVector<StringAttr, int64_t> nodes = numberNodes(program);
+  IRMapping mapping = {};
+  Value context = {}; ///< the `sw_rank *` of the entry
+
+  LLVM::LLVMPointerType pointer() {
+    return LLVM::LLVMPointerType::get(builder.getContext());
+  }
+
+  void write() {
+    Location loc = program.getLoc();
+    builder.setInsertionPoint(program);
+    auto function = func::FuncOp::create(
+        builder, loc, program.getSymName(),
+        builder.getFunctionType({pointer(), builder.getI64Type()}, {}));
+    function->setAttr("host.entry", builder.getUnitAttr());
+    Block *entry = function.addEntryBlock();
+    builder.setInsertionPointToStart(entry);
+    context = entry->getArgument(0);
+    mapping.map(program.getEntry().getMicrobatches(),
+                arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                           entry->getArgument(1)));
+    writeBlock(program.getEntry().getBody().front());
+    func::ReturnOp::create(builder, loc);
+    program.erase();
+  }
+
+  void writeBlock(Block &block) {
+    for (Operation &op : block)
+      writeOp(op);
+  }
+
+  void writeOp(Operation &op) {
+    Location loc = op.getLoc();
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case<rank::SlotOp>([&](auto slot) {
+          Value m = slot.getMicrobatch() ? index(loc, slot.getMicrobatch())
+                                         : constant(loc, 0);
+          returned(slot.getSlot(), "sw_slot",
+                   {bufferId(loc, slot.getBuffer()), m});
+        })
+        .Case<rank::AcquireOp>([&](auto acquire) {
+          returned(acquire.getSlot(), "sw_acquire",
+                   {bufferId(loc, acquire.getBuffer()),
+                    index(loc, acquire.getMicrobatch())});
+        })
+        .Case<rank::ReleaseOp>([&](auto release) {
+          call(loc, "sw_release",
+               {bufferId(loc, release.getBuffer()),
+                index(loc, release.getMicrobatch())});
+        })
+        .Case<rank::ClaimOp>(
+            [&](auto op) { returned(op.getSlot(), "sw_claim", transfer(op)); })
+        .Case<rank::RecvOp>(
+            [&](auto op) { returned(op.getSlot(), "sw_recv", transfer(op)); })
+        // What was received stays where it is: asking again waits for nothing.
+        .Case<rank::ReceivedOp>(
+            [&](auto op) { returned(op.getSlot(), "sw_recv", transfer(op)); })
+        .Case<rank::SendOp>(
+            [&](auto op) { call(loc, "sw_send", transfer(op)); })
+        .Case<rank::ReleaseChannelOp>(
+            [&](auto op) { call(loc, "sw_release_channel", transfer(op)); })
+        .Case<rank::ViewOp>([&](rank::ViewOp view) {
+          Value base = slotOf(loc, view.getWorkspace());
+          asBuffer(view.getValue(), offset(loc, base, view.getOffset()));
+        })
+        .Case<rank::ActionOp>(
+            [&](rank::ActionOp action) { writeAction(action); })
+        .Case<rank::CallOp>([&](rank::CallOp call) { writeCall(call); })
+        .Default([&](Operation *op) {
+          Operation *copy = builder.cloneWithoutRegions(*op, mapping);
+          OpBuilder::InsertionGuard guard(builder);
+          for (auto [from, to] :
+               llvm::zip_equal(op->getRegions(), copy->getRegions()))
+            for (Block &block : from) {
+              Block *written = builder.createBlock(&to, to.end());
+              for (BlockArgument argument : block.getArguments())
+                mapping.map(argument, written->addArgument(argument.getType(),
+                                                           argument.getLoc()));
+              builder.setInsertionPointToEnd(written);
+              writeBlock(block);
+            }
+        });
+  }
+
+  void writeAction(rank::ActionOp action) {
+    Location loc = action.getLoc();
+    StringRef kind = rank::stringifyActionKind(action.getKind());
+    Value letter = arith::ConstantIntOp::create(builder, loc,
+                                                builder.getI32Type(), kind[0]);
+    call(loc, "sw_action_begin",
+         {letter, constant(loc, action.getStage()),
+          index(loc, action.getMicrobatch())});
+    writeBlock(action.getBody().front());
+    call(loc, "sw_action_end", {});
+  }
+
+  void writeCall(rank::CallOp op) {
+    Location loc = op.getLoc();
+    SmallVector<Value> arguments;
+    for (OperandRange range :
+         {op.getInputs(), op.getOutputs(), op.getAccumulators()})
+      for (Value value : range)
+        arguments.push_back(mapping.lookup(value));
+    auto body = module.lookupSymbol<func::FuncOp>(op.getCallee());
+    if (body.getNumArguments() > arguments.size()) {
+      Value base = op.getWorkspace()
+                       ? offset(loc, slotOf(loc, op.getWorkspace()),
+                                op.getWorkspaceOffset())
+                       : LLVM::ZeroOp::create(builder, loc, pointer());
+      arguments.push_back(
+          UnrealizedConversionCastOp::create(
+              builder, loc, body.getArgumentTypes().back(), base)
+              .getResult(0));
+    }
+    Value node = constant(loc, nodes.lookup(op.getNodeAttr()));
+    call(loc, "sw_node_begin", {node});
+    func::CallOp::create(builder, loc, body, arguments);
+    call(loc, "sw_node_end",
+         {node,
+          constant(loc, op.getWorkspaceOffset() + op.getWorkspaceBytes())});
+  }
+
+  Value constant(Location loc, int64_t value) {
+    return arith::ConstantIntOp::create(builder, loc, builder.getI64Type(),
+                                        value);
+  }
+  Value index(Location loc, Value value) {
+    return arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                      mapping.lookup(value));
+  }
+  Value bufferId(Location loc, Value buffer) {
+    return constant(loc, buffers.lookup(buffer));
+  }
+  Value slotOf(Location loc, Value buffer) {
+    return call(loc, "sw_slot", {bufferId(loc, buffer), constant(loc, 0)},
+                /*returns=*/true);
+  }
+  Value offset(Location loc, Value base, int64_t bytes) {
+    if (bytes == 0)
+      return base;
+    return LLVM::GEPOp::create(builder, loc, pointer(), builder.getI8Type(),
+                               base, ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+  }
+  template <typename Op> SmallVector<Value> transfer(Op op) {
+    return {constant(op.getLoc(), channels.lookup(op.getChannel())),
+            index(op.getLoc(), op.getMicrobatch())};
+  }
+
+  void asBuffer(Value result, Value address) {
+    mapping.map(result, UnrealizedConversionCastOp::create(
+                            builder, result.getLoc(), result.getType(), address)
+                            .getResult(0));
+  }
+  void returned(Value result, StringRef name, ArrayRef<Value> arguments) {
+    asBuffer(result, call(result.getLoc(), name, arguments, /*returns=*/true));
+  }
+
+  /// Calls a function of the runtime; the rank comes first everywhere.
+  Value call(Location loc, StringRef name, ArrayRef<Value> rest,
+             bool returns = false) {
+    SmallVector<Value> arguments = {context};
+    llvm::append_range(arguments, rest);
+    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!callee) {
+      OpBuilder top(module.getBodyRegion());
+      Type result =
+          returns ? Type(pointer()) : LLVM::LLVMVoidType::get(top.getContext());
+      callee = LLVM::LLVMFuncOp::create(
+          top, module.getLoc(), name,
+          LLVM::LLVMFunctionType::get(
+              result, llvm::to_vector(ValueRange(arguments).getTypes())));
+    }
+    auto op = LLVM::CallOp::create(builder, loc, callee, arguments);
+    return returns ? op.getResult() : Value();
+  }
+};
+
+struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());
+    for (rank::ProgramOp program : programs)
+      if (failed(checkCalls(program)))
+        return signalPassFailure();
+    FailureOr<llvm::json::Object> manifest = buildManifest(module);
+    if (failed(manifest))
+      return signalPassFailure();
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::json::Value(std::move(*manifest));
+    module->setAttr("rank.manifest", StringAttr::get(&getContext(), text));
+
+    llvm::StringMap<int64_t> channels = numberChannels(module);
+    OpBuilder builder(&getContext());
+    for (rank::ProgramOp program : programs)
+      Writer{module, program, builder, channels}.write();
+    for (Operation &op :
+         llvm::make_early_inc_range(module.getBody()->getOperations()))
+      if (isa<rank::ChannelOp, rank::StepOp>(op))
+        op.erase();
+  }
+
+  LogicalResult checkCalls(rank::ProgramOp program) {
+    WalkResult walk = program.walk([&](rank::CallOp call) {
+      auto body = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
+      auto isBuffer = [](Type type) { return isa<MemRefType>(type); };
+      if (body && !body.isExternal() && body.getNumResults() == 0 &&
+          llvm::all_of(body.getArgumentTypes(), isBuffer))
+        return WalkResult::advance();
+      call.emitError() << "calls '" << call.getCallee()
+                       << "', which is no function on buffers; run the host "
+                          "passes over its body first";
+      return WalkResult::interrupt();
+    });
+    return failure(walk.wasInterrupted());
+  }
+};
+
+} // namespace
+} // namespace stagewright::host

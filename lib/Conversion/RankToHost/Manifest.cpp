@@ -1,0 +1,247 @@
+//===- Manifest.cpp - what an artifact says about itself ---------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Manifest.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+
+using namespace mlir;
+namespace json = llvm::json;
+
+namespace stagewright::host {
+
+llvm::StringMap<int64_t> numberChannels(ModuleOp module) {
+  llvm::StringMap<int64_t> numbers;
+  for (auto channel : module.getOps<rank::ChannelOp>())
+    numbers[channel.getSymName()] = numbers.size();
+  return numbers;
+}
+
+DenseMap<Value, int64_t> numberBuffers(rank::ProgramOp program) {
+  DenseMap<Value, int64_t> numbers;
+  for (auto buffer : program.getBody().getOps<rank::BufferOp>())
+    numbers.try_emplace(buffer.getBuffer(), numbers.size());
+  return numbers;
+}
+
+llvm::MapVector<StringAttr, int64_t> numberNodes(rank::ProgramOp program) {
+  llvm::MapVector<StringAttr, int64_t> numbers;
+  program.walk([&](rank::CallOp call) {
+    numbers.insert({call.getNodeAttr(), int64_t(numbers.size())});
+  });
+  return numbers;
+}
+
+namespace {
+
+/// Name of an element type in the manifest, as safetensors has it; empty for a
+/// type that no file can hold.
+StringRef nameOf(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+    case 1:
+      return "bool";
+    case 8:
+      return isUnsigned ? "u8" : "i8";
+    case 16:
+      return isUnsigned ? "u16" : "i16";
+    case 32:
+      return isUnsigned ? "u32" : "i32";
+    case 64:
+      return isUnsigned ? "u64" : "i64";
+    default:
+      return "";
+    }
+  }
+  return type.isF32()    ? "f32"
+         : type.isF64()  ? "f64"
+         : type.isF16()  ? "f16"
+         : type.isBF16() ? "bf16"
+                         : "";
+}
+
+json::Array shapeOf(ShapedType type) {
+  json::Array shape;
+  for (int64_t extent : type.getShape())
+    shape.push_back(extent);
+  return shape;
+}
+
+std::string text(DictionaryAttr facts, StringRef name) {
+  auto value = facts ? facts.getAs<StringAttr>(name) : StringAttr();
+  return value ? value.str() : "";
+}
+
+int64_t number(DictionaryAttr facts, StringRef name, int64_t otherwise) {
+  auto value = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
+  return value ? value.getInt() : otherwise;
+}
+
+/// Arguments or results of the step; slices of one become one entry.
+FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
+                                function_ref<DictionaryAttr(unsigned)> facts) {
+  llvm::MapVector<int64_t, json::Object> entries;
+  for (auto [index, type] : llvm::enumerate(types)) {
+    DictionaryAttr of = facts(index);
+    auto tensor = cast<RankedTensorType>(type);
+    // The runtime makes the index of the microbatch itself.
+    if (text(of, "pipeline.role") == "microbatch")
+      continue;
+    int64_t position = number(of, "pipeline.position", index);
+    int64_t slice = number(of, "pipeline.slice", -1);
+    std::string name = text(of, "pipeline.name");
+    // The type a file has, where it differs in sign from the one computed with.
+    std::string dtype = text(of, "pipeline.dtype");
+    if (dtype.empty())
+      dtype = nameOf(tensor.getElementType());
+    if (dtype.empty())
+      return step.emitError()
+             << "'" << name << "' has element type " << tensor.getElementType()
+             << ", which no file of tensors can hold";
+    json::Object &entry = entries[position];
+    if (slice >= 0 && !entry.empty()) {
+      int64_t slices = *entry.getInteger("slices") + 1;
+      entry["slices"] = slices;
+      (*entry.getArray("shape"))[0] = tensor.getDimSize(0) * slices;
+      continue;
+    }
+    entry["position"] = position;
+    entry["name"] = name;
+    entry["role"] = text(of, "pipeline.role");
+    entry["dtype"] = dtype;
+    entry["shape"] = shapeOf(tensor);
+    entry["slices"] = slice >= 0 ? 1 : 0;
+    entry["batch_dim"] = number(of, "pipeline.batch_dim", 0);
+    if (std::string combine = text(of, "pipeline.combine"); !combine.empty())
+      entry["combine"] = combine;
+    entry["of"] = number(of, "pipeline.of", -1);
+    if (of && of.contains("pipeline.value"))
+      entry["symbol"] = "data." + std::to_string(index);
+  }
+  json::Array list;
+  for (auto &[position, entry] : entries)
+    list.push_back(std::move(entry));
+  return list;
+}
+
+json::Object describe(rank::BufferOp buffer, int64_t id) {
+  MemRefType type = buffer.getType();
+  bool ofArgument = true, ofResult = true;
+  switch (buffer.getKind()) {
+  case rank::BufferKind::Parameter:
+  case rank::BufferKind::Constant:
+  case rank::BufferKind::Seed:
+  case rank::BufferKind::Batch:
+    ofResult = false;
+    break;
+  case rank::BufferKind::Gradient:
+  case rank::BufferKind::Accumulator:
+  case rank::BufferKind::Output:
+    ofArgument = false;
+    break;
+  default:
+    ofArgument = ofResult = false;
+  }
+  int64_t position = buffer.getPosition().value_or(-1);
+  return json::Object{
+      {"id", id},
+      {"name", buffer.getBufferName()},
+      {"kind", rank::stringifyBufferKind(buffer.getKind())},
+      {"bytes", rank::getSlotBytes(type)},
+      {"depth", buffer.isDepthAll() ? 1 : buffer.getDepth()},
+      {"depth_all", buffer.isDepthAll()},
+      {"argument", ofArgument ? position : -1},
+      {"result", ofResult ? position : -1},
+      {"slice", int64_t(buffer.getSlice().value_or(-1))},
+      {"dtype", nameOf(type.getElementType())},
+      {"shape", shapeOf(type)},
+  };
+}
+
+json::Object describe(rank::ProgramOp program) {
+  json::Array buffers, nodes, stages;
+  int64_t id = 0;
+  for (auto buffer : program.getBody().getOps<rank::BufferOp>())
+    buffers.push_back(describe(buffer, id++));
+  for (auto &[node, unused] : numberNodes(program))
+    nodes.push_back(node.str());
+  llvm::SmallSetVector<int64_t, 4> seen;
+  program.walk([&](rank::ActionOp action) { seen.insert(action.getStage()); });
+  for (int64_t stage : seen)
+    stages.push_back(stage);
+  json::Object memory;
+  if (DictionaryAttr known = program.getMemoryAttr())
+    for (NamedAttribute entry : known)
+      if (auto bytes = dyn_cast<IntegerAttr>(entry.getValue()))
+        memory[entry.getName().str()] = bytes.getInt();
+  return json::Object{
+      {"rank", int64_t(program.getRank())}, {"device", program.getDevice()},
+      {"entry", program.getSymName()},      {"stages", std::move(stages)},
+      {"buffers", std::move(buffers)},      {"nodes", std::move(nodes)},
+      {"memory", std::move(memory)},
+  };
+}
+
+} // namespace
+
+FailureOr<json::Object> buildManifest(ModuleOp module) {
+  json::Object manifest{{"stagewright", 1}};
+  auto steps = module.getOps<rank::StepOp>();
+  if (steps.empty()) {
+    module.emitError("no 'rank.step'; run lower-pipeline-to-rank first");
+    return failure();
+  }
+  rank::StepOp step = *steps.begin();
+  auto arguments = describe(step, step.getArgumentTypes(), [&](unsigned i) {
+    return function_interface_impl::getArgAttrDict(step, i);
+  });
+  auto results = describe(step, step.getResultTypes(), [&](unsigned i) {
+    return function_interface_impl::getResultAttrDict(step, i);
+  });
+  if (failed(arguments) || failed(results))
+    return failure();
+  manifest["name"] = step.getSymName();
+  manifest["arguments"] = std::move(*arguments);
+  manifest["results"] = std::move(*results);
+
+  json::Array channels;
+  for (auto channel : module.getOps<rank::ChannelOp>())
+    channels.push_back(json::Object{
+        {"id", int64_t(channels.size())},
+        {"name", channel.getSymName()},
+        {"from", int64_t(channel.getFrom())},
+        {"to", int64_t(channel.getTo())},
+        {"bytes", rank::getSlotBytes(channel.getType())},
+        {"depth", channel.isDepthAll() ? 1 : int64_t(channel.getDepth())},
+        {"depth_all", channel.isDepthAll()}});
+  manifest["channels"] = std::move(channels);
+
+  SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());
+  llvm::stable_sort(programs, [](rank::ProgramOp a, rank::ProgramOp b) {
+    return a.getRank() < b.getRank();
+  });
+  json::Array ranks;
+  int64_t stageCount = 0;
+  for (rank::ProgramOp program : programs) {
+    program.walk([&](rank::ActionOp action) {
+      stageCount = std::max<int64_t>(stageCount, action.getStage() + 1);
+    });
+    manifest["microbatches"] = int64_t(program.getMicrobatches());
+    manifest["schedule"] = program.getSchedule();
+    ranks.push_back(describe(program));
+  }
+  manifest["ranks"] = std::move(ranks);
+  manifest["stages"] = int64_t(stageCount);
+  if (auto grid = module->getAttrOfType<StringAttr>("rank.grid"))
+    manifest["grid"] = grid.getValue();
+  if (auto plan = module->getAttrOfType<StringAttr>("rank.plan"))
+    manifest["plan"] = llvm::cantFail(json::parse(plan.getValue()));
+  return manifest;
+}
+
+} // namespace stagewright::host

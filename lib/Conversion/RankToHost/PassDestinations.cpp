@@ -1,0 +1,209 @@
+//===- PassDestinations.cpp - results written where the caller says ---===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorUtils.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+#define GEN_PASS_DEF_HOSTPASSDESTINATIONS
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+namespace {
+
+/// Gives every user its own `tensor.empty` and fill. CSE merges them over the
+/// whole body, and one shared buffer then costs bufferization quadratic time
+/// and a copy per user.
+void unshare(func::FuncOp function, OpBuilder &builder) {
+  auto cloneForUses = [&](Operation *op) {
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : op->getResult(0).getUses())
+      uses.push_back(&use);
+    for (OpOperand *use : llvm::drop_begin(uses)) {
+      builder.setInsertionPoint(use->getOwner());
+      use->set(builder.clone(*op)->getResult(0));
+    }
+  };
+  SmallVector<Operation *> fills, empties;
+  function.walk([&](linalg::FillOp op) { fills.push_back(op); });
+  for (Operation *fill : fills)
+    if (!fill->use_empty())
+      cloneForUses(fill);
+  function.walk([&](tensor::EmptyOp op) { empties.push_back(op); });
+  for (Operation *empty : empties)
+    if (!empty->use_empty())
+      cloneForUses(empty);
+}
+
+/// A contraction on a zero fill overwrites instead: the library multiplies the
+/// old value by zero for nothing.
+void overwriteZeros(func::FuncOp function) {
+  function.walk([](linalg::ContractOp op) {
+    auto fill = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
+    if (!fill || !isZero(fill.getResult(0)))
+      return;
+    op.getOutputsMutable().assign(fill.getOutputs()[0]);
+    op->setAttr(kOverwrite, UnitAttr::get(op.getContext()));
+    if (fill->use_empty())
+      fill.erase();
+  });
+}
+
+/// The `tensor.empty` at which the chain of destinations behind `value` starts,
+/// with the reshapes passed on the way (last first), or null.
+tensor::EmptyOp findStart(Value value, SmallVectorImpl<Operation *> &reshapes) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+      return empty->hasOneUse() ? empty : tensor::EmptyOp();
+    if (auto styled = dyn_cast<DestinationStyleOpInterface>(op)) {
+      value = styled.getTiedOpOperand(cast<OpResult>(value))->get();
+    } else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
+      reshapes.push_back(op);
+      value = op->getOperand(0);
+    } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+      value = insert.getDest();
+    } else if (auto insert = dyn_cast<tensor::InsertOp>(op)) {
+      value = insert.getDest();
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      value = loop.getInitArgs()[cast<OpResult>(value).getResultNumber()];
+    } else {
+      return {};
+    }
+  }
+  return {};
+}
+
+struct HostPassDestinationsPass
+    : impl::HostPassDestinationsBase<HostPassDestinationsPass> {
+  using HostPassDestinationsBase::HostPassDestinationsBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+    if (!isBody(function) ||
+        !llvm::all_of(function.getArgumentTypes(), isTensor) ||
+        !llvm::all_of(function.getResultTypes(), isTensor) ||
+        function.getNumResults() == 0)
+      return;
+    auto dynamic = [](Type type) {
+      return !cast<RankedTensorType>(type).hasStaticShape();
+    };
+    if (llvm::any_of(function.getArgumentTypes(), dynamic) ||
+        llvm::any_of(function.getResultTypes(), dynamic)) {
+      function.emitError("body has a dynamic shape in its signature; every "
+                         "shape must be static");
+      return signalPassFailure();
+    }
+    OpBuilder builder(&getContext());
+    unshare(function, builder);
+    overwriteZeros(function);
+    rewriteSignature(function, builder);
+  }
+
+  void rewriteSignature(func::FuncOp function, OpBuilder &builder) {
+    Block &body = function.front();
+    auto terminator = cast<func::ReturnOp>(body.getTerminator());
+    SmallVector<Value> results(terminator.getOperands());
+    SmallVector<DictionaryAttr> inputAttrs, resultAttrs, sumAttrs;
+    SmallVector<BlockArgument> inputs, sums;
+    for (BlockArgument argument : function.getArguments()) {
+      DictionaryAttr attrs = function.getArgAttrDict(argument.getArgNumber());
+      bool sum = attrs && attrs.contains(kAccumulate);
+      (sum ? sums : inputs).push_back(argument);
+      (sum ? sumAttrs : inputAttrs).push_back(attrs);
+    }
+    if (sums.size() > results.size()) {
+      function.emitError() << "body accumulates into " << sums.size()
+                           << " arguments but has " << results.size()
+                           << " results";
+      return signalPassFailure();
+    }
+    size_t numResults = results.size() - sums.size();
+    auto bufferType = [](Value value) {
+      auto type = cast<RankedTensorType>(value.getType());
+      return MemRefType::get(type.getShape(), type.getElementType());
+    };
+
+    // New arguments first: inputs, results, accumulators.
+    unsigned old = body.getNumArguments();
+    SmallVector<Value> destinations;
+    builder.setInsertionPointToStart(&body);
+    auto enter = [&](BlockArgument argument, bool writable) {
+      BlockArgument buffer =
+          body.addArgument(bufferType(argument), argument.getLoc());
+      Value tensor = bufferization::ToTensorOp::create(
+          builder, argument.getLoc(), argument.getType(), buffer,
+          /*restrict=*/true, writable);
+      argument.replaceAllUsesWith(tensor);
+      return std::pair<Value, Value>(buffer, tensor);
+    };
+    for (BlockArgument input : inputs)
+      enter(input, /*writable=*/false);
+    for (Value result : ArrayRef(results).take_front(numResults))
+      destinations.push_back(
+          body.addArgument(bufferType(result), result.getLoc()));
+    SmallVector<Value> sumTensors;
+    for (BlockArgument sum : sums) {
+      auto [buffer, tensor] = enter(sum, /*writable=*/true);
+      destinations.push_back(buffer);
+      sumTensors.push_back(tensor);
+    }
+    results.assign(terminator.operand_begin(), terminator.operand_end());
+
+    // Start each result's chain in its destination, then say where it must end
+    // up.
+    for (auto [i, result] : llvm::enumerate(results)) {
+      SmallVector<Operation *> reshapes;
+      tensor::EmptyOp start = findStart(result, reshapes);
+      if (!start) {
+        numCopies += i < numResults;
+        continue;
+      }
+      builder.setInsertionPoint(start);
+      Value tensor = i < numResults ? bufferization::ToTensorOp::create(
+                                          builder, result.getLoc(),
+                                          result.getType(), destinations[i],
+                                          /*restrict=*/true, /*writable=*/true)
+                                    : sumTensors[i - numResults];
+      for (Operation *reshape : reshapes) {
+        Type source = reshape->getOperand(0).getType();
+        if (auto expand = dyn_cast<tensor::ExpandShapeOp>(reshape))
+          tensor = tensor::CollapseShapeOp::create(
+              builder, reshape->getLoc(), source, tensor,
+              expand.getReassociationIndices());
+        else
+          tensor = tensor::ExpandShapeOp::create(
+              builder, reshape->getLoc(), source, tensor,
+              cast<tensor::CollapseShapeOp>(reshape).getReassociationIndices());
+      }
+      start.getResult().replaceAllUsesWith(tensor);
+      start.erase();
+    }
+    builder.setInsertionPoint(terminator);
+    for (auto [result, destination] : llvm::zip_equal(results, destinations))
+      bufferization::MaterializeInDestinationOp::create(
+          builder, result.getLoc(), Type(), result, destination,
+          /*restrict=*/false, /*writable=*/true);
+    terminator.getOperandsMutable().clear();
+
+    body.eraseArguments(0, old);
+    resultAttrs.assign(numResults, builder.getDictionaryAttr({}));
+    SmallVector<DictionaryAttr> attrs = inputAttrs;
+    llvm::append_range(attrs, resultAttrs);
+    llvm::append_range(attrs, sumAttrs);
+    for (DictionaryAttr &attr : attrs)
+      if (!attr)
+        attr = builder.getDictionaryAttr({});
+    function.setType(builder.getFunctionType(body.getArgumentTypes(), {}));
+    function.setAllArgAttrs(attrs);
+    function.setAllResultAttrs(ArrayRef<DictionaryAttr>{});
+  }
+};
+
+} // namespace
+} // namespace stagewright::host

@@ -1,0 +1,216 @@
+//===- RaiseContractions.cpp - sums of products as linalg.contract --------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ContractionDims.h"
+#include "TensorUtils.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+#define GEN_PASS_DEF_HOSTRAISECONTRACTIONS
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+namespace {
+
+/// Strips widening casts: `extf(extf(x))` is `x`.
+Value stripWidening(Value value) {
+  while (auto cast = value.getDefiningOp<arith::ExtFOp>())
+    value = cast.getIn();
+  return value;
+}
+
+/// The two multiplied operands of a generic whose body is `out + a * b` (a and
+/// b perhaps widened), or nothing.
+std::optional<std::pair<OpOperand *, OpOperand *>>
+matchSumOfProducts(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 1 || op.getNumDpsInputs() < 1 ||
+      op.getNumReductionLoops() == 0)
+    return std::nullopt;
+  Block &body = *op.getBody();
+  auto yield = cast<linalg::YieldOp>(body.getTerminator());
+  Value yielded = yield.getOperand(0);
+  // A framework that sums in f32 into a narrow result writes truncf(extf(out) +
+  // ...).
+  if (auto narrow = yielded.getDefiningOp<arith::TruncFOp>())
+    yielded = narrow.getIn();
+  auto add = yielded.getDefiningOp<arith::AddFOp>();
+  if (!add)
+    return std::nullopt;
+  BlockArgument out = body.getArgument(op.getNumDpsInputs());
+  for (auto [sum, product] : {std::pair(add.getLhs(), add.getRhs()),
+                              std::pair(add.getRhs(), add.getLhs())}) {
+    auto mul = stripWidening(product).getDefiningOp<arith::MulFOp>();
+    if (stripWidening(sum) != out || !mul)
+      continue;
+    auto lhs = dyn_cast<BlockArgument>(stripWidening(mul.getLhs()));
+    auto rhs = dyn_cast<BlockArgument>(stripWidening(mul.getRhs()));
+    if (!lhs || !rhs || lhs == out || rhs == out || lhs.getOwner() != &body ||
+        rhs.getOwner() != &body)
+      return std::nullopt;
+    return std::pair(op.getDpsInputOperand(lhs.getArgNumber()),
+                     op.getDpsInputOperand(rhs.getArgNumber()));
+  }
+  return std::nullopt;
+}
+
+/// Converts `value` to element type `type` by one elementwise operation.
+Value convertElements(OpBuilder &builder, Location loc, Value value,
+                      Type type) {
+  auto from = cast<RankedTensorType>(value.getType());
+  if (from.getElementType() == type)
+    return value;
+  bool widen = from.getElementTypeBitWidth() < type.getIntOrFloatBitWidth();
+  return createElementwise(builder, loc, value, type,
+                           [&](OpBuilder &b, Location l, Value in) -> Value {
+                             if (widen)
+                               return arith::ExtFOp::create(b, l, type, in);
+                             return arith::TruncFOp::create(b, l, type, in);
+                           });
+}
+
+struct HostRaiseContractionsPass
+    : impl::HostRaiseContractionsBase<HostRaiseContractionsPass> {
+  using HostRaiseContractionsBase::HostRaiseContractionsBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    IRRewriter rewriter(&getContext());
+    generalizeNamed(function, rewriter);
+
+    SmallVector<linalg::GenericOp> generics;
+    function.walk([&](linalg::GenericOp op) { generics.push_back(op); });
+    for (linalg::GenericOp op : generics)
+      raise(op, rewriter);
+
+    // Operands first: a transposed result of one contraction may be the operand
+    // of the next.
+    SmallVector<linalg::ContractOp> contractions;
+    function.walk([&](linalg::ContractOp op) { contractions.push_back(op); });
+    for (linalg::ContractOp op : contractions)
+      while (foldOperand(op, rewriter))
+        ++numTransposed;
+    for (linalg::ContractOp op : contractions)
+      while (foldResult(op, rewriter))
+        ++numTransposed;
+  }
+
+  void generalizeNamed(func::FuncOp function, IRRewriter &rewriter) {
+    SmallVector<linalg::LinalgOp> named;
+    function.walk([&](linalg::LinalgOp op) {
+      // Convolutions and pooling keep their names: their lowering reads strides
+      // and dilations.
+      if (!isa<linalg::GenericOp, linalg::ContractOp, linalg::FillOp>(
+              op.getOperation()) &&
+          !isa<linalg::ConvolutionOpInterface>(op.getOperation()) &&
+          op.hasPureTensorSemantics())
+        named.push_back(op);
+    });
+    for (linalg::LinalgOp op : named) {
+      rewriter.setInsertionPoint(op);
+      (void)linalg::generalizeNamedOp(rewriter, op);
+    }
+  }
+
+  void raise(linalg::GenericOp op, IRRewriter &rewriter) {
+    auto operands = matchSumOfProducts(op);
+    if (!operands || !op.hasPureTensorSemantics())
+      return;
+    OpOperand *out = op.getDpsInitOperand(0);
+    SmallVector<AffineMap> maps = {op.getMatchingIndexingMap(operands->first),
+                                   op.getMatchingIndexingMap(operands->second),
+                                   op.getMatchingIndexingMap(out)};
+    if (!llvm::all_of(
+            maps, [](AffineMap map) { return map.isProjectedPermutation(); }))
+      return;
+    ContractionDims dims = ContractionDims::get(maps);
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    auto empty = [&](ArrayRef<unsigned> some) {
+      return llvm::all_of(some, [&](unsigned dim) { return ranges[dim] == 1; });
+    };
+    if (!dims.complete || empty(dims.m) || empty(dims.n) || dims.k.empty() ||
+        dims.batch.size() > 2)
+      return;
+
+    Type element =
+        cast<RankedTensorType>(op.getResult(0).getType()).getElementType();
+    Type wide = element.isF64() ? element : rewriter.getF32Type();
+    if (!isa<FloatType>(element))
+      return;
+    Location loc = op.getLoc();
+    rewriter.setInsertionPoint(op);
+    Value lhs = convertElements(rewriter, loc, operands->first->get(), wide);
+    Value rhs = convertElements(rewriter, loc, operands->second->get(), wide);
+    Value init = out->get();
+    if (element != wide)
+      init =
+          isZero(init)
+              ? createZero(rewriter, loc,
+                           cast<RankedTensorType>(init.getType()).clone(wide))
+              : convertElements(rewriter, loc, init, wide);
+    auto contract = linalg::ContractOp::create(
+        rewriter, loc, TypeRange{init.getType()}, ValueRange{lhs, rhs},
+        ValueRange{init}, rewriter.getAffineMapArrayAttr(maps));
+    rewriter.replaceOp(
+        op, convertElements(rewriter, loc, contract.getResult(0), element));
+    ++numRaised;
+  }
+
+  /// Reads through one transposed or broadcast copy behind an operand.
+  bool foldOperand(linalg::ContractOp op, IRRewriter &rewriter) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    for (unsigned i : {0u, 1u}) {
+      Value source;
+      AffineMap copied = matchCopy(op.getOperand(i), source);
+      if (!copied || !copied.isProjectedPermutation())
+        continue;
+      SmallVector<AffineMap> folded = maps;
+      folded[i] = copied.compose(maps[i]);
+      ContractionDims dims = ContractionDims::get(folded);
+      if (!dims.complete || dims.m.empty() || dims.n.empty() ||
+          dims.k.empty() || dims.batch.size() > 2)
+        continue;
+      rewriter.modifyOpInPlace(op, [&] {
+        op->setOperand(i, source);
+        op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(folded));
+      });
+      return true;
+    }
+    return false;
+  }
+
+  /// Writes a result, whose one use is a transposed copy, in that order.
+  bool foldResult(linalg::ContractOp &op, IRRewriter &rewriter) {
+    Value result = op.getResult(0);
+    if (!result.hasOneUse() || !isZero(op.getOutputs()[0]))
+      return false;
+    auto copy = dyn_cast<linalg::GenericOp>(*result.user_begin());
+    Value source;
+    if (!copy || copy->getNumResults() != 1)
+      return false;
+    AffineMap copied = matchCopy(copy.getResult(0), source);
+    if (!copied || !copied.isPermutation())
+      return false;
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    maps[2] = inversePermutation(copied).compose(maps[2]);
+    rewriter.setInsertionPoint(op);
+    Value init =
+        createZero(rewriter, op.getLoc(),
+                   cast<RankedTensorType>(copy.getResult(0).getType()));
+    auto folded = linalg::ContractOp::create(
+        rewriter, op.getLoc(), TypeRange{init.getType()}, op.getInputs(),
+        ValueRange{init}, rewriter.getAffineMapArrayAttr(maps));
+    rewriter.replaceOp(copy, folded.getResults());
+    rewriter.eraseOp(op);
+    op = folded;
+    return true;
+  }
+};
+
+} // namespace
+} // namespace stagewright::host

@@ -1,0 +1,91 @@
+//===- TensorUtils.cpp - small facts about bodies on tensors --------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+
+bool isBody(func::FuncOp function) {
+  return !function.isExternal() && function.isPrivate() &&
+         !function->hasAttr("host.kernel");
+}
+
+bool isZero(Value value) {
+  auto zero = [](Value v) {
+    return matchPattern(v, m_AnyZeroFloat()) || matchPattern(v, m_Zero());
+  };
+  if (zero(value))
+    return true;
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    return zero(fill.getInputs()[0]);
+  if (auto reshape = value.getDefiningOp<tensor::ExpandShapeOp>())
+    return isZero(reshape.getSrc());
+  if (auto reshape = value.getDefiningOp<tensor::CollapseShapeOp>())
+    return isZero(reshape.getSrc());
+  // A broadcast of a zero scalar, as torch-mlir writes it.
+  Value source;
+  if (AffineMap map = matchCopy(value, source))
+    return zero(source) || (source != value && isZero(source));
+  auto generic = value.getDefiningOp<linalg::GenericOp>();
+  if (!generic || generic->getNumResults() != 1 ||
+      !llvm::hasSingleElement(*generic.getBody()))
+    return false;
+  return zero(
+      cast<linalg::YieldOp>(generic.getBody()->getTerminator()).getOperand(0));
+}
+
+Value createZero(OpBuilder &builder, Location loc, RankedTensorType type) {
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(type.getElementType()));
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+}
+
+Value createElementwise(
+    OpBuilder &builder, Location loc, Value value, Type type,
+    function_ref<Value(OpBuilder &, Location, Value)> body) {
+  auto from = cast<RankedTensorType>(value.getType());
+  Value empty = tensor::EmptyOp::create(builder, loc, from.getShape(), type);
+  AffineMap identity = builder.getMultiDimIdentityMap(from.getRank());
+  SmallVector<utils::IteratorType> iterators(from.getRank(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, TypeRange{from.clone(type)}, ValueRange{value},
+             ValueRange{empty}, ArrayRef<AffineMap>{identity, identity},
+             iterators,
+             [&](OpBuilder &b, Location l, ValueRange args) {
+               linalg::YieldOp::create(b, l, body(b, l, args[0]));
+             })
+      .getResult(0);
+}
+
+AffineMap matchCopy(Value value, Value &source) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || op->getNumResults() != 1 || op.getNumDpsInputs() != 1 ||
+      op.getNumReductionLoops() != 0)
+    return {};
+  auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
+  if (yield.getOperand(0) != op.getBody()->getArgument(0) ||
+      !llvm::hasSingleElement(*op.getBody()))
+    return {};
+  AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  AffineMap in = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  if (!out.isPermutation() ||
+      !isa<RankedTensorType>(op.getDpsInputOperand(0)->get().getType()))
+    return {};
+  source = op.getDpsInputOperand(0)->get();
+  return in.compose(inversePermutation(out));
+}
+
+} // namespace stagewright::host

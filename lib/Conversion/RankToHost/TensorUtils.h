@@ -1,0 +1,38 @@
+//===- TensorUtils.h - small facts about bodies on tensors ------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_TENSORUTILS_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_TENSORUTILS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Builders.h"
+
+namespace stagewright::host {
+
+/// Whether every element of a tensor is known to be (positive or negative)
+/// zero.
+bool isZero(mlir::Value tensor);
+
+/// A zero-filled tensor.
+mlir::Value createZero(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::RankedTensorType type);
+
+/// One elementwise operation on `value` with results of element type `type`.
+mlir::Value
+createElementwise(mlir::OpBuilder &builder, mlir::Location loc,
+                  mlir::Value value, mlir::Type type,
+                  llvm::function_ref<mlir::Value(mlir::OpBuilder &,
+                                                 mlir::Location, mlir::Value)>
+                      body);
+
+/// If `value` is a copy of `source` with its dimensions permuted or broadcast,
+/// the map from indices of `value` to indices of `source`; else a null map.
+mlir::AffineMap matchCopy(mlir::Value value, mlir::Value &source);
+
+} // namespace stagewright::host
+
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_TENSORUTILS_H

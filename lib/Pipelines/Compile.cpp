@@ -1,0 +1,117 @@
+//===- Compile.cpp - the whole road ------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Pipelines/Compile.h"
+#include "Report.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "stagewright/Pipelines/Pipelines.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace stagewright {
+
+/// A pass with its options, as text: the same that a user would type.
+static std::string
+pass(StringRef flag, ArrayRef<std::pair<StringRef, std::string>> options = {}) {
+  std::string given;
+  for (auto &[name, value] : options)
+    if (!value.empty())
+      given += (given.empty() ? "" : " ") + name.str() + "=" + value;
+  return given.empty() ? flag.str() : flag.str() + "{" + given + "}";
+}
+
+static std::string text(std::optional<int64_t> number) {
+  return number ? std::to_string(*number) : "";
+}
+
+static LogicalResult run(ModuleOp module, TimingScope &timing,
+                         function_ref<LogicalResult(OpPassManager &)> build) {
+  PassManager manager(module.getContext());
+  manager.enableTiming(timing);
+  if (failed(build(manager)))
+    return failure();
+  return manager.run(module);
+}
+
+static LogicalResult runText(ModuleOp module, TimingScope &timing,
+                             ArrayRef<std::string> passes) {
+  return run(module, timing, [&](OpPassManager &manager) {
+    std::string all = llvm::join(passes, ",");
+    std::string message;
+    llvm::raw_string_ostream stream(message);
+    if (succeeded(parsePassPipeline(all, manager, stream)))
+      return success();
+    return LogicalResult(module.emitError()
+                         << "no such road: " << all << ": " << message);
+  });
+}
+
+template <typename Op> static bool has(ModuleOp module) {
+  return !module.getOps<Op>().empty();
+}
+
+/// From an imported step, or from any level in between, to the schedule.
+static LogicalResult toSchedule(Level level, ModuleOp module,
+                                const CompileOptions &options,
+                                TimingScope &timing) {
+  std::string microbatches = text(options.microbatches);
+  SmallVector<std::string> passes;
+  if (!has<pipeline::GraphOp>(module))
+    llvm::append_values(
+        passes, pass("pipeline-infer-roles"), pass("pipeline-split-slices"),
+        pass("pipeline-form-graph"), pass("pipeline-merge-backward"),
+        pass("pipeline-unify-bodies"));
+  if (!has<pipeline::ProgramOp>(module)) {
+    passes.push_back(
+        pass("pipeline-estimate-cost",
+             {{"cluster", options.cluster}, {"profile", options.profile}}));
+    if (level >= Level::Program)
+      passes.push_back(
+          pass("pipeline-partition", {{"cluster", options.cluster},
+                                      {"stages", text(options.stages)},
+                                      {"microbatches", microbatches},
+                                      {"memory", options.memory},
+                                      {"planner", options.planner}}));
+  }
+  if (!has<pipeline::ScheduleOp>(module) && level >= Level::Schedule)
+    passes.push_back(pass("pipeline-schedule", {{"kind", options.schedule}}));
+  return runText(module, timing, passes);
+}
+
+LogicalResult compileTo(Level level, ModuleOp module,
+                        const CompileOptions &options, TimingScope &timing,
+                        CompileReport *report) {
+  if (!has<rank::ProgramOp>(module)) {
+    if (failed(toSchedule(level, module, options, timing)))
+      return failure();
+    describePlan(module, report);
+    if (level <= Level::Schedule)
+      return success();
+    if (failed(runText(module, timing,
+                       {"lower-pipeline-to-rank", "verify-rank-programs"})))
+      return failure();
+  }
+  if (level >= Level::Host &&
+      failed(run(module, timing, [](OpPassManager &manager) {
+        buildBodyPipeline(manager, {});
+        return success();
+      })))
+    return failure();
+  describeMemory(module, report);
+  if (level < Level::LLVM)
+    return success();
+  return run(module, timing, [](OpPassManager &manager) {
+    buildLLVMPipeline(manager);
+    return success();
+  });
+}
+
+} // namespace stagewright

@@ -1,0 +1,94 @@
+//===- HostPipeline.cpp - rank programs to native code of the host -----===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Dialect/Rank/Transforms/Passes.h"
+#include "stagewright/Pipelines/Pipelines.h"
+
+using namespace mlir;
+
+namespace stagewright {
+
+void buildBodyPipeline(OpPassManager &manager,
+                       const HostPipelineOptions &options) {
+  //===--------------------------------------------------------------------===//
+  // Fusion. Contractions are raised first, or elementwise operations would be
+  // fused into them, and again after: moving reshapes can take one apart.
+  //===--------------------------------------------------------------------===//
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(createConvertElementwiseToLinalgPass());
+    body.addPass(createCanonicalizerPass());
+    body.addPass(createCSEPass());
+    body.addPass(host::createHostRaiseContractions());
+    body.addPass(host::createHostFoldAccumulation());
+    body.addPass(host::createHostFuseElementwise({options.maxOps}));
+    body.addPass(createCanonicalizerPass());
+    body.addPass(createCSEPass());
+    body.addPass(host::createHostRaiseContractions());
+    body.addPass(host::createHostOrderLoops());
+    body.addPass(host::createHostPassDestinations());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Buffers. The workspace is planned before any pointer is made of a buffer:
+  // lifetimes follow views, not integers.
+  //===--------------------------------------------------------------------===//
+  manager.addPass(host::createHostBufferize());
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(createCanonicalizerPass());
+    body.addPass(createCSEPass());
+    body.addPass(createCanonicalizerPass());
+    body.addPass(host::createHostPlanWorkspace());
+    body.addPass(createCSEPass());
+  }
+  manager.addPass(host::createHostSizeWorkspaces());
+  manager.addPass(rank::createVerifyRankPrograms());
+
+  //===--------------------------------------------------------------------===//
+  // Kernels. Views of buffers are folded first, so that equal kernels look
+  // equal.
+  //===--------------------------------------------------------------------===//
+  manager.addPass(host::createHostOutlineKernels());
+}
+
+void buildLLVMPipeline(OpPassManager &manager) {
+  manager.addPass(host::createHostContractionsToCalls());
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(host::createHostApproximateMath());
+    body.addPass(host::createHostRelaxFloats());
+    body.addPass(createConvertLinalgToLoopsPass());
+    body.addPass(createCanonicalizerPass());
+    body.addPass(createCSEPass());
+  }
+  manager.addPass(host::createLowerRankToHost());
+  manager.addPass(memref::createExpandStridedMetadataPass());
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(host::createConvertHostToLLVM());
+}
+
+void registerHostPipelines() {
+  PassPipelineRegistration<HostPipelineOptions>(
+      "host-bodies", "stage functions from tensors to kernels and calls",
+      buildBodyPipeline);
+  PassPipelineRegistration<HostPipelineOptions>(
+      "rank-to-host", "rank programs and stage functions to the LLVM dialect",
+      [](OpPassManager &manager, const HostPipelineOptions &options) {
+        buildBodyPipeline(manager, options);
+        buildLLVMPipeline(manager);
+      });
+}
+
+} // namespace stagewright

@@ -1,0 +1,123 @@
+//===- Report.cpp - what was decided, for people -----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+#include "mlir/IR/Builders.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "stagewright/Simulation/Grid.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+
+namespace stagewright {
+
+static std::string layerNames(pipeline::GraphOp graph, ArrayRef<int64_t> layers,
+                              bool every) {
+  auto nameOf = [&](int64_t layer) {
+    return cast<StringAttr>(graph.getLayers()[layer]).getValue();
+  };
+  std::string text;
+  if (!every && layers.size() > 3)
+    return (nameOf(layers.front()) + " .. " + nameOf(layers.back())).str();
+  for (int64_t layer : layers)
+    text += (text.empty() ? "" : ", ") + nameOf(layer).str();
+  return text;
+}
+
+static void describeProgram(pipeline::ProgramOp program,
+                            CompileReport *report) {
+  pipeline::GraphOp graph = pipeline::graphOf(program);
+  llvm::json::Array stages;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (auto stage : program.getBody().front().getOps<pipeline::StageOp>()) {
+    llvm::json::Array layers, devices;
+    for (int64_t layer : stage.getLayers())
+      layers.push_back(cast<StringAttr>(graph.getLayers()[layer]).getValue());
+    for (Attribute device : stage.getDevices())
+      devices.push_back(cast<FlatSymbolRefAttr>(device).getValue());
+    stream << llvm::formatv("stage {0} on {1}: {2} layers: {3}\n",
+                            stage.getIndex(), *devices[0].getAsString(),
+                            stage.getLayers().size(),
+                            layerNames(graph, stage.getLayers(), false));
+    stages.push_back(llvm::json::Object{{"stage", stage.getIndex()},
+                                        {"devices", std::move(devices)},
+                                        {"layers", std::move(layers)}});
+  }
+  llvm::json::Object plan{{"stages", std::move(stages)}};
+  if (pipeline::PlanAttr promise = program.getPlanAttr()) {
+    double time = promise.getTime().getValueAsDouble();
+    double bound = promise.getBound().getValueAsDouble();
+    stream << llvm::formatv("predicted step {0:F3} ms, bound {1:F3} ms, "
+                            "planner {2}\n",
+                            time * 1e3, bound * 1e3,
+                            promise.getPlanner().getValue());
+    plan["time"] = time;
+    plan["bound"] = bound;
+    plan["planner"] = promise.getPlanner().getValue();
+  }
+  std::string json;
+  llvm::raw_string_ostream(json) << llvm::json::Value(std::move(plan));
+  program->getParentOfType<ModuleOp>()->setAttr(
+      "rank.plan", StringAttr::get(program.getContext(), json));
+  if (report)
+    report->plan = text;
+}
+
+void describePlan(ModuleOp module, CompileReport *report) {
+  for (auto program : module.getOps<pipeline::ProgramOp>())
+    describeProgram(program, report);
+  for (auto schedule : module.getOps<pipeline::ScheduleOp>()) {
+    auto data = pipeline::readSchedule(schedule);
+    if (failed(data))
+      continue;
+    Result<std::string> grid =
+        drawGrid(*data, pipeline::stageGraphOf(pipeline::programOf(schedule)));
+    if (!grid)
+      continue;
+    module->setAttr("rank.grid", StringAttr::get(module.getContext(), *grid));
+    if (report)
+      report->grid = *grid;
+  }
+}
+
+void describeMemory(ModuleOp module, CompileReport *report) {
+  if (!report)
+    return;
+  static constexpr StringLiteral columns[] = {
+      "parameters", "gradients", "batch", "outputs",  "stash",
+      "transfers",  "workspace", "arena", "live_peak"};
+  llvm::raw_string_ostream stream(report->memory);
+  report->memory = "rank device";
+  for (StringRef column : columns)
+    stream << llvm::formatv("{0,13}", column);
+  stream << "   (bytes)\n";
+  SmallVector<int64_t> sums(std::size(columns), 0);
+  int64_t ranks = 0;
+  for (auto program : module.getOps<rank::ProgramOp>()) {
+    DictionaryAttr memory = program.getMemoryAttr();
+    stream << llvm::formatv("{0,4} {1,6}", program.getRank(),
+                            program.getDevice());
+    for (auto [i, column] : llvm::enumerate(columns)) {
+      auto bytes = memory ? memory.getAs<IntegerAttr>(column) : IntegerAttr();
+      sums[i] += bytes ? bytes.getInt() : 0;
+      stream << llvm::formatv("{0,13}", bytes ? bytes.getInt() : 0);
+    }
+    stream << "\n";
+    ++ranks;
+  }
+  if (ranks < 2)
+    return;
+  stream << " all       ";
+  for (int64_t sum : sums)
+    stream << llvm::formatv("{0,13}", sum);
+  stream << "\n";
+}
+
+} // namespace stagewright

@@ -1,0 +1,85 @@
+//===- Link.cpp - object files to a shared object ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emission.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+
+namespace stagewright {
+
+/// The linker: where the build found it, else the first of the usual names.
+static llvm::Expected<std::string> findLinker() {
+  if (llvm::sys::fs::can_execute(STAGEWRIGHT_LINKER))
+    return STAGEWRIGHT_LINKER;
+  for (const char *name : {"ld.lld-22", "ld.lld", "ld"})
+    if (auto path = llvm::sys::findProgramByName(name))
+      return *path;
+  return llvm::createStringError(
+      "no linker found: neither '%s' nor ld.lld in PATH; install lld",
+      STAGEWRIGHT_LINKER);
+}
+
+llvm::Error linkObjects(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects,
+                        llvm::StringRef path) {
+  auto linker = findLinker();
+  if (!linker)
+    return linker.takeError();
+  // Beside the target: a rename is atomic within one file system only.
+  llvm::SmallString<128> result;
+  if (std::error_code error =
+          llvm::sys::fs::createUniqueFile(path + ".%%%%%%%%", result))
+    return llvm::createStringError(error, "cannot write '%s': %s",
+                                   path.str().c_str(), error.message().c_str());
+  llvm::FileRemover removeResult(result);
+
+  std::vector<std::unique_ptr<llvm::FileRemover>> removers;
+  std::vector<std::string> arguments = {
+      *linker,       "-shared", "--eh-frame-hdr",  "--build-id=none", "-z",
+      "noexecstack", "-o",      result.str().str()};
+  for (llvm::ArrayRef<char> object : objects) {
+    llvm::SmallString<128> name;
+    int file;
+    if (std::error_code error =
+            llvm::sys::fs::createTemporaryFile("stagewright", "o", file, name))
+      return llvm::createStringError(error, "cannot write object file: %s",
+                                     error.message().c_str());
+    removers.push_back(std::make_unique<llvm::FileRemover>(name));
+    llvm::raw_fd_ostream stream(file, /*shouldClose=*/true);
+    stream.write(object.data(), object.size());
+    arguments.push_back(name.str().str());
+  }
+  llvm::SmallVector<llvm::StringRef> references(arguments.begin(),
+                                                arguments.end());
+  llvm::SmallString<128> output;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("stagewright", "log", output))
+    return llvm::createStringError(error, "cannot write log file: %s",
+                                   error.message().c_str());
+  llvm::FileRemover removeOutput(output);
+  std::string message;
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), output.str(),
+                                                output.str()};
+  int code = llvm::sys::ExecuteAndWait(*linker, references, std::nullopt,
+                                       redirects, 0, 0, &message);
+  if (code != 0) {
+    if (auto buffer = llvm::MemoryBuffer::getFile(output))
+      message += (*buffer)->getBuffer();
+    return llvm::createStringError("'%s' failed with code %d: %s",
+                                   linker->c_str(), code, message.c_str());
+  }
+  if (std::error_code error = llvm::sys::fs::rename(result, path))
+    return llvm::createStringError(error, "cannot write '%s': %s",
+                                   path.str().c_str(), error.message().c_str());
+  removeResult.releaseFile();
+  return llvm::Error::success();
+}
+
+} // namespace stagewright

@@ -1,0 +1,24 @@
+// RUN: pp-opt %s --lower-rank-to-host -split-input-file -verify-diagnostics
+
+// expected-error @below {{no 'rank.step'; run lower-pipeline-to-rank first}}
+module {}
+
+// -----
+
+rank.step @step(tensor<8xf32> {pipeline.position = 0 : i64, pipeline.role = "batch"}) -> (tensor<8xf32> {pipeline.position = 0 : i64, pipeline.role = "output", pipeline.combine = "concat"})
+func.func private @body(%x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "gpipe" {
+  %x = rank.buffer "x" batch 0 depth all : memref<8xf32>
+  %y = rank.buffer "y" output 0 depth all : memref<8xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    rank.action F stage 0 microbatch %c0 {
+      %0 = rank.slot %x[%c0] : memref<8xf32>
+      %1 = rank.slot %y[%c0] : memref<8xf32>
+      // expected-error @below {{calls 'body', which is no function on buffers; run the host passes over its body first}}
+      rank.call @body ins(%0 : memref<8xf32>) outs(%1 : memref<8xf32>) node "body"
+    }
+  }
+}

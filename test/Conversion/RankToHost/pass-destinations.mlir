@@ -1,0 +1,53 @@
+// RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(host-raise-contractions,host-fold-accumulation,host-pass-destinations),host-bufferize,func.func(canonicalize,cse))' | FileCheck %s
+
+// Inputs, results, sums. The contraction writes into the sum, the exponential into the result; nothing is copied.
+// CHECK-LABEL: @body
+// CHECK-SAME: (%[[X:.*]]: memref<8x2xf32>, %[[Y:.*]]: memref<2x4xf32>, %[[OUT:.*]]: memref<2x4xf32>, %[[SUM:.*]]: memref<8x4xf32> {rank.accumulate})
+// CHECK-NOT: memref.alloc
+// CHECK-NOT: memref.copy
+// CHECK-NOT: host.overwrite
+// CHECK: linalg.generic {{.*}} ins(%[[Y]] {{.*}} outs(%[[OUT]]
+// CHECK: linalg.contract {{.*}} ins(%[[X]], %[[OUT]] {{.*}} outs(%[[SUM]]
+// CHECK: return
+func.func private @body(%x: tensor<8x2xf32>, %sum: tensor<8x4xf32> {rank.accumulate}, %y: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<8x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<2x4xf32>
+  %z = linalg.exp ins(%y : tensor<2x4xf32>) outs(%e0 : tensor<2x4xf32>) -> tensor<2x4xf32>
+  %e = tensor.empty() : tensor<8x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %0 = linalg.matmul ins(%x, %z : tensor<8x2xf32>, tensor<2x4xf32>) outs(%f : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = linalg.add ins(%sum, %0 : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %z, %1 : tensor<2x4xf32>, tensor<8x4xf32>
+}
+
+// A contraction from zero overwrites; its result lies in the destination through a reshape.
+// CHECK-LABEL: @overwrite
+// CHECK-SAME: %[[OUT:[a-z0-9]+]]: memref<32xf32>)
+// CHECK-NOT: linalg.fill
+// CHECK: %[[VIEW:.*]] = memref.expand_shape %[[OUT]]
+// CHECK: linalg.contract {{.*}} {host.overwrite} {{.*}} outs(%[[VIEW]]
+func.func private @overwrite(%x: tensor<8x2xf32>, %y: tensor<2x4xf32>) -> tensor<32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %0 = linalg.matmul ins(%x, %y : tensor<8x2xf32>, tensor<2x4xf32>) outs(%f : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = tensor.collapse_shape %0 [[0, 1]] : tensor<8x4xf32> into tensor<32xf32>
+  return %1 : tensor<32xf32>
+}
+
+// A result that is an input is copied: it never aliases.
+// CHECK-LABEL: @identity
+// CHECK: memref.copy %arg0, %arg1
+func.func private @identity(%x: tensor<8xf32>) -> tensor<8xf32> {
+  return %x : tensor<8xf32>
+}
+
+// Two results made from one value are two buffers.
+// CHECK-LABEL: @twice
+// CHECK: linalg.generic {{.*}} outs(%[[A:.*]] : memref<8xf32>)
+// CHECK: memref.copy
+func.func private @twice(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %0 = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  return %0, %0 : tensor<8xf32>, tensor<8xf32>
+}

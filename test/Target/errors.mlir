@@ -1,0 +1,15 @@
+// RUN: not pp-compile %s 2>&1 | FileCheck %s --check-prefix=NOFILE
+// RUN: not pp-compile %s --microbatches=0 -o %t.swx 2>&1 | FileCheck %s --check-prefix=ZERO
+// RUN: not pp-compile %s --stages=two -o %t.swx 2>&1 | FileCheck %s --check-prefix=TWO
+// RUN: echo "hello" > %t.txt && not pp-compile %t.txt -o %t.swx 2>&1 | FileCheck %s --check-prefix=NOTMLIR
+// RUN: not pp-compile %t.missing -o %t.swx 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --cpu=abacus -o %t.swx 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir -o %t.no/step.swx 2>&1 | FileCheck %s --check-prefix=WHERE
+
+// NOFILE: error: an artifact needs a file; give -o step.swx, or --emit= for text
+// ZERO: error: --microbatches must be a positive number, but is '0'
+// TWO: error: --stages must be a positive number, but is 'two'
+// NOTMLIR: error: '{{.*}}' is no MLIR module
+// MISSING: error: cannot open input file
+// CPU: error: processor 'abacus' is unknown; expected 'native' or a name of LLVM, as x86-64-v3
+// WHERE: error: cannot write '{{.*}}step.swx': No such file or directory

@@ -1,0 +1,197 @@
+//===- pp-compile.cpp - an imported step to an artifact ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "stagewright/InitAllDialects.h"
+#include "stagewright/InitAllPasses.h"
+#include "stagewright/Pipelines/Compile.h"
+#include "stagewright/Target/Artifact.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace stagewright;
+namespace cl = llvm::cl;
+
+namespace {
+
+cl::OptionCategory category("pp-compile options");
+
+cl::opt<std::string> input(cl::Positional, cl::desc("model.mlir"),
+                           cl::init("-"), cl::cat(category));
+cl::opt<std::string> output("o", cl::desc("File to write"),
+                            cl::value_desc("file"), cl::cat(category));
+cl::opt<std::string> cluster("cluster",
+                             cl::desc("Devices: local:N or a cluster file"),
+                             cl::cat(category));
+cl::opt<std::string> stages("stages", cl::desc("Number of stages"),
+                            cl::cat(category));
+cl::opt<std::string> microbatches("microbatches",
+                                  cl::desc("Microbatches of a step"),
+                                  cl::cat(category));
+cl::opt<std::string> memory("memory", cl::desc("Memory limit of a device"),
+                            cl::cat(category));
+cl::opt<std::string> planner("planner", cl::desc("Planner"), cl::cat(category));
+cl::opt<std::string> schedule("schedule", cl::desc("Schedule: gpipe or 1f1b"),
+                              cl::init("1f1b"), cl::cat(category));
+cl::opt<std::string> profile("profile",
+                             cl::desc("Costs measured by pp-run --profile"),
+                             cl::cat(category));
+cl::opt<std::string> cpu("cpu",
+                         cl::desc("Processor to compile for, by LLVM's name"),
+                         cl::init("native"), cl::cat(category));
+cl::opt<bool> timing("timing", cl::desc("Print the time of every pass"),
+                     cl::cat(category));
+cl::opt<bool> quiet("quiet", cl::desc("Do not print plan and memory"),
+                    cl::cat(category));
+
+enum class Emit { Graph, Program, Schedule, Rank, Host, LLVM, Artifact };
+cl::opt<Emit> emit(
+    "emit", cl::desc("Where to stop"), cl::init(Emit::Artifact),
+    cl::values(clEnumValN(Emit::Graph, "graph", "layers and costs"),
+               clEnumValN(Emit::Program, "program", "stages on devices"),
+               clEnumValN(Emit::Schedule, "schedule", "order of every rank"),
+               clEnumValN(Emit::Rank, "rank", "rank programs"),
+               clEnumValN(Emit::Host, "host", "kernels and calls"),
+               clEnumValN(Emit::LLVM, "llvm", "LLVM IR, not optimised"),
+               clEnumValN(Emit::Artifact, "artifact", "the artifact")),
+    cl::cat(category));
+
+/// A whole number from the command line, or an error with its option.
+LogicalResult readNumber(const cl::opt<std::string> &option,
+                         std::optional<int64_t> &number) {
+  if (option.empty())
+    return success();
+  int64_t value;
+  if (StringRef(option).getAsInteger(10, value) || value < 1) {
+    llvm::errs() << "error: --" << option.ArgStr
+                 << " must be a positive number, but is '" << option << "'\n";
+    return failure();
+  }
+  number = value;
+  return success();
+}
+
+/// Writes text beside its place first, then renames.
+LogicalResult writeText(llvm::function_ref<void(llvm::raw_ostream &)> print) {
+  std::string path = output.empty() ? "-" : output.getValue();
+  if (path == "-") {
+    print(llvm::outs());
+    return success();
+  }
+  auto fail = [&](std::string reason) {
+    llvm::errs() << "error: cannot write '" << path << "': " << reason << "\n";
+    return failure();
+  };
+  auto file = llvm::sys::fs::TempFile::create(path + ".%%%%%%%%");
+  if (!file)
+    return fail(llvm::toString(file.takeError()));
+  {
+    llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
+    print(stream);
+  }
+  if (llvm::Error error = file->keep(path))
+    return fail(llvm::toString(std::move(error)));
+  return success();
+}
+
+LogicalResult compile(MLIRContext &context, TimingScope &scope) {
+  CompileOptions options;
+  options.cluster = cluster;
+  options.memory = memory;
+  options.planner = planner;
+  options.schedule = schedule;
+  options.profile = profile;
+  if (failed(readNumber(stages, options.stages)) ||
+      failed(readNumber(microbatches, options.microbatches)))
+    return failure();
+  if (emit == Emit::Artifact && (output.empty() || output == "-")) {
+    llvm::errs() << "error: an artifact needs a file; give -o step.swx, or "
+                    "--emit= for text\n";
+    return failure();
+  }
+
+  std::string message;
+  auto file = openInputFile(input, &message);
+  if (!file) {
+    llvm::errs() << "error: " << message << "\n";
+    return failure();
+  }
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  TimingScope parsing = scope.nest("parse");
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  parsing.stop();
+  if (!module) {
+    llvm::errs() << "error: '" << input << "' is no MLIR module\n";
+    return failure();
+  }
+
+  CompileReport report;
+  Level level = Level(std::min(int(emit.getValue()), int(Level::LLVM)));
+  if (failed(compileTo(level, *module, options, scope, &report)))
+    return failure();
+  ArtifactOptions target;
+  target.cpu = cpu;
+  if (emit == Emit::Artifact) {
+    if (failed(writeArtifact(*module, output, target, scope)))
+      return failure();
+    if (!quiet)
+      llvm::outs() << report.plan << "\n"
+                   << report.grid << "\n"
+                   << report.memory;
+    return success();
+  }
+  if (emit == Emit::LLVM) {
+    llvm::LLVMContext llvmContext;
+    auto translated = translateArtifact(*module, llvmContext, target);
+    if (!translated)
+      return failure();
+    return writeText(
+        [&](llvm::raw_ostream &stream) { translated->print(stream, nullptr); });
+  }
+  return writeText([&](llvm::raw_ostream &stream) {
+    module->print(stream);
+    stream << "\n";
+  });
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  mlir::registerAllPasses();
+  stagewright::registerAllPasses();
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Stagewright: compiles a training step for a pipeline of devices\n");
+
+  DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  stagewright::registerAllDialects(registry);
+  registerArtifactTranslations(registry);
+  MLIRContext context(registry);
+
+  DefaultTimingManager timings;
+  timings.setEnabled(timing);
+  timings.setDisplayMode(DefaultTimingManager::DisplayMode::List);
+  TimingScope scope = timings.getRootScope();
+  return failed(compile(context, scope));
+}
