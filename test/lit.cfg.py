@@ -23,6 +23,7 @@ config.substitutions.append(("%plugin", config.stagewright_build + "/lib/Stagewr
 config.substitutions.append(("%inputs", config.test_source_root + "/Inputs"))
 config.substitutions.append(("%python", config.python or sys.executable))
 # Artifacts with rank programs by hand, see test/Unit/Runtime.
+config.substitutions.append(("%interposer", config.stagewright_build + "/lib/stagewright-interposer.so"))
 config.substitutions.append(("%fixtures", config.stagewright_build + "/unit/fixtures"))
 
 # `REQUIRES: no-sanitizer`: what loads our code into a program that is not instrumented, or counts allocations.
