@@ -1,0 +1,16 @@
+import os
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", HERE.parents[1] / "build"))
+sys.path[:0] = [str(BUILD / "python"), str(HERE.parents[1] / "python"), str(HERE)]
+
+from workshop import Workshop  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory):
+    return Workshop(tmp_path_factory.mktemp("integration"))
