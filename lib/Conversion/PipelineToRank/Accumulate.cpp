@@ -69,12 +69,6 @@ FailureOr<func::FuncOp> stagewright::torank::getVariant(const NodePlan &plan,
     results.push_back(end.getOperand(number));
   for (unsigned number : summed) {
     Value value = end.getOperand(number);
-    Type element = cast<RankedTensorType>(value.getType()).getElementType();
-    if (!element.isIntOrFloat() || element.isInteger(1))
-      return node.emitError()
-             << "result " << number << " of node '" << node.getNodeName()
-             << "' is summed over "
-             << "microbatches and must be of numbers, got " << value.getType();
     unsigned index = variant.getNumArguments();
     auto marks = builder.getDictionaryAttr(builder.getNamedAttr(
         rank::RankDialect::kAccumulate, builder.getUnitAttr()));

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "mlir/Pass/PassManager.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
 namespace stagewright {
 #define GEN_PASS_DEF_LOWERPIPELINETORANK
@@ -21,7 +23,19 @@ struct LowerPipelineToRankPass
     : stagewright::impl::LowerPipelineToRankBase<LowerPipelineToRankPass> {
   using LowerPipelineToRankBase::LowerPipelineToRankBase;
 
+  /// Schedules `module` unless it has a schedule; the passes before do
+  /// likewise.
+  LogicalResult ensureSchedule(ModuleOp module) {
+    if (!module.getOps<pipeline::ScheduleOp>().empty())
+      return success();
+    OpPassManager schedule(ModuleOp::getOperationName());
+    schedule.addPass(pipeline::createSchedule());
+    return runPipeline(schedule, module);
+  }
+
   void runOnOperation() override {
+    if (failed(ensureSchedule(getOperation())))
+      return signalPassFailure();
     FailureOr<torank::Plan> plan = torank::readSchedule(getOperation());
     if (failed(plan) || failed(torank::placeValues(*plan)))
       return signalPassFailure();

@@ -22,6 +22,7 @@ public:
 private:
   void addUse(Value value, ActionKey key, unsigned position);
   LogicalResult addResult(Value value, int64_t result);
+  LogicalResult checkSum(Type type, int64_t result);
   void passThrough(BlockArgument argument, int64_t result);
   void addAccumulator(int64_t result, int64_t stage);
   LogicalResult chooseOwner(int64_t result);
@@ -108,30 +109,41 @@ void Placer::passThrough(BlockArgument argument, int64_t result) {
     addAccumulator(result, stage);
 }
 
+/// Checks that a sum over microbatches is of numbers, and a mean of floats.
+LogicalResult Placer::checkSum(Type type, int64_t result) {
+  Type element = cast<RankedTensorType>(type).getElementType();
+  bool mean = plan.combineOf(result) == "mean";
+  if (isa<FloatType>(element) ||
+      (!mean && element.isInteger() && !element.isInteger(1)))
+    return success();
+  return plan.graph.emitError()
+         << "result " << result << " is combined by \""
+         << plan.combineOf(result) << "\" and must be of "
+         << (mean ? "floats" : "numbers") << ", got " << type
+         << "; use \"concat\" or \"last\"";
+}
+
 LogicalResult Placer::addResult(Value value, int64_t result) {
+  bool sums = plan.isAccumulated(result);
+  if (sums && failed(checkSum(value.getType(), result)))
+    return failure();
+  if (!sums && llvm::count(yield().getResults(), result) > 1)
+    return plan.graph.emitError()
+           << "result " << result << " comes in parts and is combined by \""
+           << plan.combineOf(result)
+           << "\"; parts are summed once per step, use \"mean\" or \"sum\"";
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     passThrough(argument, result);
     return success();
   }
   ValuePlan &made = plan.values[value];
-  if (plan.isAccumulated(result)) {
-    auto type = cast<RankedTensorType>(value.getType());
-    if (plan.combineOf(result) == "mean" &&
-        !isa<FloatType>(type.getElementType()))
-      return plan.graph.emitError()
-             << "result " << result << " is combined by mean and must be of "
-             << "floats, got " << type;
+  if (sums) {
     NodePlan &node = plan.actions[made.made].nodes[made.madeAt];
     node.accumulated.push_back(
         {cast<OpResult>(value).getResultNumber(), result});
     addAccumulator(result, made.made.stage);
     return success();
   }
-  if (llvm::count(yield().getResults(), result) > 1)
-    return plan.graph.emitError()
-           << "result " << result << " comes in parts and is combined by \""
-           << plan.combineOf(result)
-           << "\"; parts are summed once per step, use \"mean\" or \"sum\"";
   made.outputs.push_back(result);
   plan.rankOfResult[result] = plan.rankOf(made.made);
   return success();
