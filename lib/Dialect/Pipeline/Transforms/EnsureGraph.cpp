@@ -11,6 +11,19 @@
 using namespace mlir;
 using namespace stagewright::pipeline;
 
+func::FuncOp stagewright::pipeline::findAnnotatedStep(ModuleOp module) {
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step || step.isDeclaration())
+    return {};
+  for (unsigned i = 0; i < step.getNumArguments(); ++i)
+    if (!step.getArgAttr(i, PipelineDialect::kPosition))
+      return {};
+  for (unsigned i = 0; i < step.getNumResults(); ++i)
+    if (!step.getResultAttr(i, PipelineDialect::kPosition))
+      return {};
+  return step;
+}
+
 LogicalResult stagewright::pipeline::ensureGraph(ModuleOp module,
                                                  RunPipeline run) {
   if (!module.getOps<GraphOp>().empty())

@@ -25,31 +25,21 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     if (!module.getOps<GraphOp>().empty())
       return;
     if (scopeDepth < 0) {
-      module.emitError("scope-depth must be at least 0, got ") << scopeDepth;
+      emitError(module.getLoc())
+          << "scope-depth must be at least 0, got " << scopeDepth;
       return signalPassFailure();
     }
-    auto step = module.lookupSymbol<func::FuncOp>("step");
-    if (!step || !hasRoles(step)) {
+    func::FuncOp step = findAnnotatedStep(module);
+    if (!step) {
       OpPassManager manager(ModuleOp::getOperationName());
       manager.addPass(createInferRoles());
       manager.addPass(createSplitSlices());
       if (failed(runPipeline(manager, module)))
         return signalPassFailure();
-      step = module.lookupSymbol<func::FuncOp>("step");
+      step = findAnnotatedStep(module);
     }
     if (failed(form(step)))
       return signalPassFailure();
-  }
-
-  /// Whether pipeline-infer-roles has been here.
-  static bool hasRoles(func::FuncOp step) {
-    for (unsigned i = 0; i < step.getNumArguments(); ++i)
-      if (!step.getArgAttr(i, PipelineDialect::kPosition))
-        return false;
-    for (unsigned i = 0; i < step.getNumResults(); ++i)
-      if (!step.getResultAttr(i, PipelineDialect::kPosition))
-        return false;
-    return !step.isDeclaration();
   }
 
   LogicalResult form(func::FuncOp step) {

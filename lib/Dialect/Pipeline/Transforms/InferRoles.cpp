@@ -24,7 +24,7 @@ namespace stagewright::pipeline {
 static FailureOr<func::FuncOp> findStep(ModuleOp module) {
   if (auto step = module.lookupSymbol<func::FuncOp>("step")) {
     if (step.isDeclaration())
-      return step.emitError("@step has no body to cut");
+      return emitError(step.getLoc(), "@step has no body to cut");
     return step;
   }
   SmallVector<func::FuncOp> candidates;
@@ -32,13 +32,13 @@ static FailureOr<func::FuncOp> findStep(ModuleOp module) {
     if (function.isPublic() && !function.isDeclaration())
       candidates.push_back(function);
   if (candidates.size() == 1 && !module.lookupSymbol("step")) {
-    candidates.front().emitRemark()
+    emitRemark(candidates.front().getLoc())
         << "@" << candidates.front().getName()
         << " is taken as the step, being the only public function";
     candidates.front().setName("step");
     return candidates.front();
   }
-  InFlightDiagnostic error = module.emitError()
+  InFlightDiagnostic error = emitError(module.getLoc())
                              << "no function @step, and " << candidates.size()
                              << " public functions to choose "
                              << "from; name the one to cut @step";
@@ -59,12 +59,14 @@ static LogicalResult checkType(Operation *op, Value value, const Twine &what) {
   Type type = value.getType();
   auto shaped = dyn_cast<ShapedType>(type);
   if (shaped && !shaped.hasStaticShape())
-    return op->emitError() << what << " " << name() << " has dynamic shape "
-                           << type << "; a step is cut for fixed sizes, "
-                           << "import it with static shapes";
+    return emitError(op->getLoc())
+           << what << " " << name() << " has dynamic shape " << type
+           << "; a step is cut for fixed sizes, "
+           << "import it with static shapes";
   if (isa<BlockArgument>(value) && !isa<RankedTensorType>(type))
-    return op->emitError() << what << " " << name() << " must be a ranked "
-                           << "tensor, got " << type;
+    return emitError(op->getLoc())
+           << what << " " << name() << " must be a ranked "
+           << "tensor, got " << type;
   return success();
 }
 
@@ -79,7 +81,7 @@ static LogicalResult checkShapes(func::FuncOp step) {
         return failure();
   for (auto [number, type] : llvm::enumerate(step.getResultTypes()))
     if (!isa<RankedTensorType>(type))
-      return step.emitError()
+      return emitError(step.getLoc())
              << "result " << number << " must be a ranked tensor, got " << type;
   return success();
 }
@@ -176,20 +178,20 @@ private:
   LogicalResult completeTraining() {
     for (unsigned i = 0; i < step.getNumArguments(); ++i)
       if (!step.getArgAttr(i, PipelineDialect::kRole))
-        return step.emitError()
+        return emitError(step.getLoc())
                << "argument " << i << " has no '" << PipelineDialect::kRole
                << "' while others have one; give every argument a role, or "
                << "none for an inference graph";
     for (unsigned i = 0; i < step.getNumResults(); ++i)
       if (!step.getResultAttr(i, PipelineDialect::kRole))
-        return step.emitError()
+        return emitError(step.getLoc())
                << "result " << i << " has no '" << PipelineDialect::kRole
                << "' while others have one; give every result a role, or none "
                << "for an inference graph";
     for (unsigned i = 0; i < step.getNumArguments(); ++i)
       if (argumentRole(i) == "batch" &&
           cast<RankedTensorType>(step.getArgumentTypes()[i]).getRank() == 0)
-        return step.emitError()
+        return emitError(step.getLoc())
                << "argument " << i << " has role \"batch\" and no dimension "
                << "that counts rows, got " << step.getArgumentTypes()[i]
                << "; its role may be \"constant\"";
@@ -234,9 +236,10 @@ private:
               .getInt();
       auto [entry, isNew] = seen.try_emplace(of, i);
       if (!isNew)
-        return step.emitError() << "results " << entry->second << " and " << i
-                                << " are both the gradient of argument " << of
-                                << "; one of them may be an \"output\"";
+        return emitError(step.getLoc())
+               << "results " << entry->second << " and " << i
+               << " are both the gradient of argument " << of
+               << "; one of them may be an \"output\"";
     }
     return success();
   }

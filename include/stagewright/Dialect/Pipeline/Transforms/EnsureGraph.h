@@ -18,6 +18,7 @@
 #ifndef STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_ENSUREGRAPH_H
 #define STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_ENSUREGRAPH_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -27,6 +28,10 @@ namespace stagewright::pipeline {
 /// Runs a pipeline on the module; a pass passes its own runPipeline.
 using RunPipeline =
     llvm::function_ref<mlir::LogicalResult(mlir::OpPassManager &)>;
+
+/// The function `@step` if it has all that pipeline-infer-roles leaves, null
+/// otherwise.
+mlir::func::FuncOp findAnnotatedStep(mlir::ModuleOp module);
 
 /// Forms the graph of `module` unless it has one: roles, slices, graph.
 mlir::LogicalResult ensureGraph(mlir::ModuleOp module, RunPipeline run);

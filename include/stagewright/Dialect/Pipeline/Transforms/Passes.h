@@ -5,16 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Constructors and registration of the passes in dialects/Pipeline/Passes.td, where each is described.
+// Constructors and registration of the passes in dialects/Pipeline/Passes.td,
+// where each is described.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_PASSES_H
 #define STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_PASSES_H
 
-#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 
 namespace stagewright::pipeline {
 
