@@ -79,7 +79,8 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
                                       {"stages", text(options.stages)},
                                       {"microbatches", microbatches},
                                       {"memory", options.memory},
-                                      {"planner", options.planner}}));
+                                      {"planner", options.planner},
+                                      {"schedule", options.schedule}}));
   }
   if (!has<pipeline::ScheduleOp>(module) && level >= Level::Schedule)
     passes.push_back(pass("pipeline-schedule", {{"kind", options.schedule}}));

@@ -8,6 +8,7 @@
 #include "Manifest.h"
 #include "mlir/IR/IRMapping.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -223,8 +224,9 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
       Writer{module, program, builder, channels}.write();
     for (Operation &op :
          llvm::make_early_inc_range(module.getBody()->getOperations()))
-      if (isa<rank::ChannelOp, rank::StepOp>(op))
-        op.erase();
+      if (isa_and_present<rank::RankDialect, pipeline::PipelineDialect>(
+              op.getDialect()))
+        op.erase(); // the plan has done its work
   }
 
   LogicalResult checkCalls(rank::ProgramOp program) {
