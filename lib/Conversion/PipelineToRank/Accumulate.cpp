@@ -46,8 +46,8 @@ FailureOr<func::FuncOp> stagewright::torank::getVariant(const NodePlan &plan,
   pipeline::NodeOp node = plan.node;
   auto body = symbols.lookup<func::FuncOp>(*node.getCallee());
   if (!body || body.isExternal() || !body.getBody().hasOneBlock())
-    return node.emitError() << "body @" << *node.getCallee()
-                            << " must be a function of one block";
+    return emitError(node.getLoc()) << "body @" << *node.getCallee()
+                                    << " must be a function of one block";
   std::vector<unsigned> written(plan.written.begin(), plan.written.end());
   std::vector<unsigned> summed;
   for (auto [result, ignored] : plan.accumulated)

@@ -66,8 +66,9 @@ LogicalResult RankEmitter::declareArgument(BlockArgument argument) {
   std::optional<BufferKind> kind = rank::symbolizeBufferKind(role);
   bool isArgument = kind && *kind <= BufferKind::Microbatch;
   if (!isArgument)
-    return graph.emitError() << "argument " << index << " has no role that a "
-                             << "rank can give memory, got \"" << role << "\"";
+    return emitError(graph.getLoc())
+           << "argument " << index << " has no role that a "
+           << "rank can give memory, got \"" << role << "\"";
   std::optional<Place> place;
   if (*kind != BufferKind::Microbatch)
     place = placeOf(number(PipelineDialect::kPosition),

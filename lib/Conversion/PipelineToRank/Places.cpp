@@ -116,7 +116,7 @@ LogicalResult Placer::checkSum(Type type, int64_t result) {
   if (isa<FloatType>(element) ||
       (!mean && element.isInteger() && !element.isInteger(1)))
     return success();
-  return plan.graph.emitError()
+  return emitError(plan.graph.getLoc())
          << "result " << result << " is combined by \""
          << plan.combineOf(result) << "\" and must be of "
          << (mean ? "floats" : "numbers") << ", got " << type
@@ -128,7 +128,7 @@ LogicalResult Placer::addResult(Value value, int64_t result) {
   if (sums && failed(checkSum(value.getType(), result)))
     return failure();
   if (!sums && llvm::count(yield().getResults(), result) > 1)
-    return plan.graph.emitError()
+    return emitError(plan.graph.getLoc())
            << "result " << result << " comes in parts and is combined by \""
            << plan.combineOf(result)
            << "\"; parts are summed once per step, use \"mean\" or \"sum\"";
@@ -217,7 +217,7 @@ LogicalResult Placer::chooseDepths() {
     graph.edges.push_back({producer, first, last, 0});
   Result<RingDepths> depths = RingDepths::create(plan.family, graph);
   if (!depths)
-    return plan.schedule.emitError() << depths.error().message;
+    return emitError(plan.schedule.getLoc()) << depths.error().message;
   for (ChannelPlan &channel : plan.channels)
     channel.depth = depths->between(toPhase(plan.values[channel.value].made),
                                     toPhase(channel.last));

@@ -27,7 +27,7 @@ StringRef Plan::combineOf(int64_t index) const {
 static LogicalResult findSchedule(ModuleOp module, Plan &plan) {
   auto schedules = llvm::to_vector(module.getOps<pipeline::ScheduleOp>());
   if (schedules.size() != 1)
-    return module.emitError()
+    return emitError(module.getLoc())
            << "needs one 'pipeline.schedule', got " << schedules.size();
   plan.schedule = schedules.front();
   plan.program = pipeline::programOf(plan.schedule);
@@ -50,7 +50,7 @@ static LogicalResult readOrders(Plan &plan) {
       plan.rankOfStage[action.stage] = rank;
   auto segments = compressToSegments(plan.family);
   if (!segments)
-    return plan.schedule.emitError() << segments.error().message;
+    return emitError(plan.schedule.getLoc()) << segments.error().message;
   plan.segments = std::move(*segments);
   return success();
 }
@@ -61,7 +61,7 @@ static LogicalResult readDevices(Plan &plan) {
   for (auto stage :
        plan.program.getBody().front().getOps<pipeline::StageOp>()) {
     if (stage.getDevices().size() != 1)
-      return stage.emitError()
+      return emitError(stage.getLoc())
              << "a stage must lie on one device, got "
              << stage.getDevices().size()
              << "; replicated stages cannot be lowered yet, plan without them";
@@ -69,13 +69,14 @@ static LogicalResult readDevices(Plan &plan) {
         cast<FlatSymbolRefAttr>(stage.getDevices()[0]).getValue().str();
     int64_t rank = plan.rankOfStage[stage.getIndex()];
     if (rank < 0)
-      return stage.emitError()
+      return emitError(stage.getLoc())
              << "no rank of the schedule runs stage " << stage.getIndex();
     if (plan.deviceOfRank[rank].empty())
       plan.deviceOfRank[rank] = device;
     if (plan.deviceOfRank[rank] != device)
-      return stage.emitError() << "rank " << rank << " runs stages on @"
-                               << plan.deviceOfRank[rank] << " and @" << device;
+      return emitError(stage.getLoc())
+             << "rank " << rank << " runs stages on @"
+             << plan.deviceOfRank[rank] << " and @" << device;
   }
   return success();
 }
@@ -87,7 +88,7 @@ static LogicalResult readActions(Plan &plan) {
     for (auto [place, action] : llvm::enumerate(order)) {
       if (action.kind == ActionKind::Recompute ||
           action.kind == ActionKind::Update)
-        return plan.schedule.emitError()
+        return emitError(plan.schedule.getLoc())
                << "action " << toString(action) << " cannot be lowered";
       ActionPlan &actionPlan = plan.actions[{action.kind, action.stage}];
       actionPlan.rank = rank;
@@ -120,16 +121,18 @@ static std::optional<ActionKey> findAction(const Plan &plan,
 static LogicalResult assignNodes(Plan &plan) {
   for (auto node : plan.graph.getBody().front().getOps<pipeline::NodeOp>()) {
     if (!node.getCallee())
-      return node.emitError() << "node '" << node.getNodeName()
-                              << "' has no body; a graph of costs alone can "
-                              << "be planned but not run";
+      return emitError(node.getLoc())
+             << "node '" << node.getNodeName()
+             << "' has no body; a graph of costs alone can "
+             << "be planned but not run";
     std::optional<ActionKey> key = findAction(plan, node);
     if (!key)
-      return node.emitError() << "node '" << node.getNodeName() << "' of phase "
-                              << pipeline::stringifyPhase(node.getPhase())
-                              << " has no action: '" << plan.schedule.getKind()
-                              << "' runs none that includes it on stage "
-                              << plan.stageOfLayer[node.getLayer()];
+      return emitError(node.getLoc())
+             << "node '" << node.getNodeName() << "' of phase "
+             << pipeline::stringifyPhase(node.getPhase()) << " has no action: '"
+             << plan.schedule.getKind()
+             << "' runs none that includes it on stage "
+             << plan.stageOfLayer[node.getLayer()];
     plan.keys[node] = *key;
     plan.actions[*key].nodes.push_back({node, {}, {}, 0});
   }

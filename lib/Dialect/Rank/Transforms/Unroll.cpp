@@ -61,9 +61,10 @@ private:
 LogicalResult Unroller::visitLoop(scf::ForOp loop) {
   int64_t step = value(loop.getStep());
   if (step < 1 || loop.getNumResults())
-    return loop.emitError() << "cannot be unrolled: a loop of a rank program "
-                            << "has a positive step and no results, got step "
-                            << step << " and " << loop.getNumResults();
+    return emitError(loop.getLoc())
+           << "cannot be unrolled: a loop of a rank program "
+           << "has a positive step and no results, got step " << step << " and "
+           << loop.getNumResults();
   int64_t high = value(loop.getUpperBound());
   for (int64_t m = value(loop.getLowerBound()); m < high; m += step) {
     values[loop.getInductionVar()] = m;
@@ -98,7 +99,7 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
         return binary([](int64_t a, int64_t b) { return std::min(a, b); });
       })
       .Default([&](Operation *other) {
-        return other->emitError()
+        return emitError(other->getLoc())
                << "'" << other->getName() << "' cannot be unrolled; a rank "
                << "program computes with constants, sums, differences, "
                << "minima and maxima";
@@ -201,13 +202,13 @@ FailureOr<Machine> stagewright::rank::unroll(ModuleOp module,
     microbatches = programs.front().getMicrobatches();
   for (auto [index, program] : llvm::enumerate(programs))
     if (program.getRank() != int64_t(index))
-      return program.emitError()
+      return emitError(program.getLoc())
              << "ranks must be numbered 0, 1, 2, …, got " << program.getRank()
              << " instead of " << index;
   for (ChannelOp channel : module.getOps<ChannelOp>()) {
     if (std::max(channel.getFrom(), channel.getTo()) >=
         int64_t(programs.size()))
-      return channel.emitError()
+      return emitError(channel.getLoc())
              << "joins ranks " << channel.getFrom() << " and "
              << channel.getTo() << " of " << programs.size();
     channels[channel.getSymName()] = machine.channels.size();

@@ -22,7 +22,7 @@ static void report(const Fault &fault) {
   auto operation = [](const void *origin) {
     return const_cast<Operation *>(static_cast<const Operation *>(origin));
   };
-  InFlightDiagnostic error = operation(fault.error.origin)->emitError()
+  InFlightDiagnostic error = emitError(operation(fault.error.origin)->getLoc())
                              << fault.error.message;
   for (const Fault::Place &note : fault.notes)
     error.attachNote(operation(note.origin)->getLoc()) << note.message;
@@ -37,9 +37,9 @@ struct VerifyRankProgramsPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (microbatches < 0) {
-      module.emitError() << "number of microbatches must be positive, or 0 "
-                         << "for that of the programs, got "
-                         << microbatches.getValue();
+      emitError(module.getLoc())
+          << "number of microbatches must be positive, or 0 "
+          << "for that of the programs, got " << microbatches.getValue();
       return signalPassFailure();
     }
     FailureOr<Machine> machine = unroll(module, microbatches);
