@@ -17,6 +17,26 @@
 
 namespace stagewright::runtime {
 
+namespace {
+
+/// Pins the calling thread to the processor number `rank` of those that this
+/// process may use, counted round.
+void pinThread(int64_t rank) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+    return;
+  int64_t left = rank % CPU_COUNT(&allowed);
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &allowed) && left-- == 0) {
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu, &one);
+      pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
+    }
+}
+
+} // namespace
+
 Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
     : artifact(std::move(source)), count(options.microbatches) {
   if (!artifact->entry(0))
@@ -113,12 +133,8 @@ void Step::stopThreads() {
 void Step::serve(int64_t rank, bool pin) {
   std::string name = "sw-rank-" + std::to_string(rank);
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-  if (pin) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(size_t(rank) % std::thread::hardware_concurrency(), &set);
-    pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-  }
+  if (pin)
+    pinThread(rank);
   currentRank() = &ranks[rank];
   arenas[rank].populate();
   warmUpBlas();

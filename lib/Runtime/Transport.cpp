@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <sched.h>
 #include <thread>
 
 namespace stagewright::runtime {
@@ -26,12 +27,19 @@ void relax() {
 #endif
 }
 
-/// How long a rank looks before it sleeps. With a processor each, about what
-/// a sleep and a wake-up cost; a rank without one would spin in the way of the
-/// rank it waits for.
-int spinsFor(size_t ranks) {
-  return ranks <= std::thread::hardware_concurrency() ? 4000 : 50;
+/// Processors this process may use, which is what `taskset` and containers
+/// leave of those there are.
+size_t processors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return std::thread::hardware_concurrency();
+  return size_t(CPU_COUNT(&set));
 }
+
+/// How often a rank looks before it sleeps. With a processor each, about as
+/// long as a sleep and a wake-up take (20 to 50 us); a rank without one would
+/// spin in the way of the rank it waits for.
+int spinsFor(size_t ranks) { return ranks <= processors() ? 1000 : 20; }
 
 } // namespace
 
