@@ -17,6 +17,8 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace stagewright::runtime {
@@ -38,14 +40,18 @@ struct Library {
 };
 Library library;
 
-/// Sets an environment variable for as long as it lives, unless the user did.
+/// Sets an environment variable for as long as it lives.
 class ScopedEnvironment {
 public:
   ScopedEnvironment(const char *name, const char *value) : name(name) {
-    mine = !std::getenv(name) && setenv(name, value, 1) == 0;
+    if (const char *old = std::getenv(name))
+      before = old;
+    setenv(name, value, 1);
   }
   ~ScopedEnvironment() {
-    if (mine)
+    if (before)
+      setenv(name, before->c_str(), 1);
+    else
       unsetenv(name);
   }
   ScopedEnvironment(const ScopedEnvironment &) = delete;
@@ -53,7 +59,7 @@ public:
 
 private:
   const char *name;
-  bool mine;
+  std::optional<std::string> before;
 };
 
 /// The function called `name`, or `scipy_name` as PyPI's builds call it.
@@ -81,7 +87,9 @@ void *openLibrary(const std::string &path) {
   if (!hasAvx512())
     return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   // Without this OpenBLAS takes its Haswell kernels on every AMD processor it
-  // does not know by number: half the speed on one with AVX-512.
+  // does not know by number: half the speed on one with AVX-512. What the
+  // variable held before was meant for other users of the library; ours is
+  // chosen with STAGEWRIGHT_BLAS.
   ScopedEnvironment kernels("OPENBLAS_CORETYPE", "SkylakeX");
   return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
