@@ -107,14 +107,17 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     if (slice >= 0 && !entry.empty()) {
       int64_t slices = *entry.getInteger("slices") + 1;
       entry["slices"] = slices;
-      (*entry.getArray("shape"))[0] = tensor.getDimSize(0) * slices;
+      (*entry.getArray("shape"))[0] = slices;
       continue;
     }
     entry["position"] = position;
     entry["name"] = name;
     entry["role"] = text(of, "pipeline.role");
     entry["dtype"] = dtype;
-    entry["shape"] = shapeOf(tensor);
+    json::Array shape = shapeOf(tensor);
+    if (slice >= 0) // the slices are the rows of a stacked tensor
+      shape.insert(shape.begin(), 1);
+    entry["shape"] = std::move(shape);
     entry["slices"] = slice >= 0 ? 1 : 0;
     entry["batch_dim"] = number(of, "pipeline.batch_dim", 0);
     if (std::string combine = text(of, "pipeline.combine"); !combine.empty())
