@@ -27,7 +27,7 @@ Result<Profile> parseProfile(const std::string &text, const std::string &file) {
   for (const auto &[name, value] : (*parsed)["nodes"].items()) {
     double seconds = value.is_number() ? value.get<double>() : -1;
     if (!(seconds >= 0) || !std::isfinite(seconds))
-      return Error{file + ": seconds of node '" + name +
+      return Error{(file + ": seconds of node '").append(name) +
                    "' must be a number of at least 0, got " + value.dump()};
     profile.nodes[name] = Seconds(seconds);
   }

@@ -14,6 +14,7 @@ namespace stagewright {
 static std::vector<size_t> standstill(const Dependences &dependences,
                                       const std::vector<size_t> &ran) {
   std::vector<size_t> next;
+  next.reserve(dependences.numRanks());
   for (int64_t rank = 0; rank < dependences.numRanks(); ++rank)
     next.push_back(dependences.begin(rank));
   for (size_t number : ran)

@@ -47,8 +47,9 @@ std::string drawGrid(const Timeline &timeline, Seconds slot) {
       row.replace(start + 1, std::min(text.size(), end - start - 1), text);
     }
     row.erase(row.find_last_not_of(' ') + 1);
-    grid += "rank " + std::string(nameWidth - name.size(), ' ') + name + " " +
-            row + "\n";
+    name.insert(0, nameWidth - name.size(), ' ');
+    grid += "rank ";
+    grid += name + " " + row + "\n";
   }
   return grid;
 }

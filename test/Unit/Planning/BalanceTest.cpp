@@ -197,6 +197,7 @@ TEST(Balance, EqualsExhaustiveSearch) {
       bytes.push_back(draw(20));
     }
     Problem problem = chain(loads, bytes, stages, 1 + draw(8));
+    problem.schedule = instance % 2 ? "gpipe" : "1f1b";
     int64_t from = draw(layers - 1), to = draw(layers - 1);
     if (from < to)
       problem.values.push_back({Bytes(draw(20)), {from, F}, {{to, F}}});
