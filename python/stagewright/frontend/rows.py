@@ -46,7 +46,7 @@ class Lazy:
         rows = [to_array(self.row(i)) for i in range(self.shape[0])]
         if all(isinstance(row, np.ndarray) for row in rows):
             return np.stack(rows)
-        return lax.concatenate([lax.expand_dims(row, (0,)) for row in rows], 0)
+        return lax.concatenate([lax.reshape(row, (1, *row.shape)) for row in rows], 0)
 
 
 class Splat:

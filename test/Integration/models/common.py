@@ -4,6 +4,7 @@ import os
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 
 def sizes(variable, **defaults):
@@ -20,15 +21,27 @@ def sizes(variable, **defaults):
 
 
 def normals(seed=0, scale=0.02):
-    """A function from a shape to fresh normal values."""
-    keys = iter(jax.random.split(jax.random.key(seed), 4096))
-    return lambda *shape: jax.random.normal(next(keys), shape) * scale
+    """A function from a shape to fresh normal values. By numpy: JAX would compile something for every shape."""
+    rng = np.random.default_rng(seed)
+    return lambda *shape: (rng.standard_normal(shape) * scale).astype(np.float32)
+
+
+def integers(high, *shape, seed=1):
+    return np.random.default_rng(seed).integers(0, high, shape, np.int32)
 
 
 def tokens(vocabulary, *shape, seed=1):
     """Token numbers and their targets, the next tokens."""
-    ids = jax.random.randint(jax.random.key(seed), shape, 0, vocabulary)
-    return ids, jnp.roll(ids, -1, -1)
+    ids = integers(vocabulary, *shape, seed=seed)
+    return ids, np.roll(ids, -1, -1)
+
+
+def ones(*shape):
+    return np.ones(shape, np.float32)
+
+
+def zeros(*shape):
+    return np.zeros(shape, np.float32)
 
 
 def mean_token_loss(logits, targets):
@@ -43,4 +56,4 @@ def layer_norm(p, x):
 
 
 def layer_norm_parameters(width):
-    return dict(g=jnp.ones(width), b=jnp.zeros(width))
+    return dict(g=ones(width), b=zeros(width))

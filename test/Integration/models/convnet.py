@@ -7,7 +7,7 @@ their means are returned beside the loss, as a training loop keeps them.
 import jax
 import jax.numpy as jnp
 
-from common import normals, sizes
+from common import integers, normals, ones, sizes, zeros
 
 
 def convolution(w, x, stride=1):
@@ -45,13 +45,13 @@ def loss(params, image, label):
 def convnet():
     s = sizes("STAGEWRIGHT_CONVNET", S=16, C=8, B=4, K=10)
     n, c = normals(scale=0.2), s["C"]
-    norm = lambda width: dict(g=jnp.ones(width), b=jnp.zeros(width))
+    norm = lambda width: dict(g=ones(width), b=zeros(width))
     blocks = [dict(c1=n(3, 3, c, c), n1=norm(c), c2=n(3, 3, c, c), n2=norm(c)),
               dict(c1=n(3, 3, c, 2 * c), n1=norm(2 * c), c2=n(3, 3, 2 * c, 2 * c), n2=norm(2 * c),
                    short=n(1, 1, c, 2 * c)),
               dict(c1=n(3, 3, 2 * c, 2 * c), n1=norm(2 * c), c2=n(3, 3, 2 * c, 2 * c), n2=norm(2 * c))]
     params = dict(stem=dict(c=n(3, 3, 3, c), n=norm(c)), blocks=blocks,
-                  head=dict(w=n(2 * c, s["K"]), b=jnp.zeros(s["K"])))
+                  head=dict(w=n(2 * c, s["K"]), b=zeros(s["K"])))
     image = normals(seed=1, scale=1.0)(s["B"], s["S"], s["S"], 3)
-    label = jax.random.randint(jax.random.key(2), (s["B"],), 0, s["K"])
+    label = integers(s["K"], s["B"], seed=2)
     return jax.value_and_grad(loss, has_aux=True), (params, image, label)

@@ -14,6 +14,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from common import layer_norm, layer_norm_parameters, mean_token_loss, normals, sizes, tokens
 
@@ -119,7 +120,7 @@ def gpt():
 def gpt_scan():
     def stacked(**s):
         p = parameters(**s)
-        return {**p, "h": jax.tree.map(lambda *layers: jnp.stack(layers), *p["h"])}
+        return {**p, "h": jax.tree.map(lambda *layers: np.stack(layers), *p["h"])}
     return _made(scan_loss, stacked)
 
 

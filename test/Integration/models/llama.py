@@ -9,7 +9,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from common import mean_token_loss, normals, sizes, tokens
+from common import mean_token_loss, normals, ones, sizes, tokens
 
 
 def rms_norm(gain, x):
@@ -57,8 +57,8 @@ def loss(params, ids, tgt, heads, groups):
 def llama():
     s = sizes("STAGEWRIGHT_LLAMA", V=128, D=64, H=4, G=2, F=160, L=2, T=32, B=2)
     n, d, kv = normals(scale=0.05), s["D"], s["D"] // s["H"] * s["G"]
-    params = dict(embed=n(s["V"], d), norm=jnp.ones(d), head=n(d, s["V"]),
-                  layers=[dict(norm1=jnp.ones(d), norm2=jnp.ones(d), q=n(d, d), k=n(d, kv), v=n(d, kv), o=n(d, d),
+    params = dict(embed=n(s["V"], d), norm=ones(d), head=n(d, s["V"]),
+                  layers=[dict(norm1=ones(d), norm2=ones(d), q=n(d, d), k=n(d, kv), v=n(d, kv), o=n(d, d),
                                gate=n(d, s["F"]), up=n(d, s["F"]), down=n(s["F"], d)) for _ in range(s["L"])])
     return (jax.value_and_grad(functools.partial(loss, heads=s["H"], groups=s["G"])),
             (params, *tokens(s["V"], s["B"], s["T"])))

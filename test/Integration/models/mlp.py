@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from common import normals, sizes
+from common import normals, sizes, zeros
 
 
 def loss(params, x, y):
@@ -19,6 +19,6 @@ def mlp():
     s = sizes("STAGEWRIGHT_MLP", I=16, D=32, O=8, L=4, B=8)
     n = normals(scale=0.2)
     widths = [s["I"], *[s["D"]] * s["L"], s["O"]]
-    params = [(n(i, o), jnp.zeros(o)) for i, o in zip(widths, widths[1:])]
+    params = [(n(i, o), zeros(o)) for i, o in zip(widths, widths[1:])]
     n = normals(seed=1, scale=1.0)
     return jax.value_and_grad(loss), (params, n(s["B"], s["I"]), n(s["B"], s["O"]))

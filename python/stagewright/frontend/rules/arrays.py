@@ -77,19 +77,56 @@ def elementwise(evaluator, eqn, values):
 
 
 @rule("broadcast_in_dim")
-def splat(_evaluator, eqn, values):
+def broadcast(evaluator, eqn, values):
     aval = eqn.outvars[0].aval
     if len(values) == 1 and is_known(values[0]) and values[0].ndim == 0:
         return [Splat(aval.shape, aval.dtype, values[0])]
     if isinstance(values[0], Splat):
         return [Splat(aval.shape, aval.dtype, values[0].scalar)]
+    if len(values) == 1 and aval.shape == (1, *values[0].shape) and \
+            tuple(eqn.params["broadcast_dimensions"]) == tuple(range(1, aval.ndim)):
+        # A row on its way into a stack.
+        stack, traceback = evaluator.stack, evaluator.traceback
+
+        def whole():
+            with evaluator.scope(stack, traceback):
+                return evaluator.bind(eqn, values)[0]
+        return [Lazy(aval.shape, aval.dtype, lambda _i: values[0], whole)]
     return None
 
 
-@rule("reshape", "transpose", "rev")
+@rule("transpose", "rev")
 def rearranged_splat(_evaluator, eqn, values):
     aval = eqn.outvars[0].aval
     return [Splat(aval.shape, aval.dtype, values[0].scalar)] if isinstance(values[0], Splat) else None
+
+
+@rule("reshape")
+def regroup(evaluator, eqn, values):
+    """Layers in groups: the first dimension is split in two, or two are merged; rows stay rows."""
+    value, aval = values[0], eqn.outvars[0].aval
+    if isinstance(value, Splat):
+        return [Splat(aval.shape, aval.dtype, value.scalar)]
+    if not isinstance(value, Lazy) or 0 in aval.shape:
+        return None
+    if aval.ndim == value.ndim + 1 and aval.shape[2:] == value.shape[1:]:
+        group = aval.shape[1]
+
+        def row(i):
+            return Lazy(aval.shape[1:], aval.dtype, lambda j: value.row(i * group + j), None, value.origin)
+    elif aval.ndim == value.ndim - 1 and aval.ndim and aval.shape[1:] == value.shape[2:]:
+        group = value.shape[1]
+
+        def row(i):
+            return rows_of(value.row(i // group)).row(i % group)
+    else:
+        return None
+    stack, traceback = evaluator.stack, evaluator.traceback
+
+    def whole():
+        with evaluator.scope(stack, traceback):
+            return evaluator.bind(eqn, [value])[0]
+    return [Lazy(aval.shape, aval.dtype, row, whole, value.origin)]
 
 
 @rule("slice")
@@ -160,7 +197,9 @@ def static_update(evaluator, eqn, values):
         def row(i):
             inside = starts[0] <= i < starts[0] + update.shape[0]
             return rows_of(update).row(i - starts[0]) if inside else value.row(i)
-        origin = value.origin if isinstance(value, Lazy) else getattr(update, "origin", None)
+        origin = getattr(value, "origin", None) or getattr(update, "origin", None)
+        if origin is None and value.shape[0] <= MOST_ROWS:
+            origin = "rows"
         return [Lazy(aval.shape, aval.dtype, row, lambda: lax.dynamic_update_slice(
             to_array(value), to_array(update), starts), origin)]
     return None

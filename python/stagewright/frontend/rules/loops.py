@@ -2,8 +2,8 @@
 
 Each iteration of a scan over stacked layers gets a scope of its own, `<scope>/layer<i>`, in the forward and in the
 backward alike, so the planner sees layers. A scan is one over stacked layers when one of its stacked inputs is a
-parameter or was written, row by row, by a scan over layers: that second one is its backward, and its iterations carry
-the same numbers. Two such scans in the same scope are numbered on: layer0..layer3, layer4..layer7. The iterations of
+parameter (or its body reads a row of one by number) or was written, row by row, by a scan over layers: that second one
+is its backward, and its iterations carry the same numbers. Two such scans in the same scope are numbered on: layer0..layer3, layer4..layer7. The iterations of
 every other scan are called `step<i>`.
 """
 
@@ -29,7 +29,15 @@ class Loop:
         return f"{self.kind}{self.first + i}"
 
 
-def _identify(evaluator, eqn, xs):
+def _reads_rows(eqn, consts):
+    """Whether the body of a scan reads rows of a parameter with one row per iteration."""
+    stacked = {var for var, value in zip(eqn.params["jaxpr"].jaxpr.invars, consts)
+               if isinstance(value, Lazy) and value.origin == "parameter" and value.shape[0] == eqn.params["length"]}
+    return any(e.primitive.name in ("dynamic_slice", "gather") and not hasattr(e.invars[0], "val") and
+               e.invars[0] in stacked for e in eqn.params["jaxpr"].jaxpr.eqns)
+
+
+def _identify(evaluator, eqn, consts, xs):
     """The loop that a scan belongs to: that of its rows if it is a backward, a new one otherwise."""
     origins = [x.origin for x in xs if isinstance(x, Lazy) and x.origin is not None]
     loops = [o for o in origins if isinstance(o, Loop)]
@@ -37,7 +45,7 @@ def _identify(evaluator, eqn, xs):
     layered = [loop for loop in loops if loop.kind == "layer"]
     if is_backward and (layered or loops):
         return (layered or loops)[0]
-    kind = "layer" if layered or "parameter" in origins else "step"
+    kind = "layer" if layered or "parameter" in origins or _reads_rows(eqn, consts) else "step"
     place = (kind, tuple(s.name for s in evaluator.stack.stack if type(s).__name__ == "Scope"))
     first = evaluator.loops.get(place, 0)
     evaluator.loops[place] = first + eqn.params["length"]
@@ -53,7 +61,7 @@ def unroll_scan(evaluator, eqn, values):
                                      "unrolled; raise the option unroll_limit")
     consts, carry, xs = (values[:p["num_consts"]], values[p["num_consts"]:p["num_consts"] + p["num_carry"]],
                          values[p["num_consts"] + p["num_carry"]:])
-    loop = _identify(evaluator, eqn, xs)
+    loop = _identify(evaluator, eqn, consts, xs)
     xs = [rows_of(x) for x in xs]
     written = [{} for _ in body.jaxpr.outvars[p["num_carry"]:]]
     outer = evaluator.stack

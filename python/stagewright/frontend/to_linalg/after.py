@@ -147,13 +147,45 @@ def _slices(main, attributes):
         shape = ir.RankedTensorType(argument.type).shape
         if not shape or shape[0] < 2:
             continue
-        rows = _read_rows(argument)
-        if not rows:
-            continue
-        if number in gradients and _written_rows(gradients[number]) != set(range(shape[0])):
+        every = set(range(shape[0]))
+        if _read_rows(argument) != every or number in gradients and _written_rows(gradients[number]) != every:
             continue
         sliced[number] = shape[0]
+        _normalize(argument, gradients.get(number))
     return sliced
+
+
+def _normalize(argument, gradient):
+    """Rows are read and written without their unit dimension, so that one pattern finds them all."""
+    type_ = ir.RankedTensorType(argument.type)
+    row, unit = list(type_.shape[1:]), [1, *type_.shape[1:]]
+    with ir.Location.unknown():
+        reduced = ir.RankedTensorType.get(row, type_.element_type)
+    i64 = ir.IntegerType.get_signless(64)
+    groups = [[0, 1], *[[d] for d in range(2, len(unit))]] if row else []
+    groups = ir.ArrayAttr.get([ir.ArrayAttr.get([ir.IntegerAttr.get(i64, d) for d in g]) for g in groups])
+    for use in list(argument.uses):
+        op = use.owner.operation
+        if ir.RankedTensorType(op.results[0].type).rank != len(unit):
+            continue
+        with ir.InsertionPoint(op), op.location:
+            taken = ir.Operation.create("tensor.extract_slice", results=[reduced], operands=list(op.operands),
+                                        attributes={a: op.attributes[a] for a in op.attributes}).results[0]
+            whole = ir.Operation.create(
+                "tensor.expand_shape", results=[op.results[0].type], operands=[taken],
+                attributes=dict(reassociation=groups, static_output_shape=ir.DenseI64ArrayAttr.get(unit))).results[0]
+        op.results[0].replace_all_uses_with(whole)
+        op.erase()
+    while gradient is not None:
+        op = getattr(gradient.owner, "operation", gradient.owner)
+        if op.name != "tensor.insert_slice":
+            return
+        if ir.RankedTensorType(op.operands[0].type).rank == len(unit):
+            with ir.InsertionPoint(op), op.location:
+                op.operands[0] = ir.Operation.create("tensor.collapse_shape", results=[reduced],
+                                                     operands=[op.operands[0]],
+                                                     attributes=dict(reassociation=groups)).results[0]
+        gradient = op.operands[1]
 
 
 def _annotate(module, main, attributes):
