@@ -9,6 +9,7 @@
 #include "Report.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Pipelines/Pipelines.h"
@@ -87,6 +88,31 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
   return runText(module, timing, passes);
 }
 
+/// The planner counts what lives from action to action; the temporaries of the
+/// bodies are known only now. A rank that does not fit is an error here.
+static LogicalResult checkMemory(ModuleOp module) {
+  llvm::StringMap<Bytes> limits;
+  for (auto cluster : module.getOps<pipeline::ClusterOp>())
+    for (const Device &device : pipeline::readCluster(cluster).devices)
+      limits[device.name] = device.memory;
+  for (auto program : module.getOps<rank::ProgramOp>()) {
+    auto limit = limits.find(program.getDevice());
+    auto arena = program.getMemoryAttr()
+                     ? program.getMemoryAttr().getAs<IntegerAttr>("arena")
+                     : IntegerAttr();
+    if (limit == limits.end() || !arena ||
+        Bytes(arena.getInt()) <= limit->second)
+      continue;
+    return emitError(program.getLoc())
+           << "rank " << program.getRank() << " needs "
+           << toString(Bytes(arena.getInt())) << " on device "
+           << program.getDevice() << ", has " << toString(limit->second)
+           << "; use more stages, fewer microbatches or a device with "
+           << toString(Bytes(arena.getInt()) - limit->second) << " more";
+  }
+  return success();
+}
+
 LogicalResult compileTo(Level level, ModuleOp module,
                         const CompileOptions &options, TimingScope &timing,
                         CompileReport *report) {
@@ -107,6 +133,8 @@ LogicalResult compileTo(Level level, ModuleOp module,
       })))
     return failure();
   describeMemory(module, report);
+  if (level >= Level::Host && failed(checkMemory(module)))
+    return failure();
   if (level < Level::LLVM)
     return success();
   return run(module, timing, [](OpPassManager &manager) {
