@@ -8,7 +8,6 @@
 
 #include "Blas.h"
 
-#include "CpuFeatures.h"
 #include "DType.h"
 #include "Error.h"
 
@@ -18,7 +17,6 @@
 #include <dlfcn.h>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace stagewright::runtime {
@@ -40,24 +38,25 @@ struct Library {
 };
 Library library;
 
-/// Sets an environment variable for as long as it lives.
+/// Sets an environment variable (null: removes it) for as long as it lives.
 class ScopedEnvironment {
 public:
   ScopedEnvironment(const char *name, const char *value) : name(name) {
     if (const char *old = std::getenv(name))
       before = old;
-    setenv(name, value, 1);
+    assign(value);
   }
-  ~ScopedEnvironment() {
-    if (before)
-      setenv(name, before->c_str(), 1);
-    else
-      unsetenv(name);
-  }
+  ~ScopedEnvironment() { assign(before ? before->c_str() : nullptr); }
   ScopedEnvironment(const ScopedEnvironment &) = delete;
   ScopedEnvironment &operator=(const ScopedEnvironment &) = delete;
 
 private:
+  void assign(const char *value) {
+    if (value)
+      setenv(name, value, 1);
+    else
+      unsetenv(name);
+  }
   const char *name;
   std::optional<std::string> before;
 };
@@ -80,17 +79,16 @@ std::string ownFolder() {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
+/// Loads a library whose constructor reads its settings. One thread: ranks are
+/// the parallelism, and a fixed split of a sum is what makes results repeat.
+/// Kernels by the processor: what an environment sets for other programs'
+/// OpenBLAS (Haswell kernels, to name one, halve the speed of a processor with
+/// AVX-512) must change neither our speed nor our bits.
 void *openLibrary(const std::string &path) {
-  // One thread: ranks are the parallelism, and a fixed split of a sum is what
-  // makes results repeat. Read once by the library's constructor.
   ScopedEnvironment threads("OPENBLAS_NUM_THREADS", "1");
-  if (!hasAvx512())
-    return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  // Without this OpenBLAS takes its Haswell kernels on every AMD processor it
-  // does not know by number: half the speed on one with AVX-512. What the
-  // variable held before was meant for other users of the library; ours is
-  // chosen with STAGEWRIGHT_BLAS.
-  ScopedEnvironment kernels("OPENBLAS_CORETYPE", "SkylakeX");
+  ScopedEnvironment kernels("OPENBLAS_CORETYPE",
+                            std::getenv("STAGEWRIGHT_BLAS_CORE"));
+  ScopedEnvironment cache("OPENBLAS_L2_SIZE", nullptr);
   return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 

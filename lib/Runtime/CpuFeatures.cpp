@@ -93,18 +93,11 @@ bool supports(std::string_view name) {
 
 } // namespace
 
-bool hasAvx512() {
-  return supports("avx512f") && supports("avx512bw") && supports("avx512dq") &&
-         supports("avx512cd") && supports("avx512vl");
-}
-
 #else
 
 namespace {
 bool supports(std::string_view) { return false; }
 } // namespace
-
-bool hasAvx512() { return false; }
 
 #endif
 

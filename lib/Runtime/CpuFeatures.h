@@ -23,9 +23,6 @@ namespace stagewright::runtime {
 /// that cannot be checked here counts as lacking: running on would be a guess.
 void requireCpuFeatures(const std::vector<std::string> &features);
 
-/// Whether OpenBLAS's AVX-512 kernels run here.
-bool hasAvx512();
-
 } // namespace stagewright::runtime
 
 #endif // STAGEWRIGHT_LIB_RUNTIME_CPUFEATURES_H
