@@ -147,7 +147,8 @@ private:
         reader = std::max(reader, layers.layerOf[user]);
     int &layer = layers.layerOf[number];
     if (isFactor[number]) {
-      layer = std::max(layer, reader);
+      bool scoped = layers.byScope && scopes.scopeOf[number] >= 0;
+      layer = scoped || reader < 0 ? std::max(layer, reader) : reader;
       return;
     }
     if (reader < 0 || reader >= layer || scopes.scopeOf[number] >= 0 ||

@@ -129,21 +129,24 @@ static std::vector<bool> findFactors(const StepGraph &graph,
     if (!entry.isBackward() || !entry.work.isCheap())
       continue;
     int layer = layers.layerOf[number];
-    isFactor[number] =
-        llvm::all_of(entry.operands,
-                     [&](Value operand) {
-                       int index = graph.indexOf(operand);
-                       return index < 0 || !graph.ops[index].isBackward() ||
-                              (isFactor[index] &&
-                               layers.layerOf[index] == layer);
-                     }) &&
-        llvm::all_of(entry.users,
-                     [&](unsigned user) {
-                       return !graph.ops[user].live ||
-                              layers.layerOf[user] == layer;
-                     }) &&
-        llvm::none_of(entry.op->getResults(),
-                      [&](Value result) { return roots.contains(result); });
+    // What it reads must be there when the forward of its layer runs.
+    auto isReady = [&](Value operand) {
+      int index = graph.indexOf(operand);
+      if (index < 0 || graph.ops[index].free)
+        return true;
+      return graph.ops[index].isBackward()
+                 ? isFactor[index] && layers.layerOf[index] == layer
+                 : layers.layerOf[index] <= layer;
+    };
+    isFactor[number] = llvm::all_of(entry.operands, isReady) &&
+                       llvm::all_of(entry.users,
+                                    [&](unsigned user) {
+                                      return !graph.ops[user].live ||
+                                             layers.layerOf[user] == layer;
+                                    }) &&
+                       llvm::none_of(entry.op->getResults(), [&](Value result) {
+                         return roots.contains(result);
+                       });
   }
   return isFactor;
 }

@@ -115,6 +115,13 @@ Work stagewright::pipeline::workOf(Operation *op) {
 }
 
 bool stagewright::pipeline::isContraction(Operation *op) {
+  if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+    if (!linalg::isaContractionOpInterface(generic))
+      return linalg::isaConvolutionOpInterface(generic);
+    // A product that is only summed (a scalar product per row) is a reduction.
+    auto dims = linalg::inferContractionDims(generic);
+    return succeeded(dims) && !dims->m.empty() && !dims->n.empty();
+  }
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return linalg::isaContractionOpInterface(linalgOp) ||
            linalg::isaConvolutionOpInterface(linalgOp);

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The rules for role attributes on arguments and results (contract A), checked wherever a function carries them.
+// The rules for role attributes on arguments and results (contract A), checked
+// wherever a function carries them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,8 @@ using namespace stagewright::pipeline;
 
 #include "stagewright/Dialect/Pipeline/IR/PipelineDialect.cpp.inc"
 
-/// Checks that `attribute` is a string among `allowed`; `what` names its bearer.
+/// Checks that `attribute` is a string among `allowed`; `what` names its
+/// bearer.
 static LogicalResult verifyWord(Operation *op, NamedAttribute attribute,
                                 ArrayRef<StringRef> allowed,
                                 const Twine &what) {
@@ -37,9 +39,8 @@ static LogicalResult verifyRange(Operation *op, NamedAttribute attribute,
   if (number && number.getInt() >= low && number.getInt() < high)
     return success();
   return op->emitError() << "'" << attribute.getName().getValue() << "' of "
-                         << what << " must be an integer from " << low
-                         << " to " << (high - 1) << ", got "
-                         << attribute.getValue();
+                         << what << " must be an integer from " << low << " to "
+                         << (high - 1) << ", got " << attribute.getValue();
 }
 
 /// Rules that arguments and results share: batch_dim and slices fit the shape.
@@ -52,32 +53,41 @@ static LogicalResult verifyShapeFacts(Operation *op, NamedAttribute attribute,
     return verifyRange(op, attribute, 0, rank, what);
   if (name == PipelineDialect::kSlices) {
     if (rank == 0)
-      return op->emitError() << "'" << name << "' of " << what
-                             << " needs a tensor with a dimension 0, got "
-                             << type;
+      return op->emitError()
+             << "'" << name << "' of " << what
+             << " needs a tensor with a dimension 0, got " << type;
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!number || number.getInt() != shaped.getDimSize(0))
       return op->emitError()
-             << "'" << name << "' of " << what
-             << " must equal dimension 0 of " << type << ", got "
-             << attribute.getValue();
+             << "'" << name << "' of " << what << " must equal dimension 0 of "
+             << type << ", got " << attribute.getValue();
   }
   return success();
 }
 
-LogicalResult PipelineDialect::verifyRegionArgAttribute(
-    Operation *op, unsigned regionIndex, unsigned index,
-    NamedAttribute attribute) {
+LogicalResult
+PipelineDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
+                                          unsigned index,
+                                          NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function || index >= function.getNumArguments())
     return success();
   std::string what = ("argument " + Twine(index)).str();
-  if (attribute.getName() == kRole)
-    return verifyWord(op, attribute,
-                      {"parameter", "batch", "constant", "seed", "microbatch"},
-                      what);
-  return verifyShapeFacts(op, attribute, function.getArgumentTypes()[index],
-                          what);
+  Type type = function.getArgumentTypes()[index];
+  if (attribute.getName() == kRole) {
+    if (failed(verifyWord(
+            op, attribute,
+            {"parameter", "batch", "constant", "seed", "microbatch"}, what)))
+      return failure();
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (cast<StringAttr>(attribute.getValue()).getValue() == "microbatch" &&
+        (!tensor || tensor.getRank() != 0 ||
+         !tensor.getElementType().isInteger(32)))
+      return op->emitError() << what << " has role \"microbatch\" and must be "
+                             << "tensor<i32>, got " << type;
+    return success();
+  }
+  return verifyShapeFacts(op, attribute, type, what);
 }
 
 LogicalResult PipelineDialect::verifyRegionResultAttribute(
@@ -93,9 +103,8 @@ LogicalResult PipelineDialect::verifyRegionResultAttribute(
       return failure();
     StringRef role = cast<StringAttr>(attribute.getValue()).getValue();
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (role == "loss" &&
-        (!tensor || tensor.getRank() != 0 ||
-         !isa<FloatType>(tensor.getElementType())))
+    if (role == "loss" && (!tensor || tensor.getRank() != 0 ||
+                           !isa<FloatType>(tensor.getElementType())))
       return op->emitError() << what << " has role \"loss\" and must be a "
                              << "scalar tensor of floats, got " << type;
     if (role == "gradient" && !function.getResultAttr(index, kOf))
@@ -103,8 +112,17 @@ LogicalResult PipelineDialect::verifyRegionResultAttribute(
                              << kOf << "', the number of its argument";
     return success();
   }
-  if (attribute.getName() == kCombine)
-    return verifyWord(op, attribute, {"mean", "sum", "concat", "last"}, what);
+  if (attribute.getName() == kCombine) {
+    if (failed(
+            verifyWord(op, attribute, {"mean", "sum", "concat", "last"}, what)))
+      return failure();
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (cast<StringAttr>(attribute.getValue()).getValue() == "concat" &&
+        (!shaped || (shaped.hasRank() && shaped.getRank() == 0)))
+      return op->emitError() << what << " is joined by \"concat\" and has no "
+                             << "dimension to join along, got " << type;
+    return success();
+  }
   if (attribute.getName() == kOf) {
     if (failed(verifyRange(op, attribute, 0, function.getNumArguments(), what)))
       return failure();
@@ -117,10 +135,9 @@ LogicalResult PipelineDialect::verifyRegionResultAttribute(
     auto argument = dyn_cast<ShapedType>(function.getArgumentTypes()[of]);
     auto gradient = dyn_cast<ShapedType>(type);
     if (!argument || !gradient || argument.getShape() != gradient.getShape())
-      return op->emitError()
-             << what << " is the gradient of argument " << of
-             << " and must have its shape, got " << type << " and "
-             << function.getArgumentTypes()[of];
+      return op->emitError() << what << " is the gradient of argument " << of
+                             << " and must have its shape, got " << type
+                             << " and " << function.getArgumentTypes()[of];
     return success();
   }
   return verifyShapeFacts(op, attribute, type, what);

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The labels (graph_c1, …) are those of the constraints in PipelineOps.td and of the tests.
+// The labels (graph_c1, …) are those of the constraints in PipelineOps.td and
+// of the tests.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,9 +54,9 @@ static LogicalResult verifyEdge(NodeOp node, NodeOp producer) {
             << stringifyPhase(producer.getPhase()))
                .attachNote(producer.getLoc())
            << "made by node '" << producer.getNodeName() << "'";
-  bool ordered = forward ? producer.getLayer() <= node.getLayer()
-                         : producedForward ||
-                               producer.getLayer() >= node.getLayer();
+  bool ordered =
+      forward ? producer.getLayer() <= node.getLayer()
+              : producedForward || producer.getLayer() >= node.getLayer();
   if (!ordered) // graph_c3, graph_c4
     return (node.emitOpError()
             << "of phase " << stringifyPhase(node.getPhase()) << " in layer "
@@ -76,8 +77,8 @@ LogicalResult GraphOp::verifyRegions() {
       return emitOpError() << "holds nodes only, got '" << op.getName() << "'";
     int64_t layer = node.getLayer();
     if (layer < 0 || layer >= getNumLayers()) // graph_c1
-      return node.emitOpError() << "layer must be less than "
-                                << getNumLayers() << ", the number of layers, "
+      return node.emitOpError() << "layer must be less than " << getNumLayers()
+                                << ", the number of layers, "
                                 << "got " << layer;
     if (!names.insert(node.getNodeName()).second) // graph_c2
       return node.emitOpError()
@@ -139,8 +140,8 @@ LogicalResult YieldOp::verify() {
   for (auto [number, count] : llvm::enumerate(parts)) {
     if (count == 0) // yield_c2
       return emitOpError() << "result " << number << " has no operand";
-    auto role = graph.getResultAttrOfType<StringAttr>(number,
-                                                      PipelineDialect::kRole);
+    auto role =
+        graph.getResultAttrOfType<StringAttr>(number, PipelineDialect::kRole);
     if (count > 1 && (!role || role.getValue() != "gradient")) // yield_c3
       return emitOpError() << "result " << number << " has " << count
                            << " operands, and only a gradient may come in "
@@ -193,17 +194,16 @@ static LogicalResult verifyStages(ProgramOp program, GraphOp graph,
     for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
       if (!isa_and_nonnull<DeviceOp>(
               SymbolTable::lookupSymbolIn(cluster, device)))
-        return stage.emitOpError() << device << " is not a device of @"
-                                   << cluster.getSymName();
+        return stage.emitOpError()
+               << device << " is not a device of @" << cluster.getSymName();
     for (int64_t layer : stage.getLayers()) {
       if (layer < 0 || layer >= graph.getNumLayers())
-        return stage.emitOpError() << "layer must be from 0 to "
-                                   << graph.getNumLayers() - 1 << ", got "
-                                   << layer;
-      if (stageOf[layer] >= 0)
         return stage.emitOpError()
-               << "layer " << layer << " lies on stage " << stageOf[layer]
-               << " already";
+               << "layer must be from 0 to " << graph.getNumLayers() - 1
+               << ", got " << layer;
+      if (stageOf[layer] >= 0)
+        return stage.emitOpError() << "layer " << layer << " lies on stage "
+                                   << stageOf[layer] << " already";
       stageOf[layer] = stage.getIndex();
     }
   }
@@ -233,26 +233,24 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   llvm::StringMap<NodeOp> nodes; // program_c5
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
     nodes[node.getNodeName()] = node;
-  int64_t stages =
-      llvm::range_size(getBody().front().getOps<StageOp>());
+  int64_t stages = llvm::range_size(getBody().front().getOps<StageOp>());
   for (BoundaryOp boundary : getBody().front().getOps<BoundaryOp>()) {
     NodeOp node = nodes.lookup(boundary.getNode());
     if (!node)
-      return boundary.emitOpError()
-             << "'" << boundary.getNode() << "' is not a node of @"
-             << getGraph();
+      return boundary.emitOpError() << "'" << boundary.getNode()
+                                    << "' is not a node of @" << getGraph();
     if (boundary.getResult() >= node.getNumResults())
       return boundary.emitOpError()
-             << "result must be less than " << node.getNumResults()
-             << ", got " << boundary.getResult();
+             << "result must be less than " << node.getNumResults() << ", got "
+             << boundary.getResult();
     Type type = node.getOutputs()[boundary.getResult()].getType();
     if (type != boundary.getType())
-      return boundary.emitOpError() << "type must be " << type << ", got "
-                                    << boundary.getType();
+      return boundary.emitOpError()
+             << "type must be " << type << ", got " << boundary.getType();
     for (int64_t end : {boundary.getFrom(), boundary.getTo()})
       if (end < 0 || end >= stages)
-        return boundary.emitOpError() << "stage must be from 0 to "
-                                      << stages - 1 << ", got " << end;
+        return boundary.emitOpError()
+               << "stage must be from 0 to " << stages - 1 << ", got " << end;
   }
   return success();
 }
@@ -275,7 +273,7 @@ LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &symbols) {
   int64_t expected = 0;
   for (OrderOp order : getBody().front().getOps<OrderOp>())
     if (static_cast<int64_t>(order.getRank()) != expected++) // schedule_c2
-      return order.emitOpError() << "rank must be " << expected - 1
-                                 << ", got " << order.getRank();
+      return order.emitOpError()
+             << "rank must be " << expected - 1 << ", got " << order.getRank();
   return success();
 }

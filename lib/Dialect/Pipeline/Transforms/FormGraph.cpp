@@ -52,11 +52,14 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     for (const ResultPart &part : parts)
       roots.push_back(part.value);
     Stash stash = chooseStash(*graph, layers, roots);
-    GraphOp result = GraphBuilder(*graph, layers, stash, parts).build();
+    FailureOr<GraphOp> result =
+        GraphBuilder(*graph, layers, stash, parts).build();
+    if (failed(result))
+      return failure();
     step.erase();
 
     numLayers += layers.size();
-    numNodes += llvm::range_size(result.getBody().front().getOps<NodeOp>());
+    numNodes += llvm::range_size(result->getBody().front().getOps<NodeOp>());
     keptBytes += stash.keptBytes;
     readBytes += stash.readBytes;
     return success();

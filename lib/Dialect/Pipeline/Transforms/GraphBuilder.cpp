@@ -203,7 +203,7 @@ func::FuncOp GraphBuilder::makeFunction(Node &node, StringRef name) {
   return function;
 }
 
-GraphOp GraphBuilder::build() {
+FailureOr<GraphOp> GraphBuilder::build() {
   assignNodes();
   assignYields();
   plan();
@@ -241,7 +241,11 @@ GraphOp GraphBuilder::build() {
     SmallVector<Value> inputs;
     for (Value input : node.inputs) {
       Value own = kept.lookup({node.layer, input});
-      inputs.push_back(own ? own : map.lookup(input));
+      inputs.push_back(own ? own : map.lookupOrNull(input));
+      if (!inputs.back())
+        return emitError(input.getLoc())
+               << "node '" << name << "' reads a value of a later node; this "
+               << "is a fault of the layer assignment, try other scopes";
     }
     builder.setInsertionPointToEnd(block);
     auto op = NodeOp::create(builder, body.getLoc(), body.getResultTypes(),

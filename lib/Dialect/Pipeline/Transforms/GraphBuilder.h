@@ -32,7 +32,7 @@ public:
       : graph(graph), layers(layers), stash(stash), parts(parts) {}
 
   /// Puts the graph and the bodies behind the step function, which stays.
-  GraphOp build();
+  mlir::FailureOr<GraphOp> build();
 
 private:
   /// What a node's body holds.
