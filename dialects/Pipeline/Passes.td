@@ -126,7 +126,8 @@ def EstimateCost : Pass<"pipeline-estimate-cost", "::mlir::ModuleOp"> {
     Option<"profile", "profile", "std::string", "\"\"", "JSON file of measured seconds">];
   let statistics = [Statistic<"numNodes", "nodes", "Nodes that got a cost">,
                     Statistic<"numMeasured", "measured", "Nodes whose seconds come from the profile">];
-  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
@@ -150,7 +151,8 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     Option<"schedule", "schedule", "std::string", "\"1f1b\"",
            "Schedule that the plan is made for: its time, its microbatches in flight">];
   let statistics = [Statistic<"numBoundaries", "boundaries", "Values that cross between stages">];
-  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
@@ -166,7 +168,8 @@ def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
   let options = [
     Option<"kind", "kind", "std::string", "\"1f1b\"", "Generator of the order: gpipe or 1f1b">];
   let statistics = [Statistic<"numActions", "actions", "Actions in the schedules made">];
-  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 #endif // STAGEWRIGHT_PIPELINE_PASSES_TD
