@@ -10,6 +10,8 @@
 
 #include "Error.h"
 
+#include <algorithm>
+
 namespace stagewright::runtime {
 
 namespace {
@@ -69,7 +71,9 @@ int64_t predictedPeak(const Manifest &manifest, int64_t rank,
                       int64_t microbatches) {
   Layout compiled = layOut(manifest, rank, manifest.microbatches);
   Layout actual = layOut(manifest, rank, microbatches);
-  return manifest.ranks[rank].livePeak - compiled.fixed + actual.fixed;
+  // Stashes of fewer microbatches are smaller than the compiler's, too.
+  return std::min(manifest.ranks[rank].livePeak - compiled.fixed + actual.fixed,
+                  actual.total);
 }
 
 } // namespace stagewright::runtime

@@ -198,17 +198,23 @@ void RankEmitter::sendParts(Value zero) {
   }
 }
 
+/// The slot of the sum that this rank owns.
+Value RankEmitter::ownedSlot(int64_t result) {
+  auto owned = llvm::find_if(accumulators, [&](const auto &entry) {
+    const AccumulatorPlan &sum = plan.accumulators[entry.first];
+    return sum.owner && sum.result == result;
+  });
+  assert(owned != accumulators.end() && "an owner declares its sum");
+  return slots[owned->second];
+}
+
 /// The owner adds the parts in the order of their stages, whenever they come:
 /// the sum is the same in every run.
 void RankEmitter::addParts(Value zero) {
   for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
     if (part.owner || plan.rankOfResult[part.result] != rank)
       continue;
-    Value sum;
-    for (auto [other, buffer] : accumulators)
-      if (plan.accumulators[other].owner &&
-          plan.accumulators[other].result == part.result)
-        sum = slots[buffer];
+    Value sum = ownedSlot(part.result);
     auto channel = names.parts.find(number);
     if (channel == names.parts.end()) {
       rank::AddOp::create(builder, loc, slots[accumulators[number]], sum);

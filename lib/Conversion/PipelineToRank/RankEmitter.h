@@ -75,6 +75,7 @@ private:
   void emitEnd();
   void sendParts(mlir::Value zero);
   void addParts(mlir::Value zero);
+  mlir::Value ownedSlot(int64_t result);
   bool hasEnd() const;
 
   const Plan &plan;

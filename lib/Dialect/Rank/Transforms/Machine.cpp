@@ -21,6 +21,7 @@ std::string str(int64_t number) { return std::to_string(number); }
 class Runner {
 public:
   explicit Runner(const Machine &machine) : machine(machine) {
+    messages.reserve(machine.channels.size());
     for (const Ring &channel : machine.channels)
       messages.emplace_back(channel.messages, Message::None);
     for (const RankEvents &rank : machine.ranks) {
