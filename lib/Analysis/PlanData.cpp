@@ -188,8 +188,15 @@ FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {
   ScheduleFamily family =
       stagewright::familyOf(*generator, data->stages, forwardOnly);
   Schedule expected = family(data->microbatches);
+  if (data->ranks.size() != expected.ranks.size()) {
+    emitError(schedule.getLoc())
+        << "schedule orders " << data->ranks.size() << " ranks, kind '"
+        << data->kind << "' has " << expected.ranks.size()
+        << "; run pipeline-schedule again";
+    return failure();
+  }
   for (auto [rank, order] : llvm::enumerate(data->ranks))
-    if (rank >= expected.ranks.size() || order != expected.ranks[rank]) {
+    if (order != expected.ranks[rank]) {
       emitError(schedule.getLoc())
           << "rank " << rank << " does not run in the order of kind '"
           << data->kind << "'; an order edited by hand cannot be lowered to "

@@ -1,0 +1,63 @@
+// RUN: pp-opt %s -split-input-file -verify-diagnostics -lower-pipeline-to-rank
+
+// What reads a schedule says what is wrong with its text.
+
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a", "b"]} {
+  %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %k = pipeline.node "b.F" phase F layer 1 (%h) : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %k results [0] : tensor<4xf32>
+}
+pipeline.cluster @local {
+  pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
+  pipeline.device @d1 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
+}
+pipeline.program @plan of @step on @local microbatches 2 {
+  pipeline.stage 0 on [@d0] layers [0]
+  pipeline.stage 1 on [@d1] layers [1]
+}
+pipeline.schedule @mine of @plan kind "gpipe" {
+  // expected-error @+1 {{'0X1' is not an action; write stage, kind (F, B, I, W, R or U) and microbatch, as in 2F0}}
+  pipeline.order 0 "0F0 0X1"
+  pipeline.order 1 "1F0 1F1"
+}
+
+// -----
+
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a", "b"]} {
+  %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %k = pipeline.node "b.F" phase F layer 1 (%h) : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %k results [0] : tensor<4xf32>
+}
+pipeline.cluster @local {
+  pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
+  pipeline.device @d1 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
+}
+pipeline.program @plan of @step on @local microbatches 2 {
+  pipeline.stage 0 on [@d0] layers [0]
+  pipeline.stage 1 on [@d1] layers [1]
+}
+// expected-error @+1 {{unknown schedule 'zigzag'; there are gpipe, 1f1b}}
+pipeline.schedule @mine of @plan kind "zigzag" {
+  pipeline.order 0 "0F0 0F1"
+  pipeline.order 1 "1F0 1F1"
+}
+
+// -----
+
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a", "b"]} {
+  %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %k = pipeline.node "b.F" phase F layer 1 (%h) : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %k results [0] : tensor<4xf32>
+}
+pipeline.cluster @local {
+  pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
+  pipeline.device @d1 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
+}
+pipeline.program @plan of @step on @local microbatches 2 {
+  pipeline.stage 0 on [@d0] layers [0]
+  pipeline.stage 1 on [@d1] layers [1]
+}
+// expected-error @+1 {{schedule orders 1 ranks, kind 'gpipe' has 2; run pipeline-schedule again}}
+pipeline.schedule @mine of @plan kind "gpipe" {
+  pipeline.order 0 "0F0 0F1"
+}
