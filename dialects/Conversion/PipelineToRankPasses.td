@@ -1,4 +1,4 @@
-//===- PipelineToRankPasses.td - from a scheduled program to rank programs ------===//
+//===- PipelineToRankPasses.td - from a scheduled program to rank programs --===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -193,6 +193,16 @@ def Rank_EntryOp : Rank_Op<"entry", [
   let description = [{
     Its argument is the number of microbatches of the run. Loops are `scf.for`; their bounds are computed from it.
 
+    Example:
+    ```mlir
+    rank.entry (%M) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %m = %c0 to %M step %c1 {
+        ...
+      }
+    }
+    ```
     Constraints:
     - (entry_c1) it has one argument of type index.
   }];
