@@ -8,9 +8,9 @@
 #ifndef STAGEWRIGHT_INITALLDIALECTS_H
 #define STAGEWRIGHT_INITALLDIALECTS_H
 
+#include "mlir/IR/DialectRegistry.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
-#include "mlir/IR/DialectRegistry.h"
 
 namespace stagewright {
 

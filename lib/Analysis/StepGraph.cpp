@@ -44,9 +44,10 @@ FailureOr<StepGraph> StepGraph::create(FunctionOpInterface step) {
   Block &block = step.getFunctionBody().front();
   for (Operation &op : block.without_terminator()) {
     if (!isMemoryEffectFree(&op))
-      return emitError(op.getLoc()) << "'" << op.getName() << "' has side effects and "
-                            << "cannot be moved to a stage; a step is made of "
-                            << "operations on tensors";
+      return emitError(op.getLoc())
+             << "'" << op.getName() << "' has side effects and "
+             << "cannot be moved to a stage; a step is made of "
+             << "operations on tensors";
     graph.indices[&op] = graph.ops.size();
     StepOp entry;
     entry.op = &op;

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations, attributes and enums of dialects/Pipeline. The prose and the constraints stand in the TableGen.
+// Operations, attributes and enums of dialects/Pipeline. The prose and the
+// constraints stand in the TableGen.
 //
 //===----------------------------------------------------------------------===//
 
