@@ -54,7 +54,7 @@ def run(options):
     (PLACE / "manifest.json").write_text(capture([tools / "pp-run", artifact, "--info=json"]))
     say(capture([setup.PYTHON, ROOT / "scripts/demo-compare.py", PLACE / "manifest.json",
                  PLACE / "jax.golden.safetensors", PLACE / "outputs.safetensors"]).rstrip())
-    capture([setup.PYTHON, ROOT / "scripts/draw-trace.py", trace, "-o", picture,
-             "--title", f"One training step of a GPT on {STAGES} ranks, {MICROBATCHES} microbatches, as it ran"])
+    capture([setup.PYTHON, ROOT / "scripts/draw-trace.py", trace, "--grid", log, "-o", picture,
+             "--title", f"A training step of a GPT on {STAGES} ranks with {MICROBATCHES} microbatches"])
     say(f"Trace      {trace.relative_to(ROOT)} (for ui.perfetto.dev); as a picture: {picture.relative_to(ROOT)}")
     return 0

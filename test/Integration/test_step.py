@@ -1,0 +1,92 @@
+"""The whole road on real models: every plan gives JAX's loss and gradients, in the memory that was printed.
+
+A plan is (model, stages, schedule); tests of one plan share its artifact. All run 8 different microbatches."""
+
+import json
+import re
+
+import pytest
+from safetensors.numpy import load_file
+
+import golden
+import stagewright
+from workshop import BUILD
+
+GPT, SCAN, BFLOAT16 = "gpt.py:gpt", "gpt.py:gpt_scan", "gpt.py:gpt_bfloat16"
+SCHEDULES = ("gpipe", "1f1b")
+PLANS = [(GPT, stages, schedule) for stages in (1, 2, 3, 4) for schedule in SCHEDULES]
+PLANS += [(model, stages, schedule) for model in ("llama.py:llama", "mlp.py:mlp", "convnet.py:convnet", SCAN)
+          for stages, schedule in ((1, "1f1b"), (2, "gpipe"), (2, "1f1b"), (3, "1f1b"))]
+PLANS += [(model, 2, "1f1b") for model in ("moe.py:moe", "gpt.py:gpt_dropout", "gpt.py:gpt_tied",
+                                           "encoder_decoder.py:encoder_decoder", "gpt.py:gpt_forward")]
+PLANS += [("gpt.py:gpt_tied", 4, "1f1b"), ("encoder_decoder.py:encoder_decoder", 4, "1f1b")]
+BY_PLAN = pytest.mark.parametrize("plan", PLANS, ids=lambda p: f"{p[0].split(':')[1]}-{p[1]}-{p[2]}")
+
+# Resident memory a step may take besides its arenas: stacks of the ranks' threads, the copy of the inputs being set.
+RESIDENT_CONSTANT = 8 << 20
+
+
+@BY_PLAN
+def test_equals_jax_and_allocates_nothing(workshop, plan):
+    """The second step allocates nothing, libraries included; memory grows by the arenas and a constant at most."""
+    report = workshop.path("interposer.json")
+    report.unlink(missing_ok=True)
+    found, _ = workshop.run(*plan, "--steps=2", env={"LD_PRELOAD": str(BUILD / "lib/stagewright-interposer.so"),
+                                                     "STAGEWRIGHT_INTERPOSER": str(report)})
+    wrong = golden.disagreements(workshop.golden(plan[0])[1], found)
+    assert not wrong, "\n".join(wrong)
+    seen = json.loads(report.read_text())
+    assert seen["allocations"][1] == 0
+    printed = sum(rank["memory"]["arena"] for rank in workshop.manifest(*plan)["ranks"])
+    assert seen["resident_after"] - seen["resident_before"] <= printed + RESIDENT_CONSTANT
+
+
+def test_bfloat16_errs_as_little_as_jax(workshop):
+    found, _ = workshop.run(BFLOAT16, 2, "1f1b")
+    ours, theirs = golden.short_float_errors(workshop.golden(BFLOAT16)[1], found, workshop.golden(GPT)[1])
+    assert ours <= 1.5 * theirs
+
+
+@BY_PLAN
+def test_arena_and_live_bytes_are_those_printed(workshop, plan):
+    manifest = workshop.manifest(*plan)
+    _, text = workshop.run(*plan, "--check-memory")
+    seen = re.findall(r"rank (\d+): live bytes (\d+), printed (\d+), arena (\d+)", text)
+    assert len(seen) == len(manifest["ranks"])
+    for rank, live, printed, arena in seen:
+        memory, buffers = manifest["ranks"][int(rank)]["memory"], len(manifest["ranks"][int(rank)]["buffers"])
+        assert (int(arena), int(printed)) == (memory["arena"], memory["live_peak"])
+        assert abs(int(live) - int(printed)) <= 64 * buffers
+
+
+def bits(results):
+    return [r.tobytes() for r in results]
+
+
+@pytest.mark.parametrize("stages", (1, 2, 3, 4))
+def test_same_bits_over_20_runs_and_both_schedules(workshop, stages):
+    inputs, _ = workshop.golden(GPT)
+    given = {int(position): array for position, array in load_file(inputs).items()}
+    first = None
+    for schedule in SCHEDULES:
+        step = stagewright.load(workshop.artifact(GPT, stages, schedule))
+        step.set(given)
+        for _ in range(20 if schedule == "1f1b" else 2):
+            now = bits(step.run())
+            first = first or now
+            assert now == first
+
+
+def test_fewer_and_more_microbatches_than_compiled(workshop):
+    for microbatches in (1, 3, 11):
+        found, _ = workshop.run("mlp.py:mlp", 3, "1f1b", microbatches=microbatches)
+        wrong = golden.disagreements(workshop.golden("mlp.py:mlp", microbatches)[1], found)
+        assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("stages", (2, 3))
+def test_scan_gives_the_stages_and_bytes_of_the_unrolled_model(workshop, stages):
+    scan, plain = workshop.manifest(SCAN, stages, "1f1b"), workshop.manifest(GPT, stages, "1f1b")
+    for a, b in zip(scan["ranks"], plain["ranks"], strict=True):
+        assert len(a["nodes"]) == len(b["nodes"])
+        assert abs(a["memory"]["live_peak"] - b["memory"]["live_peak"]) <= 0.05 * b["memory"]["live_peak"]
