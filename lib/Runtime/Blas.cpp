@@ -174,11 +174,43 @@ void gemmByLoops(const sw_gemm_desc &d, const T *a, const T *b, T *c) {
     }
 }
 
+/// Products of at most this many terms go to OpenBLAS's kernels without packing
+/// where B is not transposed.
+constexpr int64_t smallProduct = 1000000;
+
+/// Columns at the end of C that OpenBLAS must not be given: where neither
+/// operand is transposed, its AVX-512 kernels without packing copy A's rows for
+/// a last half tile of columns into a buffer from malloc (seen in 0.3.21),
+/// and a step allocates nothing.
+template <typename T>
+int64_t allocatingColumns(int64_t rows, int64_t n, int64_t k) {
+  constexpr int64_t tile = 64 / sizeof(T);
+  int64_t rest = n % tile;
+  return rows * n * k <= smallProduct && k >= 16 && rest <= tile / 2 ? rest : 0;
+}
+
+/// The last `d.n` columns, at most half a tile, of a product in rows.
+template <typename T>
+void gemmNarrow(const sw_gemm_desc &d, const T *a, const T *b, T *c) {
+  for (int64_t i = 0; i < d.m; ++i) {
+    T sums[32 / sizeof(T)] = {};
+    for (int64_t k = 0; k < d.k; ++k) {
+      T factor = a[i * d.a_row + k * d.a_col];
+      for (int64_t j = 0; j < d.n; ++j)
+        sums[j] += factor * b[k * d.b_row + j * d.b_col];
+    }
+    for (int64_t j = 0; j < d.n; ++j) {
+      T &out = c[i * d.c_row + j * d.c_col];
+      out = d.beta ? out + sums[j] : sums[j];
+    }
+  }
+}
+
 /// Rows per call. OpenBLAS keeps kernels without packing for products of up to
 /// 10^6 terms whose B is not transposed; they are a quarter faster than the
 /// packing ones, so slightly larger products (attention) are cut to fit.
 int64_t rowsPerCall(int64_t m, int64_t n, int64_t k, bool transposedB) {
-  constexpr int64_t small = 1000000, worthCutting = 4 * small;
+  constexpr int64_t small = smallProduct, worthCutting = 4 * small;
   int64_t terms = n * k;
   if (transposedB || m * terms <= small || m * terms > worthCutting)
     return m;
@@ -206,10 +238,19 @@ void gemmOnce(const sw_gemm_desc &d, Gemm<T> call, const T *a, const T *b,
     return gemmOnce(flipped, call, b, a, c);
   }
   int64_t rows = rowsPerCall(d.m, d.n, d.k, right.transposed);
-  for (int64_t i = 0; i < d.m; i += rows)
+  int64_t narrow = left.transposed || right.transposed
+                       ? 0
+                       : allocatingColumns<T>(std::min(rows, d.m), d.n, d.k);
+  if (narrow) {
+    sw_gemm_desc last = d;
+    last.n = narrow;
+    int64_t from = d.n - narrow;
+    gemmNarrow(last, a, b + from * d.b_col, c + from * d.c_col);
+  }
+  for (int64_t i = 0; i < d.m && narrow < d.n; i += rows)
     call(rowMajor, left.transposed ? trans : noTrans,
          right.transposed ? trans : noTrans, int(std::min(rows, d.m - i)),
-         int(d.n), int(d.k), T(1), a + i * d.a_row, left.leading, b,
+         int(d.n - narrow), int(d.k), T(1), a + i * d.a_row, left.leading, b,
          right.leading, T(d.beta ? 1 : 0), c + i * d.c_row, out.leading);
 }
 

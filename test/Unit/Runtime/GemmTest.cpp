@@ -62,7 +62,7 @@ void expectRight(sw_gemm_desc d, int64_t sizeA, int64_t sizeB, int64_t sizeC) {
 /// products and those that do not.
 TEST(Gemm, EveryTransposition) {
   for (int64_t m : {1, 5, 128, 200})
-    for (int64_t n : {1, 64})
+    for (int64_t n : {1, 8, 64, 70})
       for (int64_t k : {1, 7, 128})
         for (int flags = 0; flags < 16; ++flags) {
           bool ta = flags & 1, tb = flags & 2, tc = flags & 4;
