@@ -58,7 +58,7 @@ def compile_module(path, directory):
     _run(tool("mlir-opt"), f"--pass-pipeline=builtin.module({PASSES})", str(path), "-o", lowered)
     _run(tool("mlir-translate"), "--mlir-to-llvmir", lowered, "-o", llvm)
     libraries = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(tool("mlir-opt")))), "lib")
-    _run(tool("clang"), "-O1", "-shared", "-fPIC", "-Wno-override-module", llvm, "-lm", f"-L{libraries}",
+    _run(tool("clang"), "-O0", "-shared", "-fPIC", "-Wno-override-module", llvm, "-lm", f"-L{libraries}",
          f"-Wl,-rpath,{libraries}", "-lmlir_c_runner_utils", "-o", library)
     step = ctypes.CDLL(library).step
 

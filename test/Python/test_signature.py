@@ -84,7 +84,8 @@ def test_forward_only():
 def test_forward_only_with_options():
     s = signature(lambda w, x: (x @ w, (x @ w).sum()), jnp.ones((3, 3)), X, roles={"w": "parameter", "out/1": "loss"})
     assert [a.role for a in s.arguments] == ["parameter", "batch"]
-    assert [(r.name, r.role, r.combine) for r in s.results] == [("out/0", "output", "concat"), ("out/1", "loss", "mean")]
+    assert [(r.name, r.role, r.combine) for r in s.results] == [
+        ("out/0", "output", "concat"), ("out/1", "loss", "mean")]
 
 
 def test_nothing_known_means_no_roles():

@@ -92,7 +92,8 @@ class Evaluator:
             self.stack, self.traceback = outer, outer_traceback
 
     def scope(self, stack=None, traceback=None):
-        return source_info_util.user_context(traceback or self.traceback, name_stack=self.prefix + (stack or self.stack))
+        return source_info_util.user_context(traceback or self.traceback,
+                                             name_stack=self.prefix + (stack or self.stack))
 
 
 

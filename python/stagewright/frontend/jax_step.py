@@ -60,10 +60,11 @@ class Step:
     def flat(self, *leaves):
         """The step on leaves, evaluated anew; with a seed, the last argument is the microbatch's index."""
         arguments = self.signature.arguments
-        leaves = [_framework_value(leaf, a) for leaf, a in zip(leaves, self.jaxpr.in_avals)] + list(leaves[len(arguments):])
+        extra = list(leaves[len(arguments):])
+        leaves = [_framework_value(leaf, a) for leaf, a in zip(leaves, self.jaxpr.in_avals)]
         evaluator = Evaluator(Options(**{k: self.options[k] for k in ("unroll_limit",) if k in self.options}))
         if self.has_seed:
-            microbatch = leaves.pop()
+            microbatch, = extra
             leaves = [evaluator.function(_fold_in, leaf, microbatch) if a.role == "seed" else leaf
                       for leaf, a in zip(leaves, arguments)]
         slices = self.options.get("pipeline_slices", True)

@@ -222,7 +222,8 @@ def infer(function, arguments, out, options):
     for table in (roles, combine, batch_dims):
         table.finish(names)
     if not known:
-        remarks.append("no roles are known; the compiler takes every argument as a batch (option 'roles' says otherwise)")
+        remarks.append("no roles are known; the compiler takes every argument as a batch (option 'roles' says "
+                       "otherwise)")
     return Signature(made, results, remarks)
 
 

@@ -20,7 +20,7 @@ def mixture(p, x, chosen):
     capacity = 2 * chosen * x.shape[0] // experts
     assigned = jax.nn.one_hot(expert, experts)
     place = (jnp.cumsum(assigned.reshape(-1, experts), 0).reshape(assigned.shape) - 1) * assigned
-    slot = jax.nn.one_hot(jnp.where(assigned > 0, place, -1), capacity) * assigned[..., None]
+    slot = jax.nn.one_hot(jnp.where(assigned > 0, place, -1).astype(int), capacity) * assigned[..., None]
     sent = jnp.einsum("tkec,td->ecd", slot, x)
     done = jnp.einsum("ecf,efd->ecd", jax.nn.gelu(jnp.einsum("ecd,edf->ecf", sent, p["up"])), p["down"])
     back = jnp.einsum("tkec,ecd->tkd", slot, done)

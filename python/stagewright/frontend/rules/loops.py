@@ -3,8 +3,8 @@
 Each iteration of a scan over stacked layers gets a scope of its own, `<scope>/layer<i>`, in the forward and in the
 backward alike, so the planner sees layers. A scan is one over stacked layers when one of its stacked inputs is a
 parameter (or its body reads a row of one by number) or was written, row by row, by a scan over layers: that second one
-is its backward, and its iterations carry the same numbers. Two such scans in the same scope are numbered on: layer0..layer3, layer4..layer7. The iterations of
-every other scan are called `step<i>`.
+is its backward, and its iterations carry the same numbers. Two such scans in the same scope are numbered on:
+layer0..layer3, layer4..layer7. The iterations of every other scan are called `step<i>`.
 """
 
 from __future__ import annotations

@@ -56,7 +56,8 @@ def top_k(evaluator, eqn, values):
     x, k = to_array(values[0]), eqn.params["k"]
     axis = eqn.params.get("axis", -1) % x.ndim
     if k > MOST_MAXIMA:
-        raise evaluator.failure(eqn, f"it asks for {k} elements, and at most {MOST_MAXIMA} are found by repeated maxima")
+        raise evaluator.failure(eqn, f"it asks for {k} elements, and at most {MOST_MAXIMA} are found by repeated "
+                                     "maxima")
     key, extent = ordered_key(x), x.shape[axis]
     place = lax.broadcasted_iota(np.int32, x.shape, axis)
     lowest = np.array(np.iinfo(key.dtype).min, key.dtype)
@@ -82,8 +83,8 @@ def sort(evaluator, eqn, values):
     shape = arrays[0].shape
     extent = shape[axis]
     if extent > LONGEST_SORT:
-        raise evaluator.failure(eqn, f"it sorts rows of {extent} elements, and at most {LONGEST_SORT} are compared with "
-                                     "one another")
+        raise evaluator.failure(eqn, f"it sorts rows of {extent} elements, and at most {LONGEST_SORT} are compared "
+                                     "with one another")
     # One more dimension at the end: element against element of the same row.
     paired = (*shape, extent)
     mine = lambda a: lax.broadcast_in_dim(a, paired, tuple(range(len(shape))))

@@ -32,7 +32,8 @@ def select_and_scatter_add(evaluator, eqn, values):
             best, chosen = element, lax.full(source.shape, 0, np.int32)
             continue
         wins = better(element, best)
-        best, chosen = lax.select(wins, element, best), lax.select(wins, lax.full(source.shape, number, np.int32), chosen)
+        best = lax.select(wins, element, best)
+        chosen = lax.select(wins, lax.full(source.shape, number, np.int32), chosen)
     total = None
     for number, offset in enumerate(offsets):
         kept = lax.select(lax.eq(chosen, np.int32(number)), source, lax.full_like(source, 0))

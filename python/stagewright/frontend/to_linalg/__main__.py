@@ -1,4 +1,4 @@
-"""DIRECTORY/step.stablehlo.mlir + attributes.json -> DIRECTORY/step.mlir. Exit code 2: the user's model is the reason."""
+"""DIRECTORY/step.stablehlo.mlir + attributes.json -> DIRECTORY/step.mlir. Exit code 2: the model is the reason."""
 
 from __future__ import annotations
 

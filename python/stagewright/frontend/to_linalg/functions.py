@@ -26,7 +26,8 @@ def write_functions(module):
     module.operation.walk(visit)
     for op, name in calls:
         with ir.InsertionPoint(op), op.location:
-            results = _generic(op, _threefry if name == "threefry2x32" else lambda words: [_scalar("math." + name, *words)])
+            results = _generic(op, _threefry if name == "threefry2x32" else
+                               lambda values: [_scalar("math." + name, *values)])
         for old, new in zip(list(op.results), results):
             old.replace_all_uses_with(new)
         op.erase()

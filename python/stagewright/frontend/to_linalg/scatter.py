@@ -99,7 +99,8 @@ def _function(op):
         update_starts = ", ".join(position.get(d, "0") for d in range(updates.rank))
         update_sizes = ", ".join("1" if d in position else str(updates.shape[d]) for d in range(updates.rank))
         ones = ", ".join(["1"] * updates.rank)
-        new = t.value(f"tensor.extract_slice %updates[{update_starts}] [{update_sizes}] [{ones}] : {updates} to {piece}")
+        new = t.value(f"tensor.extract_slice %updates[{update_starts}] [{update_sizes}] [{ones}] : "
+                      f"{updates} to {piece}")
         place = (f"[{', '.join(start)}] [{', '.join(map(str, window))}] [{', '.join(['1'] * operand.rank)}]")
         if combiner:
             old = t.value(f"tensor.extract_slice {carried}{place} : {operand} to {piece}")
