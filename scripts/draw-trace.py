@@ -18,11 +18,24 @@ WIDTH, LEFT, ROW, GAP = 960, 64, 26, 5
 
 
 def actions(trace):
-    """(rank, kind, microbatch, start, length) of the actions, in microseconds from the first."""
-    events = [e for e in trace["traceEvents"] if e.get("ph") == "X" and e.get("cat") == "action"]
+    """(rank, kind, microbatch, start, length) of the actions, in microseconds from the first.
+
+    An action begins by receiving what it needs; its bar begins when it has it, so that waiting is a gap."""
+    spans = [e for e in trace["traceEvents"] if e.get("ph") == "X"]
+    events = [e for e in spans if e.get("cat") == "action"]
     first = min(e["ts"] for e in events)
-    kind = lambda name: next(c for c in name if c.isalpha())  # noqa: E731
-    return [(e["pid"], kind(e["name"]), e["args"]["microbatch"], e["ts"] - first, e["dur"]) for e in events]
+    received = {}
+    for e in spans:
+        if e.get("cat") == "receive":
+            received.setdefault(e["pid"], []).append(e["ts"] + e["dur"])
+
+    def bar_of(e):
+        end = e["ts"] + e["dur"]
+        start = max([e["ts"], *(t for t in received.get(e["pid"], []) if e["ts"] <= t <= end)])
+        kind = next(c for c in e["name"] if c.isalpha())
+        return e["pid"], kind, e["args"]["microbatch"], start - first, end - start
+
+    return [bar_of(e) for e in events]
 
 
 def bar(x, y, width, kind, microbatch, text):
