@@ -28,6 +28,8 @@
 #ifndef STAGEWRIGHT_RT_RUNTIME_H
 #define STAGEWRIGHT_RT_RUNTIME_H
 
+// NOLINTBEGIN(readability-identifier-naming): C names, with a prefix.
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -230,5 +232,7 @@ SW_EXPORT int sw_step_write_profile(sw_step *step, const char *path);
 #ifdef __cplusplus
 }
 #endif
+
+// NOLINTEND(readability-identifier-naming)
 
 #endif // STAGEWRIGHT_RT_RUNTIME_H

@@ -295,6 +295,7 @@ void reserveBlasBuffers(int64_t threads) {
   if (!library.allocateBuffer || !library.freeBuffer)
     return;
   std::vector<void *> held;
+  held.reserve(size_t(threads));
   for (int64_t i = 0; i < threads; ++i)
     held.push_back(library.allocateBuffer(0));
   for (void *buffer : held)

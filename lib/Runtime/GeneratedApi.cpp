@@ -25,7 +25,7 @@ namespace {
 template <typename Body> auto guarded(sw_rank *rank, Body body) {
   try {
     return body();
-  } catch (const Stopped &) {
+  } catch (const Stopped &) { // NOLINT(bugprone-empty-catch): already told
   } catch (const std::exception &error) {
     rank->transport->fail(rank->index, error.what());
   } catch (...) {

@@ -49,6 +49,7 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
   allocate();
   size_t size = manifest().ranks.size();
   std::vector<std::byte *> bases;
+  bases.reserve(size);
   for (const Arena &arena : arenas)
     bases.push_back(arena.base());
   transport.emplace(manifest(), layouts, bases, count, options.check);
@@ -210,6 +211,7 @@ int64_t Step::peak(int64_t rank) const {
 
 std::vector<const Recorder *> Step::recorders() const {
   std::vector<const Recorder *> list;
+  list.reserve(records.size());
   for (auto &record : records)
     list.push_back(record.get());
   return list;

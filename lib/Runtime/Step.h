@@ -31,7 +31,7 @@
 
 namespace stagewright::runtime {
 class Step;
-}
+} // namespace stagewright::runtime
 
 /// What generated code knows as its rank.
 struct sw_rank {

@@ -160,6 +160,7 @@ int run(const Options &options) {
 
 } // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): of the streams, out of memory
 int main(int argc, char **argv) {
   CLI::App app("Runs a step that pp-compile compiled: one thread per rank, "
                "no compiler and no Python in the process.");

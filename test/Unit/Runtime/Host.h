@@ -40,8 +40,9 @@ public:
 
   /// The fixture `pipeline` with w = 1, 2, 3, 4 and x[m, i] = 10 m + i.
   static Host pipeline(sw_options options = defaults(),
-                       Fault fault = Fault::None) {
-    Host host(FIXTURES "/pipeline.swx", options);
+                       Fault fault = Fault::None,
+                       const char *path = FIXTURES "/pipeline.swx") {
+    Host host(path, options);
     int64_t count = options.microbatches ? options.microbatches : 4;
     std::vector<float> x;
     for (int64_t m = 0; m < count; ++m)

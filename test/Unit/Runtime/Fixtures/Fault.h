@@ -22,7 +22,7 @@ enum class Fault : int32_t {
   DoubleRelease,   ///< a stash slot is given back twice
   LeakStash,       ///< a stash slot is never given back
   LeakChannel,     ///< a received slot is never given back
-  Workspace,       ///< less workspace is used than was planned
+  Workspace,       ///< more workspace is used than there is
   DoubleClaim,
   DoubleSend,
   NoSend,
