@@ -22,9 +22,7 @@ def Pipeline_Phase : I32EnumAttr<"Phase", "part of a training step", [
   let cppNamespace = "::stagewright::pipeline";
   let genSpecializedAttr = 0;
 }
-def Pipeline_PhaseAttr : EnumAttr<PipelineDialect, Pipeline_Phase, "phase"> {
-  let assemblyFormat = "`` $value";
-}
+def Pipeline_PhaseAttr : EnumAttr<PipelineDialect, Pipeline_Phase, "phase">;
 
 def Pipeline_CostAttr : AttrDef<PipelineDialect, "Cost"> {
   let mnemonic = "cost";

@@ -26,7 +26,7 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
       return;
     if (scopeDepth < 0) {
       emitError(module.getLoc())
-          << "scope-depth must be at least 0, got " << scopeDepth;
+          << "scope-depth must be at least 0, got " << scopeDepth.getValue();
       return signalPassFailure();
     }
     func::FuncOp step = findAnnotatedStep(module);

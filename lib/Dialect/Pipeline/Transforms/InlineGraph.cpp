@@ -56,9 +56,10 @@ private:
     for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
       if (!node.getCalleeAttr()) {
         step.erase();
-        return node.emitOpError() << "'" << node.getNodeName() << "' has no "
-                                  << "body to inline; it is known by its costs "
-                                  << "alone";
+        return emitError(node.getLoc())
+               << "'" << node.getNodeName() << "' has no "
+               << "body to inline; it is known by its costs "
+               << "alone";
       }
       auto body = symbols.lookupNearestSymbolFrom<func::FuncOp>(
           node, node.getCalleeAttr());

@@ -1,0 +1,28 @@
+// RUN: pp-opt --pipeline-form-graph --split-input-file --verify-diagnostics %s
+// RUN: not pp-opt --pipeline-form-graph=scope-depth=-1 --split-input-file %s 2>&1 | FileCheck %s --check-prefix=DEPTH
+// RUN: not pp-opt --pipeline-inline-graph --split-input-file %s 2>&1 | FileCheck %s --check-prefix=INLINE
+
+// DEPTH: error: scope-depth must be at least 0, got -1
+func.func private @print(tensor<4xf32>)
+func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{'func.call' has side effects and cannot be moved to a stage; a step is made of operations on tensors}}
+  func.call @print(%x) : (tensor<4xf32>) -> ()
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{@step must have one block, got 2; structured control flow (scf) is cut as a whole}}
+func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^bb1
+^bb1:
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// INLINE: error: 'a.F' has no body to inline; it is known by its costs alone
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"]} {
+  %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<f32>) -> tensor<f32>
+  pipeline.yield %h results [0] : tensor<f32>
+}

@@ -1,0 +1,53 @@
+// RUN: pp-opt %s | pp-opt | FileCheck %s
+// RUN: pp-opt %s --mlir-print-op-generic | pp-opt | FileCheck %s
+// RUN: pp-opt %s --emit-bytecode | pp-opt | FileCheck %s
+
+// Every op of the dialect, printed and read again.
+
+// CHECK-LABEL: pipeline.graph @step
+// CHECK-SAME: {pipeline.role = "parameter"}
+// CHECK-SAME: attributes {layers = ["a", "b"]}
+pipeline.graph @step(%w: tensor<4x4xf32> {pipeline.role = "parameter"}, %x: tensor<2x4xf32> {pipeline.role = "batch"})
+    -> (tensor<f32> {pipeline.role = "loss"}, tensor<4x4xf32> {pipeline.role = "gradient", pipeline.of = 0 : i64}) attributes {layers = ["a", "b"]} {
+  // CHECK: %[[H:.*]]:2 = pipeline.node "a.F" @body phase F layer 0(%{{.*}}, %{{.*}}) : (tensor<4x4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
+  %h:2 = pipeline.node "a.F" @body phase F layer 0 (%w, %x) : (tensor<4x4xf32>, tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>)
+  // CHECK: %[[L:.*]] = pipeline.node "b.F" phase F layer 1(%[[H]]#0) cost <flops = 8, read = 32, written = 4, seconds = {"cpu-core" = 5.000000e-01 : f64}> :
+  %l = pipeline.node "b.F" phase F layer 1 (%h#0) cost <flops = 8, read = 32, written = 4, seconds = {"cpu-core" = 0.5 : f64}> : (tensor<2x4xf32>) -> tensor<f32>
+  // CHECK: phase I layer 1
+  %g = pipeline.node "b.I" phase I layer 1 (%h#0) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: phase W layer 1
+  %d1 = pipeline.node "b.W" phase W layer 1 (%h#0) : (tensor<2x4xf32>) -> tensor<4x4xf32>
+  // CHECK: %[[D0:.*]] = pipeline.node "a.B" phase B layer 0(
+  %d0 = pipeline.node "a.B" phase B layer 0 (%g, %h#1) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  // The gradient comes in two parts.
+  // CHECK: pipeline.yield %[[L]], %[[D0]], %{{.*}} results [0, 1, 1] : tensor<f32>, tensor<4x4xf32>, tensor<4x4xf32>
+  pipeline.yield %l, %d0, %d1 results [0, 1, 1] : tensor<f32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+func.func private @body(%w: tensor<4x4xf32>, %x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  return %x, %x : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// CHECK-LABEL: pipeline.cluster @local
+pipeline.cluster @local {
+  // CHECK: pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 6.400000e+10 bandwidth 1.000000e+10
+  pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 6.4e10 bandwidth 1.0e10
+  pipeline.device @d1 class "cpu-core" memory 1024 node 0 flops 6.4e10 bandwidth 1.0e10
+  // CHECK: pipeline.link @d0 to @d1 bandwidth 8.000000e+09 latency 2.000000e-06
+  pipeline.link @d0 to @d1 bandwidth 8.0e9 latency 2.0e-6
+}
+
+// CHECK-LABEL: pipeline.program @plan of @step on @local microbatches 8 plan <time = 4.000000e+00 : f64, bound = 3.000000e+00 : f64, planner = "balance">
+pipeline.program @plan of @step on @local microbatches 8 plan <time = 4.0 : f64, bound = 3.0 : f64, planner = "balance"> {
+  // CHECK: pipeline.stage 0 on [@d0] layers [0]
+  pipeline.stage 0 on [@d0] layers [0]
+  pipeline.stage 1 on [@d1] layers [1]
+  // CHECK: pipeline.boundary "a.F" result 0 from 0 to 1 : tensor<2x4xf32>
+  pipeline.boundary "a.F" result 0 from 0 to 1 : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: pipeline.schedule @one_f_one_b of @plan kind "1f1b"
+pipeline.schedule @one_f_one_b of @plan kind "1f1b" {
+  // CHECK: pipeline.order 0 "0F0 0F1 0B0 0B1"
+  pipeline.order 0 "0F0 0F1 0B0 0B1"
+  pipeline.order 1 "1F0 1B0 1F1 1B1"
+}
