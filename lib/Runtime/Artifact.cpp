@@ -125,6 +125,16 @@ Artifact::Artifact(std::span<const std::byte> bytes) {
   }
 }
 
+const void *Artifact::data(const Interface &argument) const {
+  if (argument.symbol.empty() || !handle)
+    return nullptr;
+  void *address = dlsym(handle, argument.symbol.c_str());
+  if (!address)
+    raise("malformed artifact: it does not export '", argument.symbol,
+          "', the data of argument ", argument.label());
+  return address;
+}
+
 void Artifact::open(const std::string &path) {
   requireTarget(description);
   for (const std::string &name : description.libraries) {

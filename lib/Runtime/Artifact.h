@@ -51,6 +51,10 @@ public:
     return entries.empty() ? nullptr : entries[rank];
   }
 
+  /// The data that `argument` has in the artifact, of the size that its shape
+  /// says; null when it has none.
+  const void *data(const Interface &argument) const;
+
 private:
   void readManifest(std::span<const std::byte> file);
   void open(const std::string &path);

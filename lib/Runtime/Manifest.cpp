@@ -65,6 +65,8 @@ Interface parseInterface(const json &object, bool isResult) {
     raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),
           " cannot have ", it.slices, " slices");
   it.batchDim = integer(object, "batch_dim", 0, 1000);
+  if (object.contains("symbol"))
+    it.symbol = string(object, "symbol");
   bool joined = isResult && it.combine == "concat" && !it.shape.empty();
   if (joined && it.batchDim >= int64_t(it.shape.size()))
     raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),

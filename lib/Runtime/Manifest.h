@@ -37,6 +37,7 @@ struct Interface {
   int64_t bytes = 0;
   int64_t slices = 0;   ///< > 0: owned in that many parts along dimension 0
   int64_t batchDim = 0; ///< results with combine "concat"
+  std::string symbol;   ///< exported data that an argument has; may be empty
 
   /// "3 ('params/wte')", for errors.
   std::string label() const;

@@ -73,7 +73,22 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
   }
   given.resize(manifest().arguments.size());
   startThreads(options.pin);
-  fillMicrobatchNumbers();
+  try {
+    // The threads zero the arenas first, each its own.
+    fillMicrobatchNumbers();
+    fillConstants();
+  } catch (...) {
+    stopThreads();
+    throw;
+  }
+}
+
+void Step::fillConstants() {
+  for (const Interface &argument : manifest().arguments)
+    if (const void *data = artifact->data(argument))
+      setInput(argument.position,
+               {argument.dtype, int32_t(argument.shape.size()),
+                argument.shape.data(), const_cast<void *>(data)});
 }
 
 Step::~Step() { stopThreads(); }

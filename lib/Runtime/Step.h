@@ -86,6 +86,8 @@ public:
 private:
   void allocate();
   void fillMicrobatchNumbers();
+  /// Sets the arguments whose data lies in the artifact.
+  void fillConstants();
   void startThreads(bool pin);
   void serve(int64_t rank, bool pin);
   void runRank(sw_rank &rank);

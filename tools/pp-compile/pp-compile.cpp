@@ -188,6 +188,7 @@ int main(int argc, char **argv) {
   stagewright::registerAllDialects(registry);
   registerArtifactTranslations(registry);
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
 
   DefaultTimingManager timings;
   timings.setEnabled(timing);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Manifest.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/IRMapping.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
@@ -214,6 +215,9 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
     FailureOr<llvm::json::Object> manifest = buildManifest(module);
     if (failed(manifest))
       return signalPassFailure();
+    for (auto step : module.getOps<rank::StepOp>())
+      if (failed(writeData(step)))
+        return signalPassFailure();
     std::string text;
     llvm::raw_string_ostream(text) << llvm::json::Value(std::move(*manifest));
     module->setAttr("rank.manifest", StringAttr::get(&getContext(), text));
@@ -227,6 +231,31 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
       if (isa_and_present<rank::RankDialect, pipeline::PipelineDialect>(
               op.getDialect()))
         op.erase(); // the plan has done its work
+  }
+
+  /// Data of parameters that were constants of the model, under the names that
+  /// the manifest gives them.
+  LogicalResult writeData(rank::StepOp step) {
+    OpBuilder builder(getOperation().getBodyRegion());
+    for (unsigned i = 0; i < step.getArgumentTypes().size(); ++i) {
+      DictionaryAttr facts = function_interface_impl::getArgAttrDict(step, i);
+      auto value =
+          facts ? facts.getAs<ElementsAttr>("pipeline.value") : ElementsAttr();
+      if (!value)
+        continue;
+      if (auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+          resource && !resource.getRawHandle().getBlob())
+        return step.emitError() << "parameter " << i << " has elided data ("
+                                << resource.getRawHandle().getKey()
+                                << "); print the model with its resources";
+      Type type = value.getElementType();
+      for (int64_t extent : llvm::reverse(value.getShapedType().getShape()))
+        type = LLVM::LLVMArrayType::get(type, extent);
+      LLVM::GlobalOp::create(builder, step.getLoc(), type, /*isConstant=*/true,
+                             LLVM::Linkage::External, dataSymbol(i), value,
+                             kAlignment);
+    }
+    return success();
   }
 
   LogicalResult checkCalls(rank::ProgramOp program) {

@@ -36,6 +36,10 @@ llvm::MapVector<StringAttr, int64_t> numberNodes(rank::ProgramOp program) {
   return numbers;
 }
 
+std::string dataSymbol(unsigned index) {
+  return "data." + std::to_string(index);
+}
+
 namespace {
 
 /// Name of an element type in the manifest, as safetensors has it; empty for a
@@ -124,7 +128,7 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
       entry["combine"] = combine;
     entry["of"] = number(of, "pipeline.of", -1);
     if (of && of.contains("pipeline.value"))
-      entry["symbol"] = "data." + std::to_string(index);
+      entry["symbol"] = dataSymbol(index);
   }
   json::Array list;
   for (auto &[position, entry] : entries)

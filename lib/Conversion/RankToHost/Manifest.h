@@ -33,6 +33,9 @@ llvm::DenseMap<mlir::Value, int64_t> numberBuffers(rank::ProgramOp program);
 /// Numbers of the nodes of a program: the order of their first calls.
 llvm::MapVector<mlir::StringAttr, int64_t> numberNodes(rank::ProgramOp program);
 
+/// Name of the data of argument number `index` of the step.
+std::string dataSymbol(unsigned index);
+
 /// The manifest of the rank programs of `module`, or an error at the operation
 /// that has no place in one.
 mlir::FailureOr<llvm::json::Object> buildManifest(mlir::ModuleOp module);
