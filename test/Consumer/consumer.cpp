@@ -32,5 +32,7 @@ int main() {
       failed(mlir::parsePassPipeline("pipeline-infer-roles", manager)) ||
       failed(manager.run(*module)))
     return 1;
-  return 0;
+  auto step = module->lookupSymbol<mlir::func::FuncOp>("step");
+  auto role = step.getArgAttrOfType<mlir::StringAttr>(0, "pipeline.role");
+  return role && role.getValue() == "batch" ? 0 : 1;
 }
