@@ -19,7 +19,8 @@ def HostRaiseContractions
   let summary = "recognise sums of products as linalg.contract";
   let description = [{
     **Why** Contractions go to a tuned library, everything else to loops; fusion must not mix the two.
-    **Expects** A body on tensors. Named linalg operations are generalized first, convolutions and fills apart.
+    **Expects** A body on tensors. Named linalg operations are generalized or taken apart (softmax) first,
+    convolutions and fills excepted.
     **Leaves** Every `linalg.generic` that sums products of two operands, with rows, columns and a sum that are not
     empty and at most two batch dimensions, as a `linalg.contract` in f32 or f64. Narrow operands are widened
     before and the result narrowed after it. Transposed operands and results are folded into its maps.

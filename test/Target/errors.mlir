@@ -5,7 +5,9 @@
 // RUN: not pp-compile %t.missing -o %t.swx 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --cpu=abacus -o %t.swx 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir -o %t.no/step.swx 2>&1 | FileCheck %s --check-prefix=WHERE
+// RUN: not pp-opt %S/Inputs/no-native-form.mlir --pass-pipeline='builtin.module(func.func(host-pass-destinations),host-bufferize)' 2>&1 | FileCheck %s --check-prefix=NATIVE
 
+// NATIVE: error: operation 'shape.reduce' has no native form; a step is made of linalg, tensor, arith, math and scf operations
 // NOFILE: error: an artifact needs a file; give -o step.swx, or --emit= for text
 // ZERO: error: --microbatches must be a positive number, but is '0'
 // TWO: error: --stages must be a positive number, but is 'two'

@@ -18,6 +18,25 @@ namespace stagewright::host {
 
 namespace {
 
+/// The first operation on tensors that has no form on buffers gets an error
+/// that names it.
+LogicalResult
+checkOperations(func::FuncOp function,
+                const bufferization::BufferizationOptions &options) {
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  WalkResult walk = function.walk([&](Operation *op) {
+    if (options.dynCastBufferizableOp(op) ||
+        !(llvm::any_of(op->getOperandTypes(), isTensor) ||
+          llvm::any_of(op->getResultTypes(), isTensor)))
+      return WalkResult::advance();
+    op->emitError() << "operation '" << op->getName()
+                    << "' has no native form; a step is made of linalg, "
+                    << "tensor, arith, math and scf operations";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
   void runOnOperation() override {
     bufferization::OneShotBufferizationOptions options;
@@ -31,6 +50,8 @@ struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
             "body still returns tensors; run host-pass-destinations first");
         return signalPassFailure();
       }
+      if (failed(checkOperations(function, options)))
+        return signalPassFailure();
       IRRewriter rewriter(&getContext());
       bufferization::BufferizationState state;
       // A slice that is only made to be inserted somewhere is made there.

@@ -101,6 +101,16 @@ struct HostRaiseContractionsPass
   }
 
   void generalizeNamed(func::FuncOp function, IRRewriter &rewriter) {
+    SmallVector<linalg::AggregatedOpInterface> aggregates;
+    function.walk([&](linalg::AggregatedOpInterface op) {
+      aggregates.push_back(op); // softmax, for one
+    });
+    for (linalg::AggregatedOpInterface op : aggregates) {
+      rewriter.setInsertionPoint(op);
+      FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);
+      if (succeeded(parts))
+        rewriter.replaceOp(op, *parts);
+    }
     SmallVector<linalg::LinalgOp> named;
     function.walk([&](linalg::LinalgOp op) {
       // Convolutions and pooling keep their names: their lowering reads strides

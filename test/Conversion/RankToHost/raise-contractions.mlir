@@ -67,3 +67,13 @@ func.func private @narrow(%x: tensor<8x16xbf16>, %w: tensor<16x4xbf16>) -> tenso
   %0 = linalg.matmul ins(%x, %w : tensor<8x16xbf16>, tensor<16x4xbf16>) outs(%f : tensor<8x4xbf16>) -> tensor<8x4xbf16>
   return %0 : tensor<8x4xbf16>
 }
+
+// A softmax is taken apart into what fuses.
+// CHECK-LABEL: @softmax
+// CHECK-NOT: linalg.softmax
+// CHECK: math.exp
+func.func private @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %0 = linalg.softmax dimension(1) ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
