@@ -45,13 +45,15 @@ class Step:
         self._step = _stagewright_runtime.Step(str(path), microbatches or 0, trace, check_memory, profile)
         self.manifest = json.loads(self._step.manifest())
         self.microbatches = microbatches or self.manifest["microbatches"]
-        filled = {a["position"] for a in self.manifest["arguments"] if a["role"] == "microbatch"}
+        # The runtime counts microbatches itself, and constants of the imported graph lie in the artifact.
+        filled = {a["position"] for a in self.manifest["arguments"] if a["role"] == "microbatch" or "symbol" in a}
         self._arguments = [a for a in self._step.arguments(self.microbatches) if a[0] not in filled]
         self._results = self._step.results(self.microbatches)
 
     def set(self, arguments):
-        """Copies arguments into the step, where they stay for every later run: a list by position, or a dictionary
-        {position: array} of some of them. Batch arguments have the microbatches as their first dimension."""
+        """Copies arguments into the step, where they stay for every later run: a list by position, without those whose
+        values lie in the artifact, or a dictionary {position: array} of some of them. Batch arguments have the
+        microbatches as their first dimension."""
         if not isinstance(arguments, dict):
             positions = [position for position, *_ in self._arguments]
             if len(arguments) != len(positions):

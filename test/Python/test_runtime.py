@@ -101,3 +101,17 @@ def test_nothing_heavy_is_loaded():
             "assert not any(name in maps for name in ('libMLIR', 'libLLVM', 'jaxlib')), maps\n"
             "assert not {'jax', 'torch', 'torch_mlir'} & set(sys.modules)")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_constants_in_the_artifact_are_not_asked_for(tmp_path):
+    made = pathlib.Path(__file__).parents[1] / "Target/Inputs/constants.py"
+    model, artifact = tmp_path / "model.mlir", tmp_path / "step.swx"
+    model.write_text(subprocess.run([sys.executable, made], capture_output=True, text=True, check=True).stdout)
+    subprocess.run([BUILD / "bin/pp-compile", model, "--cluster=local:1", "--microbatches=2", "--quiet", "-o", artifact],
+                   check=True)
+    step = stagewright.load(artifact)
+    x = np.random.default_rng(0).random([2, 4, 32], np.float32)
+    weight = np.arange(1024, dtype=np.float32).reshape(32, 32)
+    np.testing.assert_allclose(step.run([x])[0], (x @ weight).reshape(8, 32), rtol=1e-5)
+    step.set({1: 0 * weight})
+    assert not step.run()[0].any()
