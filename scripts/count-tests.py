@@ -5,7 +5,8 @@ import json
 import pathlib
 import sys
 
-counts = [count for report in sorted(pathlib.Path(sys.argv[1]).glob("*.json"))
+counts = [count for preset in ("release", "asan", "tsan")
+          if (report := pathlib.Path(sys.argv[1], f"{preset}.json")).exists()
           for count in json.loads(report.read_text()).values()]
 passed, failed, skipped = (sum(count[key] for count in counts) for key in ("passed", "failed", "skipped"))
 print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
