@@ -1,7 +1,6 @@
 //===- Arena.h - the memory of one rank -------------------------*- C++ -*-===//
 //
-// Part of the Stagewright project, under the Apache License v2.0 with LLVM
-// Exceptions. See LICENSE for license information.
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
