@@ -177,7 +177,7 @@ def Pipeline_ProgramOp : Pipeline_Op<"program", [
     }
     ```
     Constraints:
-    - (program_c1) graph and cluster exist, and the number of microbatches is positive;
+    - (program_c1) graph and cluster exist, and the number of microbatches is from 1 to 65536;
     - (program_c2) stages are numbered 0, 1, 2, … in order;
     - (program_c3) every layer of the graph lies on exactly one stage;
     - (program_c4) every device of a stage is a device of the cluster;

@@ -7,6 +7,7 @@
 
 #include "stagewright/Planning/Problem.h"
 #include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Support/Limits.h"
 #include <algorithm>
 #include <cmath>
 
@@ -24,8 +25,9 @@ static Status checkRequest(const Problem &problem) {
   std::string stages = std::to_string(problem.stages);
   if (problem.stages < 1)
     return Error{"number of stages must be at least 1, got " + stages};
-  if (problem.microbatches < 1)
-    return Error{"number of microbatches must be at least 1, got " +
+  if (problem.microbatches < 1 || problem.microbatches > kMostMicrobatches)
+    return Error{"number of microbatches must be from 1 to " +
+                 std::to_string(kMostMicrobatches) + ", got " +
                  std::to_string(problem.microbatches)};
   if (problem.stages > int64_t(problem.layers.size()))
     return Error{

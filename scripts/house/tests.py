@@ -34,8 +34,9 @@ class Count:
 
 def sanitizers():
     """Options of the sanitizers' runtimes. LLVM and MLIR are not instrumented, so a container that crosses into
-    them is not annotated on both sides: overflow inside a container's capacity is not looked for."""
-    return {"ASAN_OPTIONS": "detect_container_overflow=0:detect_leaks=0:strict_string_checks=1",
+    them is not annotated on both sides: overflow inside a container's capacity and use of an arena's free bytes are
+    not looked for."""
+    return {"ASAN_OPTIONS": "allow_user_poisoning=0:detect_container_overflow=0:detect_leaks=0:strict_string_checks=1",
             "UBSAN_OPTIONS": "print_stacktrace=1", "TSAN_OPTIONS": "second_deadlock_stack=1"}
 
 

@@ -77,3 +77,19 @@ func.func @step(%w: tensor<4xf32> {pipeline.role = "parameter"})
     -> (tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 0 : i64}, tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 0 : i64}) {
   return %w, %w : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// expected-error @below {{arguments 0 and 1 both have 'pipeline.position' 0; give every argument its own}}
+func.func @step(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.position = 0 : i64},
+                %x: tensor<4xf32> {pipeline.role = "batch", pipeline.position = 0 : i64}) -> (tensor<4xf32> {pipeline.role = "output"}) {
+  %0 = arith.addf %w, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 0 %arg0 has more than 281474976710656 bytes: 'tensor<4611686018427387904x8xf32>'}}
+func.func @step(%x: tensor<4611686018427387904x8xf32>) -> tensor<4611686018427387904x8xf32> {
+  return %x : tensor<4611686018427387904x8xf32>
+}

@@ -59,7 +59,7 @@ pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"
   pipeline.yield %x results [0] : tensor<f32>
 }
 pipeline.cluster @local {}
-// expected-error @below {{number of microbatches must be positive, got 0}}
+// expected-error @below {{number of microbatches must be from 1 to 65536, got 0}}
 pipeline.program @plan of @step on @local microbatches 0 {}
 
 // -----

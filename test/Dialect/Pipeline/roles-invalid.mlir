@@ -67,10 +67,25 @@ func.func @step(%x: tensor<f32>) -> (tensor<f32> {pipeline.role = "output", pipe
 
 // -----
 
-// expected-error @below {{'pipeline.microbatches' of the module must be an integer from 1 to 2147483647, got 0}}
+// expected-error @below {{'pipeline.microbatches' of the module must be an integer from 1 to 65536, got 0}}
 module attributes {pipeline.microbatches = 0 : i64} {}
 
 // -----
 
 // expected-error @below {{'pipeline.cluster' must be a string such as "local:2", got 2}}
 module attributes {pipeline.cluster = 2 : i64} {}
+
+// -----
+
+// expected-error @below {{'pipeline.name' of argument 0 must be a string, got 3}}
+func.func @step(%a: tensor<2xf32> {pipeline.name = 3 : i64}) { return }
+
+// -----
+
+// expected-error @below {{'pipeline.position' of argument 0 must be an integer from 0 to 2147483647, got -5}}
+func.func @step(%a: tensor<2xf32> {pipeline.position = -5 : i64}) { return }
+
+// -----
+
+// expected-error @below {{'pipeline.value' of argument 0 must be elements of type 'tensor<2xf32>'}}
+func.func @step(%a: tensor<2xf32> {pipeline.value = dense<1.0> : tensor<3xf32>}) { return }

@@ -56,7 +56,7 @@ rank.program @p rank 0 device "d" of @step microbatches 8 schedule "s" {
 
 // rank_program_c2
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
-// expected-error @below {{needs a rank of at least 0 and a positive number of microbatches, got 0 and 0}}
+// expected-error @below {{needs a rank of at least 0 and from 1 to 65536 microbatches, got 0 and 0}}
 rank.program @p rank 0 device "d" of @step microbatches 0 schedule "s" {
   rank.entry (%M) {
   }

@@ -4,7 +4,7 @@
 // RUN: pp-opt %s -verify-rank-programs=microbatches=1 -o /dev/null
 // RUN: pp-opt %s -verify-rank-programs=microbatches=512 -o /dev/null
 // RUN: not pp-opt %s -verify-rank-programs=microbatches=-2 2>&1 | FileCheck %s --check-prefix=NUMBER
-// NUMBER: error: number of microbatches must be positive, or 0 for that of the programs, got -2
+// NUMBER: error: number of microbatches must be from 1 to 65536, or 0 for that of the programs, got -2
 
 func.func private @layer0.F(tensor<8x4xf32>, tensor<4x8xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>)
 func.func private @layer0.B(tensor<4x4xf32>, tensor<4x4xf32>, tensor<8x4xf32> {rank.accumulate}) -> tensor<8x4xf32>

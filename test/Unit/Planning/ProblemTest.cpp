@@ -42,7 +42,7 @@ TEST(Problem, Requests) {
   problem = smallProblem();
   problem.microbatches = 0;
   EXPECT_EQ(errorOf(problem),
-            "number of microbatches must be at least 1, got 0");
+            "number of microbatches must be from 1 to 65536, got 0");
   problem = smallProblem();
   problem.schedule = "zigzag";
   EXPECT_EQ(errorOf(problem),

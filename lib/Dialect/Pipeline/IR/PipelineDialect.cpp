@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Support/Limits.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -32,23 +33,45 @@ static LogicalResult verifyWord(Operation *op, NamedAttribute attribute,
                          << attribute.getValue();
 }
 
+/// The number that `attribute` is, if it is one that fits 64 bits with a sign.
+static std::optional<int64_t> numberOf(Attribute attribute) {
+  auto number = dyn_cast<IntegerAttr>(attribute);
+  if (!number ||
+      !(number.getType().isIndex() || (number.getType().isSignlessInteger() &&
+                                       number.getValue().getBitWidth() <= 64)))
+    return std::nullopt;
+  return number.getInt();
+}
+
 /// Checks that `attribute` is an integer in [low, high).
 static LogicalResult verifyRange(Operation *op, NamedAttribute attribute,
                                  int64_t low, int64_t high, const Twine &what) {
-  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
-  if (number && number.getInt() >= low && number.getInt() < high)
+  std::optional<int64_t> number = numberOf(attribute.getValue());
+  if (number && *number >= low && *number < high)
     return success();
   return op->emitError() << "'" << attribute.getName().getValue() << "' of "
                          << what << " must be an integer from " << low << " to "
                          << (high - 1) << ", got " << attribute.getValue();
 }
 
-/// Rules that arguments and results share: batch_dim and slices fit the shape.
+/// Rules that arguments and results share: names are words, batch_dim and
+/// slices fit the shape, positions are numbers.
 static LogicalResult verifyShapeFacts(Operation *op, NamedAttribute attribute,
                                       Type type, const Twine &what) {
   auto shaped = dyn_cast<RankedTensorType>(type);
   StringRef name = attribute.getName().getValue();
   int64_t rank = shaped ? shaped.getRank() : 0;
+  if (name == PipelineDialect::kName && !isa<StringAttr>(attribute.getValue()))
+    return op->emitError() << "'" << name << "' of " << what
+                           << " must be a string, got " << attribute.getValue();
+  if (name == PipelineDialect::kPosition || name == PipelineDialect::kSlice)
+    return verifyRange(op, attribute, 0, int64_t(1) << 31, what);
+  if (name == PipelineDialect::kValue) {
+    auto data = dyn_cast<ElementsAttr>(attribute.getValue());
+    if (!data || data.getShapedType() != type)
+      return op->emitError() << "'" << name << "' of " << what
+                             << " must be elements of type " << type;
+  }
   if (name == PipelineDialect::kBatchDim)
     return verifyRange(op, attribute, 0, rank, what);
   if (name == PipelineDialect::kSlices) {
@@ -56,8 +79,7 @@ static LogicalResult verifyShapeFacts(Operation *op, NamedAttribute attribute,
       return op->emitError()
              << "'" << name << "' of " << what
              << " needs a tensor with a dimension 0, got " << type;
-    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
-    if (!number || number.getInt() != shaped.getDimSize(0))
+    if (numberOf(attribute.getValue()) != shaped.getDimSize(0))
       return op->emitError()
              << "'" << name << "' of " << what << " must equal dimension 0 of "
              << type << ", got " << attribute.getValue();
@@ -147,7 +169,7 @@ LogicalResult
 PipelineDialect::verifyOperationAttribute(Operation *op,
                                           NamedAttribute attribute) {
   if (attribute.getName() == kMicrobatches)
-    return verifyRange(op, attribute, 1, int64_t(1) << 31, "the module");
+    return verifyRange(op, attribute, 1, kMostMicrobatches + 1, "the module");
   if (attribute.getName() == kCluster && !isa<StringAttr>(attribute.getValue()))
     return op->emitError() << "'" << kCluster << "' must be a string such as "
                            << "\"local:2\", got " << attribute.getValue();

@@ -13,6 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Support/Limits.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -224,9 +225,10 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "@" << getGraph() << " is not a graph";
   if (!cluster) // program_c1
     return emitOpError() << "@" << getCluster() << " is not a cluster";
-  if (static_cast<int64_t>(getMicrobatches()) < 1) // program_c1
-    return emitOpError() << "number of microbatches must be positive, got "
-                         << static_cast<int64_t>(getMicrobatches());
+  auto microbatches = static_cast<int64_t>(getMicrobatches());
+  if (microbatches < 1 || microbatches > kMostMicrobatches) // program_c1
+    return emitOpError() << "number of microbatches must be from 1 to "
+                         << kMostMicrobatches << ", got " << microbatches;
   if (failed(verifyStages(*this, graph, cluster)))
     return failure();
 

@@ -12,6 +12,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Support/Limits.h"
+#include "llvm/Support/MathExtras.h"
+#include <map>
 
 using namespace mlir;
 
@@ -48,6 +51,16 @@ static FailureOr<func::FuncOp> findStep(ModuleOp module) {
   return error;
 }
 
+/// Whether a tensor of static shape has more bytes than any machine.
+static bool tooLarge(ShapedType type) {
+  int64_t bits =
+      type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 64;
+  for (int64_t size : type.getShape())
+    if (llvm::MulOverflow(bits, size, bits))
+      return true;
+  return bits / 8 > kMostBytes;
+}
+
 /// Checks that `value` is a tensor of static shape; `what` says what it is.
 static LogicalResult checkType(Operation *op, Value value, const Twine &what) {
   auto name = [&] {
@@ -63,6 +76,9 @@ static LogicalResult checkType(Operation *op, Value value, const Twine &what) {
            << what << " " << name() << " has dynamic shape " << type
            << "; a step is cut for fixed sizes, "
            << "import it with static shapes";
+  if (shaped && tooLarge(shaped))
+    return emitError(op->getLoc()) << what << " " << name() << " has more than "
+                                   << kMostBytes << " bytes: " << type;
   if (isa<BlockArgument>(value) && !isa<RankedTensorType>(type))
     return emitError(op->getLoc())
            << what << " " << name() << " must be a ranked "
@@ -105,6 +121,8 @@ struct InferRolesPass : impl::InferRolesBase<InferRolesPass> {
         failed(checkGradients()))
       return signalPassFailure();
     setPositionsAndNames();
+    if (failed(checkPositions()))
+      return signalPassFailure();
   }
 
 private:
@@ -268,6 +286,36 @@ private:
       step.setResultAttr(i, PipelineDialect::kName,
                          StringAttr::get(&getContext(), name));
     }
+  }
+
+  /// Two arguments, or two results, at one position are one too many, unless
+  /// they are slices of it.
+  LogicalResult checkPositions() {
+    auto check = [&](unsigned count, StringRef what, auto attributes) {
+      std::map<std::pair<int64_t, int64_t>, unsigned> taken;
+      for (unsigned i = 0; i < count; ++i) {
+        DictionaryAttr of = attributes(i);
+        auto slice = of.getAs<IntegerAttr>(PipelineDialect::kSlice);
+        int64_t position =
+            of.getAs<IntegerAttr>(PipelineDialect::kPosition).getInt();
+        auto [other, isNew] =
+            taken.insert({{position, slice ? slice.getInt() : -1}, i});
+        if (!isNew) {
+          emitError(step.getLoc())
+              << what << "s " << other->second << " and " << i << " both have '"
+              << PipelineDialect::kPosition << "' " << position
+              << "; give every " << what << " its own";
+          return failure();
+        }
+      }
+      return success();
+    };
+    return success(
+        succeeded(check(step.getNumArguments(), "argument",
+                        [&](unsigned i) { return step.getArgAttrDict(i); })) &&
+        succeeded(check(step.getNumResults(), "result", [&](unsigned i) {
+          return step.getResultAttrDict(i);
+        })));
   }
 
   StringRef argumentRole(unsigned i) {

@@ -14,6 +14,7 @@
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "stagewright/Support/Limits.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -143,10 +144,11 @@ EntryOp ProgramOp::getEntry() {
 }
 
 LogicalResult ProgramOp::verifyRegions() {
-  if (getRank() < 0 || getMicrobatches() < 1) // rank_program_c2
-    return emitOpError() << "needs a rank of at least 0 and a positive number "
-                         << "of microbatches, got " << getRank() << " and "
-                         << getMicrobatches();
+  if (getRank() < 0 || getMicrobatches() < 1 ||
+      getMicrobatches() > kMostMicrobatches) // rank_program_c2
+    return emitOpError() << "needs a rank of at least 0 and from 1 to "
+                         << kMostMicrobatches << " microbatches, got "
+                         << getRank() << " and " << getMicrobatches();
   llvm::StringSet<> names;
   Block &body = getBody().front();
   if (body.empty() || !isa<EntryOp>(body.back())) // rank_program_c3

@@ -7,6 +7,7 @@
 
 #include "stagewright/Dialect/Rank/Transforms/Memory.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
+#include "stagewright/Support/Limits.h"
 
 namespace stagewright::rank {
 #define GEN_PASS_DEF_VERIFYRANKPROGRAMS
@@ -36,10 +37,11 @@ struct VerifyRankProgramsPass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (microbatches < 0) {
+    if (microbatches < 0 || microbatches > stagewright::kMostMicrobatches) {
       emitError(module.getLoc())
-          << "number of microbatches must be positive, or 0 "
-          << "for that of the programs, got " << microbatches.getValue();
+          << "number of microbatches must be from 1 to "
+          << stagewright::kMostMicrobatches
+          << ", or 0 for that of the programs, got " << microbatches.getValue();
       return signalPassFailure();
     }
     FailureOr<Machine> machine = unroll(module, microbatches);
