@@ -88,6 +88,19 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
   return runText(module, timing, passes);
 }
 
+/// The artifact runs for any number of microbatches. Proved are the number it
+/// is compiled for and those at which its loops take another form: shorter than
+/// the prologue, with and without a turn of the steady part, and well beyond.
+static std::vector<std::string> proofs(ModuleOp module) {
+  int64_t ranks = llvm::range_size(module.getOps<rank::ProgramOp>());
+  std::vector<std::string> passes;
+  for (int64_t m : {int64_t(1), ranks, ranks + 1, 2 * ranks + 1, 4 * ranks + 5})
+    passes.push_back("verify-rank-programs{microbatches=" + std::to_string(m) +
+                     "}");
+  passes.push_back("verify-rank-programs");
+  return passes;
+}
+
 /// The planner counts what lives from action to action; the temporaries of the
 /// bodies are known only now. A rank that does not fit is an error here.
 static LogicalResult checkMemory(ModuleOp module) {
@@ -122,8 +135,8 @@ LogicalResult compileTo(Level level, ModuleOp module,
     describePlan(module, report);
     if (level <= Level::Schedule)
       return success();
-    if (failed(runText(module, timing,
-                       {"lower-pipeline-to-rank", "verify-rank-programs"})))
+    if (failed(runText(module, timing, {"lower-pipeline-to-rank"})) ||
+        failed(runText(module, timing, proofs(module))))
       return failure();
   }
   if (level >= Level::Host &&
