@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "stagewright/Support/Limits.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -54,9 +55,13 @@ private:
   DenseMap<Value, int32_t> stashes;
   char action = 0;
   int64_t actionMicrobatch = 0;
+  int64_t turns = 0;
 };
 
 } // namespace
+
+/// Far beyond what a program of kMostMicrobatches takes.
+static constexpr int64_t kMostTurns = 64 * stagewright::kMostMicrobatches;
 
 LogicalResult Unroller::visitLoop(scf::ForOp loop) {
   int64_t step = value(loop.getStep());
@@ -67,6 +72,10 @@ LogicalResult Unroller::visitLoop(scf::ForOp loop) {
            << loop.getNumResults();
   int64_t high = value(loop.getUpperBound());
   for (int64_t m = value(loop.getLowerBound()); m < high; m += step) {
+    if (++turns > kMostTurns)
+      return emitError(loop.getLoc())
+             << "cannot be unrolled: the loops of a rank program take at most "
+             << kMostTurns << " turns in all";
     values[loop.getInductionVar()] = m;
     if (failed(visit(*loop.getBody())))
       return failure();
@@ -82,8 +91,13 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
   };
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](arith::ConstantOp constant) -> LogicalResult {
-        if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
-          values[constant] = number.getInt();
+        // Small enough that no sum or difference of a program overflows.
+        auto number = dyn_cast<IntegerAttr>(constant.getValue());
+        if (!number || number.getValue().getSignificantBits() > 32)
+          return emitError(constant.getLoc())
+                 << "cannot be unrolled: a constant of a rank program is an "
+                 << "integer of at most 32 bits, got " << constant.getValue();
+        values[constant] = number.getValue().getSExtValue();
         return success();
       })
       .Case([&](arith::AddIOp) {

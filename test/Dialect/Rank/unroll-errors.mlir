@@ -1,0 +1,24 @@
+// Loops of a rank program that no proof can write out.
+// RUN: pp-opt %s -split-input-file -verify-rank-programs -verify-diagnostics
+
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %high = arith.constant 2000000000 : index
+    // expected-error @below {{cannot be unrolled: the loops of a rank program take at most 4194304 turns in all}}
+    scf.for %m = %c0 to %high step %c1 {
+    }
+  }
+}
+
+// -----
+
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    // expected-error @below {{cannot be unrolled: a constant of a rank program is an integer of at most 32 bits, got 9000000000000000000}}
+    %c = arith.constant 9000000000000000000 : index
+  }
+}
