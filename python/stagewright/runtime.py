@@ -61,6 +61,7 @@ class Step:
             arguments = dict(zip(positions, arguments))
         for position, value in arguments.items():
             array = np.ascontiguousarray(value)
+            array = array.astype(array.dtype.newbyteorder("="), copy=False)  # names of types do not tell byte orders
             shape = list(np.shape(value))  # ascontiguousarray makes a scalar a vector
             self._step.set(int(position), _number(array, position), shape, _bytes(array))
 

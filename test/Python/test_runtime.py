@@ -62,6 +62,15 @@ def test_transposed_arrays_are_copied_in_order():
     np.testing.assert_array_equal(last, x[1] @ p[1])
 
 
+def test_arrays_of_the_other_byte_order_are_converted():
+    step = stagewright.load(PIPELINE)
+    w, x, fault = arguments()
+    swapped = [a.astype(a.dtype.newbyteorder("S")) for a in (w, x, np.asarray(fault))]
+    assert swapped[0].tobytes() != w.tobytes()
+    for got, want in zip(step.run(swapped), expected(w, x, fault), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 def test_trace_and_profile(tmp_path):
     step = stagewright.load(PIPELINE, trace=True, profile=True)
     step.run(arguments())
