@@ -52,15 +52,26 @@ def unit(preset, part):
         report = reports / f"{test['name']}.json"
         report.unlink(missing_ok=True)
         command = test["command"] + ([f"--gtest_filter=*{part}*"] if part else [])
-        result = subprocess.run(command, cwd=setup.tree(preset), env={**_environment(), "GTEST_OUTPUT": f"json:{report}"},
-                                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=900)
-        one = _gtest(report) if report.exists() else Count(passed=int(result.returncode == 0))
-        if result.returncode and not one.failed:
-            one.failed = 1
-        if one.failed:
-            say(f"\n{test['name']} failed (exit {result.returncode}):\n{(result.stdout + result.stderr)[-6000:]}")
-        count.add(one)
+        count.add(_binary(test["name"], command, setup.tree(preset), report))
     progress.done(str(count))
+    return count
+
+
+def _binary(name, command, directory, report, timeout=900):
+    """Runs one binary; it fails too when it takes too long or writes no report."""
+    try:
+        result = subprocess.run(command, cwd=directory, env={**_environment(), "GTEST_OUTPUT": f"json:{report}"},
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                                timeout=timeout)
+    except subprocess.TimeoutExpired:
+        say(f"\n{name} failed: not done after {timeout} s")
+        return Count(failed=1)
+    count = _gtest(report) if report.exists() else Count(failed=1)
+    if result.returncode and not count.failed:
+        count.failed = 1
+    if count.failed:
+        why = f"exit {result.returncode}" if report.exists() else f"exit {result.returncode}, no report"
+        say(f"\n{name} failed ({why}):\n{(result.stdout + result.stderr)[-6000:]}")
     return count
 
 
@@ -170,6 +181,9 @@ def run(options):
     counts = {}
     for kind in kinds:
         counts[kind] = KINDS[kind](options.preset, options.filter)
+        if not counts[kind].passed and (options.kinds or not options.filter):
+            say(f"{kind}: no test passed, which counts as a failure")
+            counts[kind].failed += 1
         total.add(counts[kind])
     report = BUILD / "reports" / f"{options.preset}.json"
     report.parent.mkdir(parents=True, exist_ok=True)
