@@ -91,13 +91,11 @@ std::byte *Transport::addressOf(int64_t channel, int64_t m) const {
   return ring.base + m % ring.count * ring.stride;
 }
 
-void Transport::change(Slot &slot, int64_t channel, int64_t m, State from,
-                       State to, const char *what) {
-  if (slot.state.load(std::memory_order_relaxed) != from)
+void Transport::require(const Slot &slot, int64_t channel, int64_t m,
+                        State wanted, const char *what) const {
+  if (slot.state.load(std::memory_order_relaxed) != wanted)
     raise(what, " microbatch ", m, " of channel '",
           manifest.channels[channel].name, "' out of order");
-  // Sequentially consistent: the waiter's flag is read after it (see waitFor).
-  slot.state.store(to);
 }
 
 void Transport::ring(int64_t rank) {
@@ -162,7 +160,9 @@ std::byte *Transport::claim(int64_t rank, int64_t channel, int64_t m) {
 void Transport::send(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, true);
   checkFailed();
-  change(slot, channel, m, state(m, claimed), state(m, published), "send of");
+  require(slot, channel, m, state(m, claimed), "send of");
+  // Sequentially consistent: the waiter's flag is read after it (see waitFor).
+  slot.state.store(state(m, published));
   ring(manifest.channels[channel].to);
 }
 
@@ -189,9 +189,11 @@ std::byte *Transport::recv(int64_t rank, int64_t channel, int64_t m) {
 void Transport::release(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, false);
   checkFailed();
+  require(slot, channel, m, state(m, received), "release of");
+  // While the slot is still held: what is not, belongs to the sender.
   if (poison)
     std::memset(addressOf(channel, m), 0xff, rings[channel].stride);
-  change(slot, channel, m, state(m, received), freeSlot, "release of");
+  slot.state.store(freeSlot); // as in send
   ring(manifest.channels[channel].from);
 }
 

@@ -92,8 +92,8 @@ private:
 
   Slot &slotOf(int64_t rank, int64_t channel, int64_t m, bool sender);
   std::byte *addressOf(int64_t channel, int64_t m) const;
-  void change(Slot &slot, int64_t channel, int64_t m, State from, State to,
-              const char *what);
+  void require(const Slot &slot, int64_t channel, int64_t m, State wanted,
+               const char *what) const;
   void ring(int64_t rank);
   void ringAll();
   void waitFor(int64_t rank, Slot &slot, State wanted, int64_t channel,

@@ -18,7 +18,7 @@ namespace {
 
 /// Two ranks and a channel each way, without an artifact.
 struct Pair {
-  explicit Pair(int64_t microbatches, int64_t depth) {
+  Pair(int64_t microbatches, int64_t depth, bool poison = false) {
     manifest.microbatches = microbatches;
     manifest.ranks.resize(2);
     for (int64_t from : {0, 1})
@@ -31,7 +31,7 @@ struct Pair {
     transport = std::make_unique<Transport>(
         manifest, layouts,
         std::vector<std::byte *>{memory[0].data(), memory[1].data()},
-        microbatches, false);
+        microbatches, poison);
   }
 
   /// Runs one function per rank; true when none was stopped.
@@ -145,6 +145,21 @@ TEST(Transport, BothEndsBelongToSomebody) {
   EXPECT_THROW(pair.transport->recv(1, 5, 0), Error);
   EXPECT_THROW(pair.transport->claim(0, 0, 4), Error);
   EXPECT_THROW(pair.transport->send(0, 0, 1), Error);
+}
+
+TEST(Transport, OnlyAHeldSlotIsPoisoned) {
+  Pair pair(4, 1, true);
+  Transport &t = *pair.transport;
+  std::byte *slot = t.claim(0, 0, 0);
+  number(slot) = 42;
+  EXPECT_THROW(t.release(1, 0, 0), Error); // the sender still writes
+  EXPECT_EQ(number(slot), 42);
+  t.send(0, 0, 0);
+  EXPECT_THROW(t.release(1, 0, 0), Error); // not yet received
+  EXPECT_EQ(number(slot), 42);
+  t.recv(1, 0, 0);
+  t.release(1, 0, 0);
+  EXPECT_EQ(number(slot), -1);
 }
 
 } // namespace
