@@ -46,11 +46,20 @@ void requireTensor(const sw_tensor &tensor, const HostTensor &expected,
   if (tensor.dtype != expected.dtype)
     raise(what, " ", it.label(), " has type ", dtypeName(tensor.dtype),
           ", expected ", dtypeName(expected.dtype));
+  if (tensor.rank < 0)
+    raise(what, " ", it.label(), " has rank ", tensor.rank, ", expected ",
+          expected.shape.size());
+  if (tensor.rank > 0 && !tensor.shape)
+    raise(what, " ", it.label(), " of rank ", tensor.rank,
+          " has a null shape, expected ", printShape(expected.shape));
   std::span<const int64_t> shape(tensor.shape, size_t(tensor.rank));
   if (!std::equal(shape.begin(), shape.end(), expected.shape.begin(),
                   expected.shape.end()))
     raise(what, " ", it.label(), " has shape ", printShape(shape),
           ", expected ", printShape(expected.shape));
+  if (it.bytes > 0 && !tensor.data)
+    raise(what, " ", it.label(), " of shape ", printShape(shape),
+          " has null data, expected its elements or room for them");
 }
 
 /// Calls `visit(rank, buffer number)` for the buffers of all ranks that hold

@@ -186,6 +186,29 @@ TEST(Step, InputsAreChecked) {
             "there are no results: no step has run to its end");
 }
 
+TEST(Step, TensorsWithoutShapeOrDataAreErrors) {
+  Host host = Host::pipeline();
+  int64_t shape[] = {4};
+  float data[4] = {};
+  auto set = [&](sw_tensor tensor) {
+    EXPECT_EQ(sw_step_set_input(host.step.get(), 0, &tensor), -1);
+    return std::string(sw_error());
+  };
+  EXPECT_EQ(set({SW_F32, -1, shape, data}),
+            "argument 0 ('params/w') has rank -1, expected 1");
+  EXPECT_EQ(set({SW_F32, 1, nullptr, data}),
+            "argument 0 ('params/w') of rank 1 has a null shape, expected [4]");
+  EXPECT_EQ(set({SW_F32, 1, shape, nullptr}),
+            "argument 0 ('params/w') of shape [4] has null data, expected its "
+            "elements or room for them");
+  host.run();
+  sw_tensor out = {SW_F32, 1, shape, nullptr};
+  EXPECT_EQ(sw_step_get_output(host.step.get(), 1, &out), -1);
+  EXPECT_STREQ(sw_error(),
+               "result 1 ('params/w') of shape [4] has null data, expected its "
+               "elements or room for them");
+}
+
 TEST(Step, OptionsAreChecked) {
   sw_options options = Host::defaults();
   options.microbatches = -3;
