@@ -146,6 +146,21 @@ Buffer parseBuffer(const json &object, const Manifest &manifest) {
   buffer.result = indexOf(manifest.results,
                           integer(object, "result", -1, maxDepth), buffer.name);
 
+  // The kind says how the host's array is read, its role how large that is.
+  std::string kind = string(object, "kind");
+  if (buffer.argument >= 0 && kind != manifest.arguments[buffer.argument].role)
+    raise("malformed manifest: buffer '", buffer.name, "' of kind '", kind,
+          "' belongs to argument ", manifest.arguments[buffer.argument].label(),
+          " of role '", manifest.arguments[buffer.argument].role, "'");
+  if (buffer.result >= 0 && buffer.kind <= BufferKind::Microbatch)
+    raise("malformed manifest: buffer '", buffer.name, "' of kind '", kind,
+          "' belongs to result ", manifest.results[buffer.result].label());
+  if (buffer.result >= 0 && buffer.slice >= 0 &&
+      manifest.results[buffer.result].combine == "concat")
+    raise("malformed manifest: buffer '", buffer.name, "' is slice ",
+          buffer.slice, " of result ", manifest.results[buffer.result].label(),
+          ", which is concatenated");
+
   switch (buffer.kind) {
   case BufferKind::Parameter:
   case BufferKind::Constant:

@@ -72,6 +72,18 @@ TEST(Manifest, ContradictionsAreNamed) {
             "by rank 0");
   EXPECT_EQ(errorWith("/ranks/0/buffers/4/depth", 0),
             "malformed manifest: 'depth' is 0, expected 1 to 4294967296");
+  EXPECT_EQ(errorWith("/ranks/0/buffers/0/kind", "batch"),
+            "malformed manifest: buffer 'w' of kind 'batch' belongs to "
+            "argument 0 ('params/w') of role 'parameter'");
+  EXPECT_EQ(errorWith("/ranks/0/buffers/4/argument", 0),
+            "malformed manifest: buffer 'stash.x' of kind 'stash' belongs to "
+            "argument 0 ('params/w') of role 'parameter'");
+  EXPECT_EQ(errorWith("/ranks/0/buffers/0/result", 1),
+            "malformed manifest: buffer 'w' of kind 'parameter' belongs to "
+            "result 1 ('params/w')");
+  EXPECT_EQ(errorWith("/ranks/1/buffers/3/slice", 0),
+            "malformed manifest: buffer 'y' is slice 0 of result 2 ('y'), "
+            "which is concatenated");
   EXPECT_EQ(errorWith("/ranks", json::array()),
             "malformed manifest: 0 ranks, expected 1 to 4096");
 }
