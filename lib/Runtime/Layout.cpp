@@ -70,7 +70,10 @@ int64_t predictedPeak(const Manifest &manifest, int64_t rank,
                       int64_t microbatches) {
   Layout compiled = layOut(manifest, rank, manifest.microbatches);
   Layout actual = layOut(manifest, rank, microbatches);
-  // Stashes of fewer microbatches are smaller than the compiler's, too.
+  // Stashes of fewer microbatches are smaller than the compiler's, too; of how
+  // many more live at once the manifest tells no more than the arena does.
+  if (microbatches > manifest.microbatches)
+    return actual.total;
   return std::min(manifest.ranks[rank].livePeak - compiled.fixed + actual.fixed,
                   actual.total);
 }

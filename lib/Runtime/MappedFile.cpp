@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace stagewright::runtime {
 
@@ -58,10 +59,15 @@ MappedFile::~MappedFile() {
 
 void writeFileAtomically(const std::string &path,
                          std::span<const std::span<const std::byte>> parts) {
-  std::string temporary = path + ".tmp." + std::to_string(getpid());
+  // A pipe or a device is written to; a rename would put a file in its place.
+  struct stat status;
+  bool special = ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+  std::string temporary =
+      special ? path : path + ".tmp." + std::to_string(getpid());
   auto fail = [&](const char *what) {
     int reason = errno;
-    ::unlink(temporary.c_str());
+    if (!special)
+      ::unlink(temporary.c_str());
     raise("cannot ", what, " '", path, "': ", std::strerror(reason));
   };
   {
@@ -77,8 +83,11 @@ void writeFileAtomically(const std::string &path,
           fail("write");
         done += written < 0 ? 0 : size_t(written);
       }
+    // Some file systems report a full disk only here.
+    if (::close(std::exchange(file.value, -1)) != 0)
+      fail("write");
   }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0)
+  if (!special && std::rename(temporary.c_str(), path.c_str()) != 0)
     fail("rename to");
 }
 

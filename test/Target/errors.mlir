@@ -6,7 +6,11 @@
 // RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --cpu=abacus -o %t.swx 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir -o %t.no/step.swx 2>&1 | FileCheck %s --check-prefix=WHERE
 // RUN: not pp-opt %S/Inputs/no-native-form.mlir --pass-pipeline='builtin.module(func.func(host-pass-destinations),host-bufferize)' 2>&1 | FileCheck %s --check-prefix=NATIVE
+// RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir -o /dev/null 2>&1 | FileCheck %s --check-prefix=SPECIAL
+// RUN: not pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --emit=llvm -o /dev/full 2>&1 | FileCheck %s --check-prefix=FULL
 
+// SPECIAL: error: cannot write an artifact to '/dev/null', which is no regular file
+// FULL: error: cannot write '/dev/full': No space left on device
 // NATIVE: error: operation 'shape.reduce' has no native form; a step is made of linalg, tensor, arith, math and scf operations
 // NOFILE: error: an artifact needs a file; give -o step.swx, or --emit= for text
 // ZERO: error: --microbatches must be a positive number, but is '0'

@@ -87,6 +87,13 @@ LogicalResult readNumber(const cl::opt<std::string> &option,
 }
 
 /// Writes text beside its place first, then renames.
+/// Whether `path` is there and is no regular file.
+bool isSpecial(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  return !llvm::sys::fs::status(path, status) &&
+         status.type() != llvm::sys::fs::file_type::regular_file;
+}
+
 LogicalResult writeText(llvm::function_ref<void(llvm::raw_ostream &)> print) {
   std::string path = output.empty() ? "-" : output.getValue();
   if (path == "-") {
@@ -97,12 +104,30 @@ LogicalResult writeText(llvm::function_ref<void(llvm::raw_ostream &)> print) {
     llvm::errs() << "error: cannot write '" << path << "': " << reason << "\n";
     return failure();
   };
+  // A pipe or a device is written to; a rename would put a file in its place.
+  if (isSpecial(path)) {
+    std::error_code error;
+    llvm::raw_fd_ostream stream(path, error);
+    if (!error) {
+      print(stream);
+      stream.flush();
+      error = stream.error();
+      stream.clear_error();
+    }
+    return error ? fail(error.message()) : success();
+  }
   auto file = llvm::sys::fs::TempFile::create(path + ".%%%%%%%%");
   if (!file)
     return fail(llvm::toString(file.takeError()));
   {
     llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
     print(stream);
+    stream.flush();
+    if (std::error_code error = stream.error()) {
+      stream.clear_error();
+      llvm::consumeError(file->discard());
+      return fail(error.message());
+    }
   }
   if (llvm::Error error = file->keep(path))
     return fail(llvm::toString(std::move(error)));
@@ -122,6 +147,11 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   if (emit == Emit::Artifact && (output.empty() || output == "-")) {
     llvm::errs() << "error: an artifact needs a file; give -o step.swx, or "
                     "--emit= for text\n";
+    return failure();
+  }
+  if (emit == Emit::Artifact && isSpecial(output)) {
+    llvm::errs() << "error: cannot write an artifact to '" << output
+                 << "', which is no regular file\n";
     return failure();
   }
 

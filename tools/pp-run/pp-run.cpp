@@ -118,10 +118,11 @@ int run(const Options &options) {
           ", expected at least 1");
   if (options.steps < 1)
     raise("the number of steps is ", options.steps, ", expected at least 1");
+
+  // The artifact first: what is none needs no arguments either.
+  auto program = open(sw_load, options.artifact);
   if (options.inputs.empty())
     raise("no arguments for the step; give them with --inputs=FILE");
-
-  auto program = open(sw_load, options.artifact);
   json manifest = json::parse(sw_manifest(program.get()));
   int64_t count =
       options.microbatches.value_or(manifest.at("microbatches").get<int64_t>());
