@@ -20,6 +20,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <memory>
 #include <stdexcept>
 
@@ -38,6 +39,22 @@ void check(bool good) {
   if (!good)
     throw std::runtime_error(sw_error());
 }
+
+/// Holds a step for one call: the interpreter's lock is away while a step runs,
+/// so that another thread may come in.
+class Busy {
+public:
+  explicit Busy(std::atomic<bool> &flag) : flag(flag) {
+    if (flag.exchange(true, std::memory_order_acquire))
+      throw std::runtime_error("the step is running in another thread");
+  }
+  ~Busy() { flag.store(false, std::memory_order_release); }
+  Busy(const Busy &) = delete;
+  Busy &operator=(const Busy &) = delete;
+
+private:
+  std::atomic<bool> &flag;
+};
 
 class Step {
 public:
@@ -63,16 +80,19 @@ public:
   }
 
   void set(int64_t position, int32_t dtype, const Shape &shape, Input bytes) {
+    Busy busy(running);
     sw_tensor tensor = {dtype, int32_t(shape.size()), shape.data(),
                         const_cast<uint8_t *>(bytes.data())};
     ::check(sw_step_set_input(step.get(), position, &tensor) == 0);
   }
   void get(int64_t position, int32_t dtype, const Shape &shape, Output bytes) {
+    Busy busy(running);
     sw_tensor tensor = {dtype, int32_t(shape.size()), shape.data(),
                         bytes.data()};
     ::check(sw_step_get_output(step.get(), position, &tensor) == 0);
   }
   void run() {
+    Busy busy(running);
     int status = 0;
     std::string error;
     {
@@ -93,9 +113,11 @@ public:
     return sw_step_peak_bytes(step.get(), rank);
   }
   void writeTrace(const std::string &path) {
+    Busy busy(running);
     ::check(sw_step_write_trace(step.get(), path.c_str()) == 0);
   }
   void writeProfile(const std::string &path) {
+    Busy busy(running);
     ::check(sw_step_write_profile(step.get(), path.c_str()) == 0);
   }
 
@@ -117,6 +139,7 @@ private:
 
   std::unique_ptr<sw_program, void (*)(sw_program *)> program;
   std::unique_ptr<sw_step, void (*)(sw_step *)> step;
+  std::atomic<bool> running = false;
 };
 
 } // namespace

@@ -130,8 +130,9 @@ def python(preset, part):
         return f"{match[3] or ''} {match[1].rsplit('/', 1)[-1]}".strip() if match else None
 
     try:
-        stream("Python tests", command, watch, env={**_environment(), "STAGEWRIGHT_BUILD": str(setup.tree(preset))},
-               keep=report.with_suffix(".log"))
+        stream("Python tests", command, watch, keep=report.with_suffix(".log"),
+               env={**_environment(), "STAGEWRIGHT_BUILD": str(setup.tree(preset)),
+                    "STAGEWRIGHT_PYTHON": _cached(preset, "STAGEWRIGHT_PYTHON")})
     except Failure:
         if not report.exists():
             raise
@@ -165,6 +166,12 @@ def consumer(preset, part):
 
 
 KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer}
+
+
+def _cached(preset, name):
+    """The value of an option in a build's CMake cache, empty if it has none."""
+    found = re.search(rf"^{name}:\w+=(.*)$", (setup.tree(preset) / "CMakeCache.txt").read_text(), re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _environment():

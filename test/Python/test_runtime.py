@@ -4,6 +4,8 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ PIPELINE = BUILD / "unit/fixtures/pipeline.swx"
 SLICES = BUILD / "unit/fixtures/slices.swx"
 sys.path.insert(0, str(BUILD / "python"))
 
-pytest.importorskip("_stagewright_runtime", reason="the binding was not built (STAGEWRIGHT_PYTHON)")
+if os.environ.get("STAGEWRIGHT_PYTHON") == "OFF":
+    pytest.skip("the binding was not asked for (STAGEWRIGHT_PYTHON=OFF)", allow_module_level=True)
+import _stagewright_runtime  # noqa: E402, F401
 if not PIPELINE.exists():
     pytest.skip("the artifacts by hand were not built (unit-tests)", allow_module_level=True)
 
@@ -92,6 +96,33 @@ def test_errors(change, kind, text):
     step = stagewright.load(PIPELINE)
     with pytest.raises(kind, match=text):
         step.run(change(arguments()))
+
+
+def test_one_thread_at_a_time():
+    """While one thread runs the step, others are refused; afterwards it is free again."""
+    step = stagewright.load(PIPELINE, microbatches=20_000)
+    given = arguments(20_000)
+    step.set(given)
+    refused, done = [], threading.Event()
+
+    def again_and_again():
+        while not done.is_set():
+            try:
+                step.run()
+            except RuntimeError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=again_and_again) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + 60
+    while not refused and time.monotonic() < deadline:
+        time.sleep(0.01)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert set(refused) == {"the step is running in another thread"}
+    assert len(step.run(given)) == 3
 
 
 def test_errors_of_loading():
