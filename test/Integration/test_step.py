@@ -66,15 +66,15 @@ def bits(results):
 
 @pytest.mark.parametrize("stages", (1, 2, 3, 4))
 def test_same_bits_over_runs_loads_and_both_schedules(workshop, stages):
-    """Each load has new arenas and new threads; the steps stay loaded side by side, so that addresses differ."""
+    """20 runs. Each load has new arenas and new threads; the steps stay loaded side by side, so that addresses differ."""
     inputs, _ = workshop.golden(GPT)
     given = {int(position): array for position, array in load_file(inputs).items()}
     first, loaded = None, []
     for schedule in SCHEDULES:
-        for _ in range(3):
+        for _ in range(2):
             loaded.append(stagewright.load(workshop.artifact(GPT, stages, schedule)))
             loaded[-1].set(given)
-            for _ in range(3):
+            for _ in range(5):
                 now = bits(loaded[-1].run())
                 first = first or now
                 assert now == first
