@@ -43,7 +43,7 @@ public:
            bool trace, bool profile);
 
   /// Forgets the events of the last step; samples of nodes are kept.
-  void begin() { used = 0; }
+  void begin() { used = 0, dropped = 0; }
 
   void beginAction(int32_t kind, int64_t stage, int64_t m);
   void endAction();

@@ -122,7 +122,13 @@ std::string traceJson(const Manifest &manifest,
       addFlow(events, event, int64_t(r), origin, most);
     }
   }
-  return json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump(1) +
+  int64_t lost = 0;
+  for (const Recorder *rank : ranks)
+    lost += rank->lost();
+  return json{{"displayTimeUnit", "ms"},
+              {"otherData", {{"lost_events", lost}}},
+              {"traceEvents", events}}
+             .dump(1) +
          "\n";
 }
 

@@ -31,7 +31,9 @@ TEST(Report, TraceHasEveryActionAndAnArrowPerMessage) {
   Host host = Host::pipeline(options);
   host.run();
   host.run(); // only the last step is shown
-  json events = written(sw_step_write_trace, host, "t.json")["traceEvents"];
+  json trace = written(sw_step_write_trace, host, "t.json");
+  EXPECT_EQ(trace["otherData"]["lost_events"], 0);
+  json events = trace["traceEvents"];
 
   std::map<std::string, int> categories;
   std::map<int64_t, double> starts, ends;
