@@ -9,6 +9,7 @@
 
 #include "DType.h"
 #include "Error.h"
+#include "stagewright/Support/Limits.h"
 
 #include <algorithm>
 #include <map>
@@ -21,7 +22,6 @@ using json = nlohmann::json;
 
 namespace {
 
-constexpr int64_t maxBytes = int64_t(1) << 48;
 constexpr int64_t maxDepth = int64_t(1) << 32;
 
 /// An integer member within [low, high].
@@ -55,7 +55,7 @@ Interface parseInterface(const json &object, bool isResult) {
   it.dtype = *dtype;
   it.shape = object.at("shape").get<std::vector<int64_t>>();
   auto bytes = tensorBytes(it.dtype, it.shape);
-  if (!bytes || *bytes > maxBytes)
+  if (!bytes || *bytes > kMostBytes)
     raise("malformed manifest: '", it.name, "' has shape ",
           printShape(it.shape));
   it.bytes = *bytes;
@@ -80,7 +80,7 @@ Channel parseChannel(const json &object, int64_t ranks) {
   channel.name = string(object, "name");
   channel.from = integer(object, "from", 0, ranks - 1);
   channel.to = integer(object, "to", 0, ranks - 1);
-  channel.bytes = integer(object, "bytes", 0, maxBytes);
+  channel.bytes = integer(object, "bytes", 0, kMostBytes);
   channel.depth = integer(object, "depth", 1, maxDepth);
   channel.depthAll = object.at("depth_all").get<bool>();
   if (channel.from == channel.to)
@@ -136,7 +136,7 @@ Buffer parseBuffer(const json &object, const Manifest &manifest) {
   Buffer buffer;
   buffer.name = string(object, "name");
   buffer.kind = parseKind(string(object, "kind"));
-  buffer.bytes = integer(object, "bytes", 0, maxBytes);
+  buffer.bytes = integer(object, "bytes", 0, kMostBytes);
   buffer.depth = integer(object, "depth", 1, maxDepth);
   buffer.depthAll = object.at("depth_all").get<bool>();
   buffer.slice = integer(object, "slice", -1, maxDepth);
@@ -193,8 +193,8 @@ RankManifest parseRank(const json &object, const Manifest &manifest) {
   for (const json &buffer : object.at("buffers"))
     rank.buffers.push_back(parseBuffer(buffer, manifest));
   const json &memory = object.at("memory");
-  rank.arena = integer(memory, "arena", 0, maxBytes);
-  rank.livePeak = integer(memory, "live_peak", 0, maxBytes);
+  rank.arena = integer(memory, "arena", 0, kMostBytes);
+  rank.livePeak = integer(memory, "live_peak", 0, kMostBytes);
   return rank;
 }
 
