@@ -65,11 +65,14 @@ static void addArguments(GraphOp graph, Problem &problem) {
                                                    PipelineDialect::kRole);
     Resident resident;
     resident.bytes = Bytes(bytesOf(argument.getType()));
-    resident.perMicrobatch =
-        !role || role.getValue() == "batch" || role.getValue() == "microbatch";
+    if (!role || role.getValue() == "batch" || role.getValue() == "microbatch")
+      resident.kind = ResidentKind::PerMicrobatch;
+    else if (role.getValue() == "parameter")
+      resident.kind = ResidentKind::Parameter;
     for (Operation *user : argument.getUsers())
       if (auto node = dyn_cast<NodeOp>(user))
         resident.layers.push_back(node.getLayer());
+    llvm::sort(resident.layers);
     problem.residents.push_back(std::move(resident));
   }
 }
@@ -86,13 +89,20 @@ static void addResults(GraphOp graph, Problem &problem) {
       continue;
     auto combine = graph.getResultAttrOfType<StringAttr>(
         number, PipelineDialect::kCombine);
+    auto role =
+        graph.getResultAttrOfType<StringAttr>(number, PipelineDialect::kRole);
     Resident &resident = residents[number];
     resident.bytes = Bytes(bytesOf(value.getType()));
-    resident.perMicrobatch = combine && combine.getValue() == "concat";
+    if (combine && combine.getValue() == "concat")
+      resident.kind = ResidentKind::PerMicrobatch;
+    else if (role && role.getValue() == "gradient")
+      resident.kind = ResidentKind::Gradient;
     resident.layers.push_back(node.getLayer());
   }
-  for (auto &[number, resident] : residents)
+  for (auto &[number, resident] : residents) {
+    llvm::sort(resident.layers);
     problem.residents.push_back(std::move(resident));
+  }
 }
 
 FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {

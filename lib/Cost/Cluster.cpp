@@ -49,6 +49,15 @@ std::vector<std::string> Cluster::classes() const {
   return names;
 }
 
+std::vector<size_t> Cluster::classOfDevices() const {
+  std::map<std::string_view, size_t> numbers;
+  std::vector<size_t> result;
+  for (const Device &device : devices)
+    result.push_back(
+        numbers.try_emplace(device.deviceClass, numbers.size()).first->second);
+  return result;
+}
+
 static bool isPositive(double number) {
   return number > 0 && std::isfinite(number);
 }

@@ -7,6 +7,8 @@
 
 #include "IntervalCosts.h"
 #include "Predict.h"
+#include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Planning/Planners.h"
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -93,8 +95,25 @@ static Seconds familyBound(const Problem &problem, const IntervalCosts &costs) {
   return Seconds(best);
 }
 
-Result<Plan> planBalance(const Problem &problem) {
-  if (Status status = problem.check(); !status)
+/// Stages s - 1 and s lie on devices s - 1 and s.
+static Status checkNeighbours(const Problem &problem) {
+  for (int64_t stage = 1; stage < problem.stages; ++stage)
+    if (!problem.cluster.find(stage - 1, stage))
+      return Error{"devices '" + problem.cluster.devices[stage - 1].name +
+                   "' and '" + problem.cluster.devices[stage].name +
+                   "' hold neighbouring stages and have no link; order the "
+                   "devices along their links"};
+  return {};
+}
+
+Result<Plan> planBalance(const Problem &asked) {
+  if (Status status = asked.check(); !status)
+    return status.error();
+  Problem problem = asked;
+  if (problem.stages == 0)
+    problem.stages =
+        std::min(problem.layers.size(), problem.cluster.devices.size());
+  if (Status status = checkNeighbours(problem); !status)
     return status.error();
   IntervalCosts costs(problem);
   int64_t layers = problem.layers.size();
@@ -119,15 +138,17 @@ Result<Plan> planBalance(const Problem &problem) {
 
   Plan plan;
   plan.planner = "balance";
-  for (int64_t s = 0, first = 0; s < problem.stages; first = ends[s++])
-    plan.stages.push_back({first, ends[s], size_t(s),
-                           costs.times(s, first, ends[s]),
-                           costs.memory(s, first, ends[s])});
+  for (int64_t s = 0, first = 0; s < problem.stages; first = ends[s++]) {
+    StagePlan stage = stageOf(first, ends[s], {size_t(s)});
+    stage.times = costs.times(s, first, ends[s]);
+    stage.memory = costs.memory(s, first, ends[s]);
+    plan.stages.push_back(std::move(stage));
+  }
   Result<Seconds> time = predictTime(problem, plan);
   if (!time)
     return time.error();
   plan.time = *time;
-  plan.bound = familyBound(problem, costs);
+  plan.familyBound = familyBound(problem, costs);
   if (Status status = verify(problem, plan); !status)
     return status.error();
   return plan;

@@ -6,18 +6,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "IntervalCosts.h"
-#include "stagewright/Scheduling/Generators.h"
-#include "stagewright/Scheduling/InFlight.h"
+#include "stagewright/Planning/Evaluate.h"
 #include <algorithm>
 
 namespace stagewright {
 
 IntervalCosts::IntervalCosts(const Problem &problem) : problem(problem) {
-  Result<Generator> generator = findGenerator(problem.schedule);
-  inFlight = stashedMicrobatches(generator->generate(
-      {problem.stages, problem.microbatches, problem.forwardOnly}));
+  std::vector<size_t> classes = problem.cluster.classOfDevices();
   for (int64_t stage = 0; stage < problem.stages; ++stage) {
-    classOf.push_back(problem.classOf(stage));
+    int64_t least = problem.microbatches;
+    for (ExecutionOrder order : problem.orders)
+      least = std::min(least, inFlightOf(order, problem.stages - stage,
+                                         problem.microbatches));
+    inFlight.push_back(problem.forwardOnly ? 0 : least);
+    classOf.push_back(classes[stage]);
     linkTo.push_back(stage ? problem.cluster.find(stage - 1, stage) : nullptr);
   }
   sumTimes();
@@ -138,7 +140,8 @@ void IntervalCosts::sumHeld() {
       for (size_t i : residentsOf[layer]) {
         const Resident &entry = problem.residents[i];
         if (!resident[i])
-          (entry.perMicrobatch ? sum.perMicrobatch : sum.once) +=
+          (entry.kind == ResidentKind::PerMicrobatch ? sum.perMicrobatch
+                                                     : sum.once) +=
               entry.bytes.value;
         resident[i] = true;
       }

@@ -6,50 +6,134 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Plan.h"
-#include "IntervalCosts.h"
+#include "stagewright/Planning/Evaluate.h"
 #include <algorithm>
-#include <array>
+#include <set>
 
 namespace stagewright {
 
-Status verify(const Problem &problem, const Plan &plan) {
-  if (int64_t(plan.stages.size()) != problem.stages)
-    return Error{"plan has " + std::to_string(plan.stages.size()) +
-                 " stages, the problem asks for " +
-                 std::to_string(problem.stages)};
-  IntervalCosts costs(problem);
-  int64_t next = 0;
-  for (size_t s = 0; s < plan.stages.size(); ++s) {
-    const StagePlan &stage = plan.stages[s];
-    if (stage.first != next || stage.end <= stage.first ||
-        stage.end > int64_t(problem.layers.size()) || stage.device != s)
-      return Error{"stage " + std::to_string(s) +
-                   " of the plan does not continue the chain on its device"};
-    next = stage.end;
-    const Device &device = problem.cluster.devices[s];
-    Bytes need = costs.memory(s, stage.first, stage.end);
-    if (need > device.memory)
-      return Error{"stage " + std::to_string(s) + " needs " + toString(need) +
-                   " on device " + device.name + ", has " +
-                   toString(device.memory)};
+const char *toString(Binding binding) {
+  switch (binding) {
+  case Binding::Compute:
+    return "compute";
+  case Binding::Channel:
+    return "channel";
+  case Binding::AllReduce:
+    return "all-reduce";
+  case Binding::Memory:
+    return "memory";
   }
-  if (next != int64_t(problem.layers.size()))
-    return Error{"plan ends at layer " + std::to_string(next) +
-                 ", the graph has " + std::to_string(problem.layers.size())};
+  return "";
+}
+
+/// Names a stage in an error.
+static std::string nameOf(size_t stage) {
+  return "stage " + std::to_string(stage) + " of the plan";
+}
+
+/// Layers and devices of one stage.
+static Status checkStage(const Problem &problem, const Plan &plan,
+                         size_t number) {
+  const StagePlan &stage = plan.stages[number];
+  if (stage.layers.empty() || stage.devices.empty())
+    return Error{nameOf(number) + " has no " +
+                 (stage.layers.empty() ? "layers" : "devices")};
+  if (!std::is_sorted(stage.layers.begin(), stage.layers.end()))
+    return Error{nameOf(number) + " lists its layers out of order"};
+  std::set<size_t> devices;
+  for (size_t device : stage.devices) {
+    if (device >= problem.cluster.devices.size())
+      return Error{nameOf(number) + " names device " + std::to_string(device) +
+                   ", the cluster has " +
+                   std::to_string(problem.cluster.devices.size())};
+    if (!devices.insert(device).second)
+      return Error{nameOf(number) + " names device '" +
+                   problem.cluster.devices[device].name + "' twice"};
+  }
+  int64_t replicas = int64_t(stage.devices.size()) / stage.ways;
+  if (problem.maxReplicas > 0 && replicas > problem.maxReplicas)
+    return Error{nameOf(number) + " has " + std::to_string(replicas) +
+                 " replicas, allowed are " +
+                 std::to_string(problem.maxReplicas)};
   return {};
 }
 
-Result<Planner> findPlanner(std::string_view name) {
-  static constexpr std::array<Planner, 1> planners = {
-      {{"balance", planBalance}}};
-  std::string known;
-  for (const Planner &planner : planners) {
-    if (name == planner.name)
-      return planner;
-    known += (known.empty() ? "" : ", ") + std::string(planner.name);
+/// Every layer on one stage; fills `stageOf`.
+static Status checkCover(const Problem &problem, const Plan &plan,
+                         std::vector<int64_t> &stageOf) {
+  stageOf.assign(problem.layers.size(), -1);
+  for (size_t s = 0; s < plan.stages.size(); ++s)
+    for (int64_t layer : plan.stages[s].layers) {
+      if (layer < 0 || layer >= int64_t(problem.layers.size()))
+        return Error{nameOf(s) + " names layer " + std::to_string(layer) +
+                     ", the graph has " +
+                     std::to_string(problem.layers.size())};
+      if (stageOf[layer] >= 0)
+        return Error{"layer '" + problem.layers[layer].name +
+                     "' lies on stages " + std::to_string(stageOf[layer]) +
+                     " and " + std::to_string(s) + " of the plan"};
+      stageOf[layer] = s;
+    }
+  for (size_t layer = 0; layer < stageOf.size(); ++layer)
+    if (stageOf[layer] < 0)
+      return Error{"layer '" + problem.layers[layer].name +
+                   "' lies on no stage of the plan"};
+  return {};
+}
+
+/// Values of the forward go to the same or a later stage.
+static Status checkFlow(const Problem &problem,
+                        const std::vector<int64_t> &stageOf) {
+  for (const Value &value : problem.values) {
+    if (value.producer.phase != ActionKind::Forward)
+      continue;
+    for (const LayerPhase &use : value.uses)
+      if (stageOf[use.layer] < stageOf[value.producer.layer])
+        return Error{
+            "a value of layer '" + problem.layers[value.producer.layer].name +
+            "' on stage " + std::to_string(stageOf[value.producer.layer]) +
+            " is used by layer '" + problem.layers[use.layer].name +
+            "' on the earlier stage " + std::to_string(stageOf[use.layer])};
   }
-  return Error{"unknown planner '" + std::string(name) + "'; there are " +
-               known};
+  return {};
+}
+
+/// Stages of one device together fit into its memory.
+static Status checkMemory(const Problem &problem, const Plan &plan) {
+  std::vector<Bytes> need(problem.cluster.devices.size());
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    std::vector<Bytes> bytes = memoryOf(problem, plan, s, plan.order);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      size_t device = plan.stages[s].devices[i];
+      need[device] += bytes[i];
+      const Device &place = problem.cluster.devices[device];
+      if (need[device] > place.memory)
+        return Error{"stage " + std::to_string(s) + " needs " +
+                     toString(need[device]) + " on device " + place.name +
+                     ", has " + toString(place.memory)};
+    }
+  }
+  return {};
+}
+
+Status verify(const Problem &problem, const Plan &plan) {
+  if (problem.stages > 0 && int64_t(plan.stages.size()) != problem.stages)
+    return Error{"plan has " + std::to_string(plan.stages.size()) +
+                 " stages, the problem asks for " +
+                 std::to_string(problem.stages)};
+  for (size_t s = 0; s < plan.stages.size(); ++s)
+    if (Status status = checkStage(problem, plan, s); !status)
+      return status;
+  std::vector<int64_t> stageOf;
+  if (Status status = checkCover(problem, plan, stageOf); !status)
+    return status;
+  if (Status status = checkFlow(problem, stageOf); !status)
+    return status;
+  // What alternatives hold is counted by the planner that chose them.
+  bool hasAlternatives =
+      std::any_of(plan.stages.begin(), plan.stages.end(),
+                  [](const StagePlan &s) { return !s.alternatives.empty(); });
+  return hasAlternatives ? Status() : checkMemory(problem, plan);
 }
 
 } // namespace stagewright

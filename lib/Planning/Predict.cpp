@@ -28,12 +28,13 @@ static Seconds hopTime(const Cluster &cluster, Bytes bytes, int64_t from,
 }
 
 Result<Seconds> predictTime(const Problem &problem, const Plan &plan) {
+  int64_t stages = plan.stages.size();
   std::vector<int64_t> stageOf(problem.layers.size());
   StepTimes times;
   for (size_t s = 0; s < plan.stages.size(); ++s) {
     times.stages.push_back(plan.stages[s].times);
-    std::fill(stageOf.begin() + plan.stages[s].first,
-              stageOf.begin() + plan.stages[s].end, s);
+    for (int64_t layer : plan.stages[s].layers)
+      stageOf[layer] = s;
   }
   // (producer, first use) -> bytes: what leaves and arrives together.
   std::map<std::pair<StagePhase, StagePhase>, Bytes> hops;
@@ -51,16 +52,18 @@ Result<Seconds> predictTime(const Problem &problem, const Plan &plan) {
     for (auto [stage, phase] : firstUse)
       hops[{producer, {phase, stage}}] += value.bytes;
   }
-  StageGraph graph{problem.stages, problem.forwardOnly, {}};
+  StageGraph graph{stages, problem.forwardOnly, {}};
   for (const auto &[ends, bytes] : hops) {
     const auto &[producer, use] = ends;
     graph.edges.push_back({producer, use, use});
     times.hops.push_back(
         hopTime(problem.cluster, bytes, producer.stage, use.stage));
   }
-  Schedule schedule = findGenerator(problem.schedule)
-                          ->generate({problem.stages, problem.microbatches,
-                                      problem.forwardOnly});
+  Result<Generator> generator = findGenerator(toString(problem.orders.front()));
+  if (!generator)
+    return generator.error();
+  Schedule schedule =
+      generator->generate({stages, problem.microbatches, problem.forwardOnly});
   Result<Timeline> timeline = simulate(schedule, graph, times);
   if (!timeline)
     return timeline.error();

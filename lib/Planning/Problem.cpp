@@ -6,25 +6,23 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Problem.h"
-#include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>
 #include <cmath>
 
 namespace stagewright {
 
-size_t Problem::classOf(size_t device) const {
-  std::vector<std::string> classes = cluster.classes();
-  return std::find(classes.begin(), classes.end(),
-                   cluster.devices[device].deviceClass) -
-         classes.begin();
-}
+/// More optimizer state a byte than any optimizer has; a number above is a
+/// slip.
+static constexpr double kMostStateBytes = 1024;
 
-/// Stages, microbatches and schedule.
+/// Stages, microbatches and what else is asked for.
 static Status checkRequest(const Problem &problem) {
   std::string stages = std::to_string(problem.stages);
-  if (problem.stages < 1)
-    return Error{"number of stages must be at least 1, got " + stages};
+  if (problem.stages < 0)
+    return Error{"number of stages must be at least 1, or 0 for what is best, "
+                 "got " +
+                 stages};
   if (problem.microbatches < 1 || problem.microbatches > kMostMicrobatches)
     return Error{"number of microbatches must be from 1 to " +
                  std::to_string(kMostMicrobatches) + ", got " +
@@ -38,20 +36,26 @@ static Status checkRequest(const Problem &problem) {
                  problem.cluster.name + "' has " +
                  std::to_string(problem.cluster.devices.size()) +
                  "; ask for fewer stages or a larger cluster"};
-  for (int64_t stage = 1; stage < problem.stages; ++stage)
-    if (!problem.cluster.find(stage - 1, stage))
-      return Error{"devices '" + problem.cluster.devices[stage - 1].name +
-                   "' and '" + problem.cluster.devices[stage].name +
-                   "' hold neighbouring stages and have no link; order the "
-                   "devices along their links"};
-  Result<Generator> generator = findGenerator(problem.schedule);
-  if (!generator)
-    return generator.error();
+  if (problem.maxReplicas < 0 || problem.samples < 0)
+    return Error{"replicas and samples must be at least 1, or 0 for no limit, "
+                 "got " +
+                 std::to_string(problem.maxReplicas) + " and " +
+                 std::to_string(problem.samples)};
+  if (problem.orders.empty())
+    return Error{"no execution order is allowed; allow at least one"};
+  if (!(problem.model.optimizerState >= 0) ||
+      !(problem.model.optimizerState <= kMostStateBytes))
+    return Error{"optimizer state must be from 0 to " +
+                 std::to_string(int64_t(kMostStateBytes)) +
+                 " bytes for each byte of parameters, got " +
+                 std::to_string(problem.model.optimizerState)};
   return {};
 }
 
 /// Costs of the layers.
 static Status checkLayers(const Problem &problem) {
+  if (problem.layers.empty())
+    return Error{"the graph has no layers"};
   size_t classes = problem.cluster.classes().size();
   for (const Layer &layer : problem.layers) {
     if (layer.times.size() != classes)
@@ -85,9 +89,22 @@ static Status checkValues(const Problem &problem) {
                    " bytes"};
     if (!exists(value.producer.layer))
       return outOfRange("a value", value.producer.layer);
-    for (const LayerPhase &use : value.uses)
+    if (value.transfer &&
+        !(value.transfer->value >= 0 && std::isfinite(value.transfer->value)))
+      return Error{"a value of layer '" +
+                   problem.layers[value.producer.layer].name +
+                   "' has a transfer time that is negative or no number, got " +
+                   std::to_string(value.transfer->value)};
+    for (const LayerPhase &use : value.uses) {
       if (!exists(use.layer))
         return outOfRange("a use of a value", use.layer);
+      if (value.producer.phase == ActionKind::Forward &&
+          use.layer < value.producer.layer)
+        return Error{"a value of the forward goes from layer '" +
+                     problem.layers[value.producer.layer].name +
+                     "' to the earlier layer '" +
+                     problem.layers[use.layer].name + "'"};
+    }
   }
   for (const Resident &resident : problem.residents) {
     if (resident.bytes.value < 0)
@@ -96,6 +113,8 @@ static Status checkValues(const Problem &problem) {
     for (int64_t layer : resident.layers)
       if (!exists(layer))
         return outOfRange("a parameter", layer);
+    if (!std::is_sorted(resident.layers.begin(), resident.layers.end()))
+      return Error{"a parameter lists its layers out of order"};
   }
   return {};
 }

@@ -15,9 +15,17 @@
 //    "links": [{"from": "d0", "to": "d1",
 //               "bandwidth": 1.0e10, "latency": 2.0e-6}, ...]}
 //
-// Memory is in bytes, flops in operations a second, bandwidths in bytes a
-// second, latency in seconds; a link joins both ways. Links are not shared
-// between pairs here, and devices of one class are equally fast.
+// Instead of (or beside) links of pairs, `fabric` joins all devices of a host,
+// and all hosts:
+//
+//    "fabric": {"inside": {"bandwidth": 2.5e10, "latency": 0},
+//               "between": {"bandwidth": 3.125e9, "latency": 0},
+//               "nic": 3.125e9}
+//
+// A pair's own link comes first. `nic` is what all channels of a host share, in
+// each direction. Memory is in bytes, flops in operations a second, bandwidths
+// in bytes a second, latency in seconds; a link joins both ways. Devices of one
+// class are equally fast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +33,7 @@
 #define STAGEWRIGHT_COST_CLUSTER_H
 
 #include "stagewright/Support/Units.h"
+#include <map>
 #include <vector>
 
 namespace stagewright {
@@ -34,9 +43,13 @@ struct Device {
   std::string name;
   std::string deviceClass; ///< Devices of one class run a node equally fast.
   int64_t node = 0;        ///< The host that it is part of.
-  FlopRate flops;
-  Bandwidth bandwidth; ///< Of its memory.
+  FlopRate flops;          ///< Of float32, and of every type without a rate.
+  Bandwidth bandwidth;     ///< Of its memory.
   Bytes memory;
+  /// How many times faster than the device of a profile ("profiled" seconds).
+  double speed = 1;
+  /// Operations a second by element type ("bf16", "f16", "f8", "tf32").
+  std::map<std::string, FlopRate> rates = {};
 };
 
 /// A way between two devices, both ways.
@@ -46,15 +59,31 @@ struct Link {
   Seconds latency;
 };
 
+/// How fast all pairs of a kind are joined.
+struct Joint {
+  Bandwidth bandwidth;
+  Seconds latency;
+};
+
+/// The links of a cluster by hierarchy.
+struct Fabric {
+  std::optional<Joint> inside;  ///< Between devices of one host.
+  std::optional<Joint> between; ///< Between devices of two hosts.
+  std::optional<Bandwidth> nic; ///< Shared by all channels of a host.
+};
+
 struct Cluster {
   std::string name;
   std::vector<Device> devices;
   std::vector<Link> links;
+  Fabric fabric = {};
 
   /// The link between two devices, or null.
   const Link *find(size_t a, size_t b) const;
   /// The names of the device classes, each once, in the order of the devices.
   std::vector<std::string> classes() const;
+  /// The number of each device's class in that list.
+  std::vector<size_t> classOfDevices() const;
   /// At least one device, names unique, quantities positive and finite, links
   /// between different devices, devices of one class equally fast.
   Status check() const;

@@ -1,4 +1,4 @@
-//===- Plan.h - what a planner answers --------------------------*- C++ -*-===//
+//===- Plan.h - what a planner answers ----------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,48 +16,59 @@
 
 namespace stagewright {
 
-/// Layers [first, end) on one device.
+/// What a stage's pace or size is limited by.
+enum class Binding { Compute, Channel, AllReduce, Memory };
+
+/// "compute", "channel", "all-reduce", "memory".
+const char *toString(Binding binding);
+
+/// Layers on devices. The first part is what a planner decides, the second
+/// what evaluate() finds for it.
 struct StagePlan {
-  int64_t first = 0, end = 0;
-  size_t device = 0;
-  StageTimes times; ///< Of one microbatch on that device.
-  Bytes memory;     ///< Parameters, gradients, stash, transfers; no workspace.
+  std::vector<int64_t> layers; ///< Increasing.
+  std::vector<size_t> devices; ///< Replicas (times tensor-parallel ways).
+  bool recompute = false;      ///< Runs its forward again before the backward.
+  /// Number of the alternative of each layer, where the planner chose among
+  /// them; devices = replicas * ways then.
+  std::vector<size_t> alternatives = {};
+  int64_t ways = 1;
+
+  StageTimes times = {}; ///< One microbatch, the slowest replica's slice.
+  Seconds allReduce;     ///< Of all its gradients.
+  Seconds tail;          ///< What of it is left after the last backward.
+  Bytes memory;          ///< Of the fullest replica; no workspace.
+  Binding binding = Binding::Compute;
 };
 
 struct Plan {
   std::string planner;
+  /// What the algorithm minimises: "time" (of a step), "bottleneck" (seconds
+  /// per microbatch), "max-load", "time-per-sample"; and the value it reports.
+  std::string objective = "time";
+  double value = 0;
+
+  /// In an order in which every value of the forward goes to the same or a
+  /// later stage. Stages may share devices.
   std::vector<StagePlan> stages;
-  /// Simulated makespan of the step.
+
+  ExecutionOrder order = ExecutionOrder::OneFOneB;
+  /// Simulated makespan of the step in that order.
   Seconds time;
-  /// No plan with this many stages on these devices in this order is faster in
-  /// the same simulation.
-  Seconds bound;
+  /// No order of this plan is faster (Bounds.h).
+  Seconds planBound;
+  /// No plan of the searched family on this cluster is faster (Bounds.h).
+  Seconds familyBound;
+  /// What the window order takes at most, where the theorem holds.
+  std::optional<Seconds> upperBound;
+  /// Why it won: the runner-up and what it would take; for --explain.
+  std::vector<std::string> explanation;
 };
 
-/// Proves that `plan` answers `problem`: stages cover the chain in order, each
-/// on a device of its own, and fit its memory.
+/// Proves that `plan` answers `problem`: every layer on one stage, no device
+/// twice within a stage, as many stages and replicas as asked for, values of
+/// the forward never to an earlier stage, every device's memory large enough.
+/// The error names the stage and both values.
 Status verify(const Problem &problem, const Plan &plan);
-
-/// A planner: problem in, plan out, with check() before and verify() after.
-struct Planner {
-  const char *name; ///< As in `planner=`.
-  Result<Plan> (*plan)(const Problem &problem);
-};
-
-/// The planner called `name`; the error lists those there are.
-Result<Planner> findPlanner(std::string_view name);
-
-/// Cuts the chain so that the most loaded stage or cut is as little loaded as
-/// possible, by an exact dynamic program: load of a stage is its F + I + W, of
-/// a cut the transfer time of all values across it, both ways; a value that
-/// skips stages loads every cut on its way. Stage s lies on device s. Among the
-/// optima the one with the least sum of squared loads. Memory is checked with
-/// the microbatches that the schedule keeps in flight. Time O(S L^2) after
-/// O(L * (values + L)).
-///
-/// Source: the chains-on-chains partitioning problem (Bokhari 1988), with the
-/// cut loads of SPP's PRM.
-Result<Plan> planBalance(const Problem &problem);
 
 } // namespace stagewright
 

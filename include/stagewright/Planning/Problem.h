@@ -1,18 +1,19 @@
-//===- Problem.h - what a planner is asked ----------------------*- C++ -*-===//
+//===- Problem.h - what a planner is asked ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A chain of layers, a cluster, a schedule and a number of microbatches. It is
-// plain data without IR, so that the same instances run under every algorithm,
-// in unit tests and against published tables. Problem and algorithm apart,
-// check() on the way in and verify() on the way out, as in CIRCT's scheduling.
+// A chain of layers, a cluster, a number of microbatches and what is allowed.
+// It is plain data without IR, so that the same instances run under every
+// algorithm, in unit tests and against published tables. Problem and algorithm
+// apart, check() on the way in and verify() on the way out, as in CIRCT's
+// scheduling.
 //
-// A cut of the chain makes stages: layers [0, a), [a, b), … Stage s lies on
-// device s. What a stage costs follows from values: a value is made by one
-// phase of one layer and used by phases of layers, each microbatch anew.
+// Layers are numbered in a topological order of the forward graph. Most
+// planners cut that chain; the graph itself is in the values: a value is made
+// by one phase of one layer and used by phases of layers, each microbatch anew.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,15 +22,36 @@
 
 #include "stagewright/Cost/Cluster.h"
 #include "stagewright/Scheduling/StageGraph.h"
+#include "stagewright/Simulation/Pipeline.h"
 #include "stagewright/Simulation/Simulate.h"
+#include <map>
 
 namespace stagewright {
 
-/// A layer of the chain: seconds of one microbatch for each device class, in
-/// the order of Cluster::classes().
+/// Another way to run a layer: split over the devices of a tensor-parallel
+/// group, or with its activations computed again (Piper's TMPC). Only the
+/// planner `piper` chooses among them.
+struct Alternative {
+  std::string name;
+  int64_t ways = 1;           ///< Devices that the layer is split over.
+  Seconds time;               ///< Forward and backward of one sample.
+  Bytes parameters;           ///< On each device; what a replica synchronises.
+  double memoryPerSample = 0; ///< Bytes for each sample in flight.
+  double memoryFixed = 0;     ///< Bytes once.
+  /// Bytes more on edges from and to other layers (by their numbers) when the
+  /// edge leaves the stage.
+  std::map<int64_t, double> syncIn, syncOut;
+};
+
+/// A layer of the chain: seconds of one whole microbatch on one device, for
+/// each device class, in the order of Cluster::classes().
 struct Layer {
   std::string name;
   std::vector<StageTimes> times;
+  /// Whether a microbatch may be sliced over replicas. A stage with a layer
+  /// that mixes rows of the batch is replicated by whole microbatches in turn.
+  bool sliceable = true;
+  std::vector<Alternative> alternatives = {};
 };
 
 /// A phase of a layer.
@@ -44,15 +66,43 @@ struct Value {
   Bytes bytes;
   LayerPhase producer;
   std::vector<LayerPhase> uses;
+  /// Seconds of a transfer, where an input states them instead of bytes over a
+  /// bandwidth.
+  std::optional<Seconds> transfer = {};
+};
+
+enum class ResidentKind {
+  Parameter,
+  Gradient,     ///< Summed over the replicas of a stage at the end of a step.
+  Constant,     ///< Anything else that is held once.
+  PerMicrobatch ///< Inputs and joined outputs, held for every microbatch.
 };
 
 /// Memory that every stage needs which holds one of `layers`.
 struct Resident {
   Bytes bytes;
-  /// Held once for each microbatch: inputs and joined outputs of the step.
-  /// Otherwise once: parameters, gradients, constants.
-  bool perMicrobatch = false;
-  std::vector<int64_t> layers;
+  ResidentKind kind = ResidentKind::Constant;
+  std::vector<int64_t> layers; ///< Increasing; the first one is the owner.
+};
+
+/// What the model of a step's time takes into account. The defaults are what a
+/// real step does; tables of others are reproduced with other settings.
+struct CostModel {
+  /// A layer's gradients are reduced as soon as its last backward is done,
+  /// while earlier layers of the stage still run theirs. Otherwise all of a
+  /// stage after its last backward.
+  bool overlapAllReduce = true;
+  /// A channel carries one transfer at a time, whichever way it goes.
+  bool halfDuplex = true;
+  /// Channels that leave or enter one host share its NIC in time.
+  bool sharedNics = true;
+  /// Bytes of optimizer state for each byte of parameters.
+  double optimizerState = 0;
+  /// Replicas of unequal speed get unequal slices; otherwise equal ones.
+  bool unevenSlices = true;
+  /// A value used beyond the next stage goes there directly; otherwise it goes
+  /// through every stage on its way.
+  bool directSkips = true;
 };
 
 struct Problem {
@@ -60,18 +110,27 @@ struct Problem {
   std::vector<Layer> layers;
   std::vector<Value> values;
   std::vector<Resident> residents;
-  int64_t stages = 1;
-  int64_t microbatches = 1;
-  std::string schedule = "1f1b"; ///< Name of a generator.
   bool forwardOnly = false;
+  /// Rows of a microbatch, the most slices of it; 0: not known, no limit.
+  int64_t samples = 0;
 
-  /// Everything an algorithm relies on: at least one layer, stages and
-  /// microbatches positive, as many layers and devices as stages, costs finite
-  /// and not negative, numbers of layers in range, neighbours linked.
+  int64_t microbatches = 1;
+  /// Stages asked for; 0: what the planner finds best.
+  int64_t stages = 0;
+  /// Most devices of one stage; 0: no limit.
+  int64_t maxReplicas = 0;
+  /// Whether a stage short of memory may run its forward again before the
+  /// backward, keeping only its inputs.
+  bool recompute = true;
+  /// Execution orders to choose from.
+  std::vector<ExecutionOrder> orders = allExecutionOrders();
+  CostModel model;
+
+  /// Everything an algorithm relies on: at least one layer, microbatches
+  /// positive, as many layers and devices as stages, costs finite and not
+  /// negative, numbers of layers in range, no value that goes backwards in the
+  /// forward, every pair of devices joined by links.
   Status check() const;
-
-  /// Number of the class of device `device`.
-  size_t classOf(size_t device) const;
 };
 
 } // namespace stagewright

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Plan.h"
+#include "stagewright/Planning/Planners.h"
 #include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
@@ -27,6 +27,7 @@ static Problem chain(const std::vector<double> &loads,
     link = {link.from, link.to, Bandwidth(1), Seconds(0)};
   problem.stages = stages;
   problem.microbatches = microbatches;
+  problem.orders = {ExecutionOrder::OneFOneB};
   int64_t layers = loads.size();
   for (int64_t l = 0; l < layers; ++l) {
     problem.layers.push_back({"l" + std::to_string(l),
@@ -43,7 +44,7 @@ static Problem chain(const std::vector<double> &loads,
 static std::vector<int64_t> endsOf(const Plan &plan) {
   std::vector<int64_t> ends;
   for (const StagePlan &stage : plan.stages)
-    ends.push_back(stage.end);
+    ends.push_back(stage.layers.back() + 1);
   return ends;
 }
 
@@ -54,7 +55,7 @@ TEST(Balance, EvenChainIsCutEvenly) {
   EXPECT_EQ(endsOf(plan), (std::vector<int64_t>{2, 4, 6, 8}));
   // M T + (p - 1) T at equal stages, and nothing can be faster.
   EXPECT_DOUBLE_EQ(plan.time.value, 11 * 4.0);
-  EXPECT_DOUBLE_EQ(plan.bound.value, plan.time.value);
+  EXPECT_DOUBLE_EQ(plan.familyBound.value, plan.time.value);
 }
 
 TEST(Balance, HeavyTransferMovesTheCut) {
@@ -92,19 +93,19 @@ TEST(Balance, MemoryCountsWhatTheScheduleKeepsInFlight) {
   Problem problem = chain({1, 1}, {0}, 2, 8);
   problem.values.push_back({Bytes(100), {0, F}, {{0, I}}});
   problem.values.push_back({Bytes(100), {1, F}, {{1, I}}});
-  problem.residents.push_back({Bytes(7), false, {0}});
-  problem.residents.push_back({Bytes(5), true, {0}});
+  problem.residents.push_back({Bytes(7), ResidentKind::Parameter, {0}});
+  problem.residents.push_back({Bytes(5), ResidentKind::PerMicrobatch, {0}});
   Plan plan = *planBalance(problem);
   EXPECT_EQ(plan.stages[0].memory, Bytes(2 * 100 + 7 + 8 * 5));
   EXPECT_EQ(plan.stages[1].memory, Bytes(100));
-  problem.schedule = "gpipe";
+  problem.orders = {ExecutionOrder::GPipe};
   EXPECT_EQ(planBalance(problem)->stages[1].memory, Bytes(800));
 }
 
 // A tied parameter counts once on each stage that uses it.
 TEST(Balance, SharedParameterCountsOnEveryStage) {
   Problem problem = chain({1, 1, 1}, {0, 0}, 3, 4);
-  problem.residents.push_back({Bytes(10), false, {0, 2}});
+  problem.residents.push_back({Bytes(10), ResidentKind::Parameter, {0, 2}});
   Plan plan = *planBalance(problem);
   EXPECT_EQ(plan.stages[0].memory, Bytes(10));
   EXPECT_EQ(plan.stages[1].memory, Bytes(0));
@@ -123,13 +124,15 @@ TEST(Balance, ReceivedActivationsAreHeldToo) {
 TEST(Balance, MemoryMovesTheCut) {
   Problem problem = chain({1, 1, 1, 1}, {0, 0, 0}, 2, 4);
   for (int64_t layer : {0, 1})
-    problem.residents.push_back({Bytes(int64_t(10) << 30), false, {layer}});
+    problem.residents.push_back(
+        {Bytes(int64_t(10) << 30), ResidentKind::Parameter, {layer}});
   EXPECT_EQ(endsOf(*planBalance(problem)), (std::vector<int64_t>{1, 4}));
 }
 
 TEST(Balance, TooLittleMemorySaysByHowMuch) {
   Problem problem = chain({1, 1}, {0}, 2, 4);
-  problem.residents.push_back({Bytes(44238634189), false, {1}});
+  problem.residents.push_back(
+      {Bytes(44238634189), ResidentKind::Parameter, {1}});
   problem.cluster.devices[1].memory = Bytes(int64_t(40) << 30);
   EXPECT_EQ(planBalance(problem).error().message,
             "no cut into 2 stages fits in memory; the best one needs 41.2 GiB "
@@ -197,7 +200,8 @@ TEST(Balance, EqualsExhaustiveSearch) {
       bytes.push_back(draw(20));
     }
     Problem problem = chain(loads, bytes, stages, 1 + draw(8));
-    problem.schedule = instance % 2 ? "gpipe" : "1f1b";
+    problem.orders = {instance % 2 ? ExecutionOrder::GPipe
+                                   : ExecutionOrder::OneFOneB};
     int64_t from = draw(layers - 1), to = draw(layers - 1);
     if (from < to)
       problem.values.push_back({Bytes(draw(20)), {from, F}, {{to, F}}});
@@ -208,13 +212,14 @@ TEST(Balance, EqualsExhaustiveSearch) {
       double cut = 0;
       for (const Value &value : problem.values)
         for (const LayerPhase &use : value.uses)
-          if (std::min(use.layer, value.producer.layer) < stage.first &&
-              std::max(use.layer, value.producer.layer) >= stage.first)
+          if (std::min(use.layer, value.producer.layer) <
+                  stage.layers.front() &&
+              std::max(use.layer, value.producer.layer) >= stage.layers.front())
             cut += double(value.bytes.value);
       most = std::max({most, stage.times.total().value, cut});
     }
     EXPECT_DOUBLE_EQ(most, exhaustive(problem)) << "instance " << instance;
-    EXPECT_LE(plan->bound.value, plan->time.value * (1 + 1e-12))
+    EXPECT_LE(plan->familyBound.value, plan->time.value * (1 + 1e-12))
         << "instance " << instance;
   }
 }

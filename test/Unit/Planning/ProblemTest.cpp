@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Plan.h"
+#include "stagewright/Planning/Planners.h"
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -18,6 +18,7 @@ static Problem smallProblem() {
   problem.layers.assign(3, {"a", {{Seconds(1), Seconds(1), Seconds(1)}}});
   problem.stages = 2;
   problem.microbatches = 4;
+  problem.orders = {ExecutionOrder::OneFOneB};
   return problem;
 }
 
@@ -30,8 +31,9 @@ TEST(Problem, SmallOneIsFine) { EXPECT_EQ(errorOf(smallProblem()), ""); }
 
 TEST(Problem, Requests) {
   Problem problem = smallProblem();
-  problem.stages = 0;
-  EXPECT_EQ(errorOf(problem), "number of stages must be at least 1, got 0");
+  problem.stages = -1;
+  EXPECT_EQ(errorOf(problem), "number of stages must be at least 1, or 0 for "
+                              "what is best, got -1");
   problem.stages = 4;
   EXPECT_EQ(errorOf(problem), "4 stages need at least 4 layers, the graph has "
                               "3; ask for fewer stages");
@@ -44,12 +46,17 @@ TEST(Problem, Requests) {
   EXPECT_EQ(errorOf(problem),
             "number of microbatches must be from 1 to 65536, got 0");
   problem = smallProblem();
-  problem.schedule = "zigzag";
+  problem.orders.clear();
   EXPECT_EQ(errorOf(problem),
-            "unknown schedule 'zigzag'; there are gpipe, 1f1b");
+            "no execution order is allowed; allow at least one");
+  problem = smallProblem();
+  problem.model.optimizerState = -1;
+  EXPECT_EQ(errorOf(problem),
+            "optimizer state must be from 0 to 1024 bytes for each byte of "
+            "parameters, got -1.000000");
   problem = smallProblem();
   problem.cluster.links.clear();
-  EXPECT_EQ(errorOf(problem),
+  EXPECT_EQ(planBalance(problem).error().message,
             "devices 'd0' and 'd1' hold neighbouring stages and have no link; "
             "order the devices along their links");
 }
@@ -74,18 +81,33 @@ TEST(Problem, Numbers) {
   problem.values.push_back({Bytes(1), {3, ActionKind::Forward}, {}});
   EXPECT_EQ(errorOf(problem), "a value names layer 3, the graph has 3");
   problem = smallProblem();
-  problem.residents.push_back({Bytes(-1), false, {0}});
+  problem.residents.push_back({Bytes(-1), ResidentKind::Parameter, {0}});
   EXPECT_EQ(errorOf(problem), "a parameter has -1 bytes");
+}
+
+TEST(Problem, ForwardValuesGoForward) {
+  Problem problem = smallProblem();
+  problem.values.push_back(
+      {Bytes(1), {2, ActionKind::Forward}, {{1, ActionKind::Forward}}});
+  EXPECT_EQ(errorOf(problem), "a value of the forward goes from layer 'a' to "
+                              "the earlier layer 'a'");
 }
 
 TEST(Plan, VerifyRefusesGaps) {
   Problem problem = smallProblem();
   Plan plan = *planBalance(problem);
   EXPECT_TRUE(verify(problem, plan));
-  plan.stages[1].first = 2;
-  plan.stages[0].end = 1;
+  plan.stages[0].layers = {0};
+  plan.stages[1].layers = {2};
   EXPECT_EQ(verify(problem, plan).error().message,
-            "stage 1 of the plan does not continue the chain on its device");
+            "layer 'a' lies on no stage of the plan");
+  plan.stages[1].layers = {0, 1, 2};
+  EXPECT_EQ(verify(problem, plan).error().message,
+            "layer 'a' lies on stages 0 and 1 of the plan");
+  plan.stages[1].layers = {1, 2};
+  plan.stages[1].devices = {1, 1};
+  EXPECT_EQ(verify(problem, plan).error().message,
+            "stage 1 of the plan names device 'd1' twice");
   plan.stages.pop_back();
   EXPECT_EQ(verify(problem, plan).error().message,
             "plan has 1 stages, the problem asks for 2");

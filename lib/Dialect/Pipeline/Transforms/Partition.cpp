@@ -12,7 +12,7 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "stagewright/Planning/Plan.h"
+#include "stagewright/Planning/Planners.h"
 
 using namespace mlir;
 
@@ -57,7 +57,7 @@ static ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
   Location loc = graph.getLoc();
   auto promise = PlanAttr::get(builder.getContext(),
                                builder.getF64FloatAttr(plan.time.value),
-                               builder.getF64FloatAttr(plan.bound.value),
+                               builder.getF64FloatAttr(plan.familyBound.value),
                                builder.getStringAttr(plan.planner));
   auto program = ProgramOp::create(
       builder, loc, builder.getStringAttr("plan"),
@@ -68,14 +68,16 @@ static ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
   SmallVector<int64_t> stageOfLayer(problem.layers.size());
   for (auto [index, stage] : llvm::enumerate(plan.stages)) {
     SmallVector<int64_t> layers;
-    for (int64_t layer = stage.first; layer < stage.end; ++layer) {
+    for (int64_t layer : stage.layers) {
       layers.push_back(layer);
       stageOfLayer[layer] = index;
     }
-    auto device = FlatSymbolRefAttr::get(
-        builder.getContext(), problem.cluster.devices[stage.device].name);
+    SmallVector<Attribute> devices;
+    for (size_t device : stage.devices)
+      devices.push_back(FlatSymbolRefAttr::get(
+          builder.getContext(), problem.cluster.devices[device].name));
     StageOp::create(builder, loc, builder.getI64IntegerAttr(index),
-                    builder.getArrayAttr({device}),
+                    builder.getArrayAttr(devices),
                     builder.getDenseI64ArrayAttr(layers));
   }
   for (const Crossing &crossing : crossingsOf(graph, stageOfLayer)) {
@@ -104,6 +106,12 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     Result<Planner> algorithm = findPlanner(planner);
     if (!algorithm)
       return emitError(getOperation().getLoc(), algorithm.error().message);
+    Result<Generator> generator = findGenerator(schedule);
+    if (!generator)
+      return emitError(getOperation().getLoc(), generator.error().message);
+    if (stages == 0)
+      return emitError(getOperation().getLoc(),
+                       "number of stages must be at least 1, got 0");
     FailureOr<Cluster> machines = chooseCluster();
     if (failed(machines))
       return failure();
@@ -114,9 +122,11 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     if (failed(problem))
       return failure();
     problem->microbatches = chooseMicrobatches();
-    problem->schedule = schedule;
-    problem->stages =
-        stages == -1 ? int64_t(machines->devices.size()) : int64_t(stages);
+    Result<ExecutionOrder> order = parseExecutionOrder(generator->name);
+    if (!order)
+      return emitError(graph->getLoc(), order.error().message);
+    problem->orders = {*order};
+    problem->stages = stages == -1 ? 0 : int64_t(stages);
     Result<Plan> plan = algorithm->plan(*problem);
     if (!plan)
       return emitError(graph->getLoc(), plan.error().message);

@@ -1,0 +1,54 @@
+//===- Network.h - bandwidth between any two devices --------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What planners ask about the links of a cluster, for every pair of devices:
+// the direct link, else the fabric of their host or between hosts, else the
+// widest path over other devices (a maximum spanning tree holds one for every
+// pair).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_COST_NETWORK_H
+#define STAGEWRIGHT_COST_NETWORK_H
+
+#include "stagewright/Cost/Cluster.h"
+
+namespace stagewright {
+
+class Network {
+public:
+  /// Fails where two devices are not joined by any path, and names them.
+  static Result<Network> create(const Cluster &cluster);
+
+  size_t size() const { return count; }
+  /// Bytes a second from `a` to `b`, both ways; infinite from a device to
+  /// itself.
+  double bandwidth(size_t a, size_t b) const {
+    return bandwidths[a * count + b];
+  }
+  /// Seconds until the first byte arrives.
+  double latency(size_t a, size_t b) const { return latencies[a * count + b]; }
+  /// Host of a device, 0 to numHosts() - 1.
+  size_t hostOf(size_t device) const { return hosts[device]; }
+  size_t numHosts() const { return nics.size(); }
+  /// Bytes a second that all channels of a host share when they leave or enter
+  /// it; infinite where the cluster states none.
+  double nic(size_t host) const { return nics[host]; }
+  /// The fastest link between any two devices.
+  double largestBandwidth() const { return largest; }
+
+private:
+  size_t count = 0;
+  std::vector<double> bandwidths, latencies;
+  std::vector<size_t> hosts;
+  std::vector<double> nics;
+  double largest = 0;
+};
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_COST_NETWORK_H

@@ -1,0 +1,100 @@
+//===- Evaluate.h - what a plan costs -----------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a plan to the pipeline that is simulated: the same formulas for every
+// planner, so that their plans can be compared.
+//
+// Stage n of devices D, layers I, r = |D|, device v with share x_v of the
+// microbatch (x_v = 1/r on equal devices, else in proportion to speed, rounded
+// up to whole samples where their number is known):
+//   F_n = max_v x_v f(I, v), B_n = max_v x_v b(I, v) (+ the forward again).
+// Channel from senders u to receivers v, pair bytes q_uv = x_u x_v * bytes:
+//   c = max over u of sum_v q_uv/beta, over v of sum_u q_uv/beta, over hosts of
+//       bytes out or in over its NIC; plus the largest latency of the pairs.
+// All-reduce of a layer's gradients of p bytes, beta the slowest pair of D:
+//   2 (r-1)/r p/beta + 2 (r-1) latency.
+// Source: SPP's system model (planners.md 1.2); slices as in DAPPLE.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_EVALUATE_H
+#define STAGEWRIGHT_PLANNING_EVALUATE_H
+
+#include "stagewright/Cost/Network.h"
+#include "stagewright/Planning/Plan.h"
+
+namespace stagewright {
+
+/// Share of a microbatch that each replica works on; they add up to 1 or more
+/// (whole samples). `seconds`: of a whole microbatch, by replica.
+std::vector<double> sharesOf(const std::vector<double> &seconds,
+                             const CostModel &model, int64_t samples);
+
+/// Seconds of `bytes` (of a whole microbatch) from the replicas of one stage to
+/// those of another; 0 for no bytes. `given`: seconds stated by the input.
+Seconds transferTime(const Network &network, const std::vector<size_t> &from,
+                     const std::vector<double> &fromShares,
+                     const std::vector<size_t> &to,
+                     const std::vector<double> &toShares, Bytes bytes,
+                     Seconds given = {});
+
+/// Seconds of a ring all-reduce of `bytes` over `devices`.
+Seconds allReduceTime(const Network &network,
+                      const std::vector<size_t> &devices, Bytes bytes);
+
+/// The pipeline of `plan`'s stages, with what each stage and channel takes.
+/// Fills the second part of each stage but for `memory` and `binding`.
+PipelineModel pipelineOf(const Problem &problem, const Network &network,
+                         Plan &plan);
+
+/// Microbatches that stage `fromEnd` (1: the last) keeps at most between F and
+/// B under `order`: 1F1B and K_A n, K_B 2n - 1, window 4 (n - 1) + 1, others M.
+int64_t inFlightOf(ExecutionOrder order, int64_t fromEnd, int64_t microbatches);
+
+/// Bytes of a set of layers by how often they are held; for a whole
+/// microbatch, before slicing.
+struct StageMemory {
+  int64_t once = 0;          ///< Parameters, gradients, state, constants.
+  int64_t perMicrobatch = 0; ///< Inputs and joined outputs of the step.
+  int64_t stash = 0;         ///< Made here in F, used here in the backward.
+  int64_t receivedStash = 0; ///< Received, used in the backward.
+  int64_t received = 0;      ///< Received, used at once.
+  int64_t recomputed = 0;    ///< Made again for one microbatch at a time.
+
+  /// Bytes of a replica with `share` of each microbatch.
+  Bytes with(int64_t inFlight, int64_t microbatches, double share) const;
+};
+
+/// Of the layers for which `isHere`; with recomputation a stage keeps what it
+/// receives, and its own values for one microbatch at a time.
+StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
+                        bool recompute);
+
+/// Bytes that stage `stage` of `plan` holds on each of its devices under
+/// `order`.
+std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,
+                            size_t stage, ExecutionOrder order);
+
+/// Share of each microbatch that each device of `stage` works on; all of it
+/// where whole microbatches go to the replicas in turn.
+std::vector<double> sharesOf(const Problem &problem, const StagePlan &stage);
+
+/// Whether the replicas of `stage` take whole microbatches in turn, because one
+/// of its layers cannot be sliced.
+bool takesTurns(const Problem &problem, const StagePlan &stage);
+
+/// Layers [first, end) on `devices`: how planners of chains write a stage.
+StagePlan stageOf(int64_t first, int64_t end, std::vector<size_t> devices);
+
+/// Simulates `plan` in every order that `problem` allows and that fits in
+/// memory, keeps the fastest, and fills in everything but the family bound. The
+/// error says which stage does not fit, and by how much.
+Status evaluate(const Problem &problem, const Network &network, Plan &plan);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_EVALUATE_H

@@ -1,0 +1,48 @@
+//===- Planners.h - planners by name ------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each algorithm is one function in a file of its own under lib/Planning; this
+// header is the list of them. All take a problem that passes check() and return
+// a plan that passes verify() and is evaluated, or say which constraint cannot
+// be met and by how much.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_PLANNERS_H
+#define STAGEWRIGHT_PLANNING_PLANNERS_H
+
+#include "stagewright/Planning/Plan.h"
+#include <span>
+
+namespace stagewright {
+
+/// Cuts the chain into `stages` stages (as many as devices where not asked for)
+/// so that the most loaded stage or cut is as little loaded as possible, by an
+/// exact dynamic program: load of a stage is its F + I + W, of a cut the
+/// transfer time of all values across it, both ways. Stage s lies on device s,
+/// without replicas. Among the optima the one with the least sum of squared
+/// loads. Time O(S L^2).
+///
+/// Source: the chains-on-chains partitioning problem (Bokhari 1988).
+Result<Plan> planBalance(const Problem &problem);
+
+/// A planner: problem in, plan out.
+struct Planner {
+  const char *name;    ///< As in `planner=`.
+  const char *summary; ///< One line for --help.
+  Result<Plan> (*plan)(const Problem &problem);
+};
+
+/// All planners, the default one first.
+std::span<const Planner> allPlanners();
+
+/// The planner called `name`; the error lists those there are.
+Result<Planner> findPlanner(std::string_view name);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_PLANNERS_H

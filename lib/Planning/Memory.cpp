@@ -1,0 +1,122 @@
+//===- Memory.cpp - bytes that a stage holds ------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Evaluate.h"
+#include <algorithm>
+#include <cmath>
+
+namespace stagewright {
+
+int64_t inFlightOf(ExecutionOrder order, int64_t fromEnd,
+                   int64_t microbatches) {
+  switch (order) {
+  case ExecutionOrder::OneFOneB:
+  case ExecutionOrder::CapA:
+    return std::min(fromEnd, microbatches);
+  case ExecutionOrder::CapB:
+    return std::min(2 * fromEnd - 1, microbatches);
+  case ExecutionOrder::Window:
+    return std::min(4 * (fromEnd - 1) + 1, microbatches);
+  case ExecutionOrder::Greedy:
+  case ExecutionOrder::GPipe:
+    break;
+  }
+  return microbatches;
+}
+
+namespace {
+/// Where a value stands towards one stage.
+struct Place {
+  bool producer = false, forwardUse = false, backwardUse = false;
+};
+} // namespace
+
+/// Bytes of a stage by how often they are held; values and what is held for
+/// every microbatch shrink with the share of a replica.
+static void addValue(const Value &value, const Place &place, bool recompute,
+                     StageMemory &memory) {
+  bool forward = value.producer.phase == ActionKind::Forward;
+  int64_t bytes = value.bytes.value;
+  if (place.producer) {
+    // With recomputation the forward is run again just before the backward.
+    if (forward && place.backwardUse)
+      (recompute ? memory.recomputed : memory.stash) += bytes;
+  } else if (forward &&
+             (place.backwardUse || (recompute && place.forwardUse))) {
+    memory.receivedStash += bytes;
+  } else if (place.forwardUse || place.backwardUse) {
+    memory.received += bytes;
+  }
+}
+
+StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
+                        bool recompute) {
+  StageMemory memory;
+  for (const Resident &resident : problem.residents) {
+    bool here = std::any_of(resident.layers.begin(), resident.layers.end(),
+                            [&](int64_t layer) { return isHere[layer]; });
+    if (!here)
+      continue;
+    if (resident.kind == ResidentKind::PerMicrobatch)
+      memory.perMicrobatch += resident.bytes.value;
+    else
+      memory.once += resident.bytes.value;
+    // The optimizer's state lies with the owner of the parameter.
+    if (resident.kind == ResidentKind::Parameter &&
+        isHere[resident.layers.front()])
+      memory.once += std::llround(problem.model.optimizerState *
+                                  double(resident.bytes.value));
+  }
+  for (const Value &value : problem.values) {
+    Place place;
+    place.producer = isHere[value.producer.layer];
+    for (const LayerPhase &use : value.uses)
+      if (isHere[use.layer])
+        (use.phase == ActionKind::Forward ? place.forwardUse
+                                          : place.backwardUse) = true;
+    addValue(value, place, recompute, memory);
+  }
+  return memory;
+}
+
+Bytes StageMemory::with(int64_t inFlight, int64_t microbatches,
+                        double share) const {
+  // A ring that receives has one slot more than are in use, for the next to
+  // arrive, but never more than there are microbatches.
+  int64_t arriving = std::min(inFlight + 1, microbatches);
+  double sliced =
+      double(microbatches) * double(perMicrobatch) +
+      double(inFlight) * double(stash) +
+      double(arriving) * double(receivedStash) +
+      double(std::min<int64_t>(2, microbatches)) * double(received) +
+      double(recomputed);
+  return Bytes(once + int64_t(std::ceil(share * sliced)));
+}
+
+std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,
+                            size_t stage, ExecutionOrder order) {
+  const StagePlan &here = plan.stages[stage];
+  std::vector<bool> isHere(problem.layers.size(), false);
+  for (int64_t layer : here.layers)
+    isHere[layer] = true;
+  StageMemory memory = stageMemory(problem, isHere, here.recompute);
+  int64_t inFlight =
+      problem.forwardOnly
+          ? 0
+          : inFlightOf(order, int64_t(plan.stages.size() - stage),
+                       problem.microbatches);
+  if (takesTurns(problem, here)) {
+    int64_t replicas = here.devices.size();
+    inFlight = (inFlight + replicas - 1) / replicas;
+  }
+  std::vector<Bytes> bytes;
+  for (double share : sharesOf(problem, here))
+    bytes.push_back(memory.with(inFlight, problem.microbatches, share));
+  return bytes;
+}
+
+} // namespace stagewright

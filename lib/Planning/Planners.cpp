@@ -1,0 +1,30 @@
+//===- Planners.cpp - planners by name ------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Planners.h"
+#include <array>
+
+namespace stagewright {
+
+std::span<const Planner> allPlanners() {
+  static constexpr std::array planners = {Planner{
+      "balance", "min-max cut of the chain, one device a stage", planBalance}};
+  return planners;
+}
+
+Result<Planner> findPlanner(std::string_view name) {
+  std::string known;
+  for (const Planner &planner : allPlanners()) {
+    if (name == planner.name)
+      return planner;
+    known += (known.empty() ? "" : ", ") + std::string(planner.name);
+  }
+  return Error{"unknown planner '" + std::string(name) + "'; there are " +
+               known};
+}
+
+} // namespace stagewright
