@@ -1,0 +1,166 @@
+//===- Network.cpp - bandwidth between any two devices --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Cost/Network.h"
+#include <algorithm>
+#include <limits>
+
+namespace stagewright {
+
+static constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+namespace {
+/// Bandwidth 0: not joined.
+struct Way {
+  double bandwidth = 0, latency = 0;
+
+  bool isBetterThan(const Way &other) const {
+    return bandwidth != other.bandwidth ? bandwidth > other.bandwidth
+                                        : latency < other.latency;
+  }
+};
+
+/// The ways between all pairs of devices, both ways alike.
+class Ways {
+public:
+  explicit Ways(size_t count) : count(count), ways(count * count) {}
+
+  const Way &of(size_t a, size_t b) const { return ways[a * count + b]; }
+  void set(size_t a, size_t b, Way way) {
+    ways[a * count + b] = ways[b * count + a] = way;
+  }
+  size_t size() const { return count; }
+
+private:
+  size_t count;
+  std::vector<Way> ways;
+};
+
+/// A maximum spanning tree: devices in the order in which they joined it, and
+/// the device that each hangs on.
+struct Tree {
+  std::vector<size_t> order, parent;
+};
+} // namespace
+
+/// The own links of pairs, and what the fabric gives the others.
+static Ways directWays(const Cluster &cluster) {
+  Ways ways(cluster.devices.size());
+  for (const Link &link : cluster.links) // The first of a pair counts.
+    if (ways.of(link.from, link.to).bandwidth == 0)
+      ways.set(link.from, link.to, {link.bandwidth.value, link.latency.value});
+  const Fabric &fabric = cluster.fabric;
+  if (!fabric.inside && !fabric.between)
+    return ways;
+  for (size_t a = 0; a < ways.size(); ++a)
+    for (size_t b = a + 1; b < ways.size(); ++b) {
+      bool sameHost = cluster.devices[a].node == cluster.devices[b].node;
+      const std::optional<Joint> &joint =
+          sameHost ? fabric.inside : fabric.between;
+      if (joint && ways.of(a, b).bandwidth == 0)
+        ways.set(a, b, {joint->bandwidth.value, joint->latency.value});
+    }
+  return ways;
+}
+
+/// Prim's algorithm from device 0; it stops short where nothing joins the rest.
+static Tree widestTree(const Ways &ways) {
+  Tree tree{{}, std::vector<size_t>(ways.size(), 0)};
+  std::vector<Way> best(ways.size());
+  std::vector<bool> joined(ways.size(), false);
+  size_t last = 0;
+  while (true) {
+    joined[last] = true;
+    tree.order.push_back(last);
+    size_t next = ways.size();
+    for (size_t v = 0; v < ways.size(); ++v) {
+      if (joined[v])
+        continue;
+      if (ways.of(last, v).isBetterThan(best[v])) {
+        best[v] = ways.of(last, v);
+        tree.parent[v] = last;
+      }
+      if (best[v].bandwidth > 0 &&
+          (next == ways.size() || best[v].isBetterThan(best[next])))
+        next = v;
+    }
+    if (next == ways.size())
+      return tree;
+    last = next;
+  }
+}
+
+/// Joins the pairs without a way along `tree`. A device's path to one that
+/// joined earlier goes over the device that it hangs on.
+static Ways withPaths(const Ways &ways, const Tree &tree) {
+  Ways paths(ways.size()), result = ways;
+  for (size_t i = 1; i < tree.order.size(); ++i) {
+    size_t device = tree.order[i], parent = tree.parent[device];
+    const Way step = ways.of(device, parent);
+    for (size_t j = 0; j < i; ++j) {
+      size_t other = tree.order[j];
+      Way path = step;
+      if (other != parent) {
+        const Way &rest = paths.of(parent, other);
+        path = {std::min(step.bandwidth, rest.bandwidth),
+                step.latency + rest.latency};
+      }
+      paths.set(device, other, path);
+      if (ways.of(device, other).bandwidth == 0)
+        result.set(device, other, path);
+    }
+  }
+  return result;
+}
+
+Result<Network> Network::create(const Cluster &cluster) {
+  Ways ways = directWays(cluster);
+  size_t count = ways.size();
+  if (count > 0) {
+    Tree tree = widestTree(ways);
+    if (tree.order.size() < count) {
+      std::vector<bool> joined(count, false);
+      for (size_t device : tree.order)
+        joined[device] = true;
+      size_t lost =
+          std::find(joined.begin(), joined.end(), false) - joined.begin();
+      return Error{"no path of links joins devices '" +
+                   cluster.devices[0].name + "' and '" +
+                   cluster.devices[lost].name +
+                   "'; give a link to one of them, or a fabric between hosts"};
+    }
+    ways = withPaths(ways, tree);
+  }
+
+  Network network;
+  network.count = count;
+  network.bandwidths.resize(count * count);
+  network.latencies.resize(count * count);
+  std::vector<int64_t> nodes; // Hosts in the order of their first devices.
+  for (const Device &device : cluster.devices) {
+    auto host = std::find(nodes.begin(), nodes.end(), device.node);
+    network.hosts.push_back(host - nodes.begin());
+    if (host == nodes.end())
+      nodes.push_back(device.node);
+  }
+  double nic = cluster.fabric.nic ? cluster.fabric.nic->value : kInfinite;
+  network.nics.assign(nodes.size(), nic);
+  for (size_t a = 0; a < count; ++a)
+    for (size_t b = 0; b < count; ++b) {
+      // Nothing leaves a host faster than its NIC does.
+      double limit = network.hosts[a] == network.hosts[b] ? kInfinite : nic;
+      network.bandwidths[a * count + b] =
+          a == b ? kInfinite : std::min(ways.of(a, b).bandwidth, limit);
+      network.latencies[a * count + b] = ways.of(a, b).latency;
+      if (a != b)
+        network.largest =
+            std::max(network.largest, network.bandwidths[a * count + b]);
+    }
+  return network;
+}
+
+} // namespace stagewright
