@@ -27,7 +27,7 @@ inline constexpr const char *kProfiledClass = "profiled";
 Result<Problem> readChain(const std::string &text, const std::string &file);
 
 /// PipeDream's graph.txt: nodes with times in milliseconds, edges after them.
-/// Layers are numbered in topological order, smallest node number first.
+/// Layers are numbered in topological order, first in the file first.
 Result<Problem> readPipeDream(const std::string &text, const std::string &file);
 
 /// The JSON of msr-fiddle/dnn-partitioning (throughput inputs), in the time
