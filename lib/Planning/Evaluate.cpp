@@ -1,0 +1,119 @@
+//===- Evaluate.cpp - what a plan costs -----------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Planning/Bounds.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace stagewright {
+
+namespace {
+/// How an order fits into the memory of the devices.
+struct Fit {
+  bool fits = true;
+  /// Where it fits least.
+  size_t stage = 0, device = 0;
+  Bytes need;
+};
+} // namespace
+
+/// Whether `plan` fits under `order`, and where it fits least.
+static Fit fitOf(const Problem &problem, const Plan &plan,
+                 ExecutionOrder order) {
+  Fit fit;
+  double least = -std::numeric_limits<double>::infinity();
+  std::vector<Bytes> need(problem.cluster.devices.size());
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    // What a layer's alternative holds is counted by the planner that took it.
+    if (!plan.stages[s].alternatives.empty())
+      continue;
+    std::vector<Bytes> bytes = memoryOf(problem, plan, s, order);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      size_t device = plan.stages[s].devices[i];
+      need[device] += bytes[i];
+      Bytes over = need[device] - problem.cluster.devices[device].memory;
+      if (double(over.value) <= least)
+        continue;
+      least = double(over.value);
+      fit = {over.value <= 0, s, device, need[device]};
+    }
+  }
+  return fit;
+}
+
+/// What each stage is limited by: the largest of its loads.
+static void findBindings(const PipelineModel &model, Plan &plan,
+                         const Fit *excluded) {
+  double microbatches = double(model.microbatches);
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    StagePlan &stage = plan.stages[s];
+    double most = microbatches * stage.times.total().value /
+                  double(model.stages[s].processors.size());
+    stage.binding = Binding::Compute;
+    for (const PipelineChannel &channel : model.channels) {
+      if (channel.from != s && channel.to != s)
+        continue;
+      double load = channel.forwardLanes == channel.backwardLanes
+                        ? (channel.forward + channel.backward).value
+                        : std::max(channel.forward, channel.backward).value;
+      load *= microbatches / double(channel.forwardLanes.size());
+      if (load > most) {
+        most = load;
+        stage.binding = Binding::Channel;
+      }
+    }
+    if (stage.allReduce.value > most)
+      stage.binding = Binding::AllReduce;
+    if (stage.recompute || (excluded && excluded->stage == s))
+      stage.binding = Binding::Memory;
+  }
+}
+
+Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
+  PipelineModel model = pipelineOf(problem, network, plan);
+  Seconds best(std::numeric_limits<double>::infinity());
+  std::optional<Fit> closest, excluded;
+  for (ExecutionOrder order : problem.orders) {
+    Fit fit = fitOf(problem, plan, order);
+    if (!fit.fits) {
+      if (!closest || fit.need < closest->need)
+        closest = fit;
+      excluded = fit;
+      continue;
+    }
+    Seconds time = makespanOf(model, order);
+    if (!(time < best))
+      continue;
+    best = time;
+    plan.order = order;
+  }
+  if (std::isinf(best.value)) {
+    if (!closest)
+      return Error{"stages that share a device wait for each other in every "
+                   "allowed order; allow the order greedy"};
+    const Device &device = problem.cluster.devices[closest->device];
+    return Error{"stage " + std::to_string(closest->stage) + " needs " +
+                 toString(closest->need) + " on device " + device.name +
+                 ", has " + toString(device.memory) +
+                 "; use more stages, fewer microbatches or a device with " +
+                 toString(closest->need - device.memory) + " more"};
+  }
+  plan.time = best;
+  for (size_t s = 0; s < plan.stages.size(); ++s)
+    if (plan.stages[s].alternatives.empty()) {
+      std::vector<Bytes> bytes = memoryOf(problem, plan, s, plan.order);
+      plan.stages[s].memory = *std::max_element(bytes.begin(), bytes.end());
+    }
+  findBindings(model, plan, excluded ? &*excluded : nullptr);
+  plan.planBound = planLowerBound(model);
+  plan.upperBound = windowUpperBound(model);
+  return verify(problem, plan);
+}
+
+} // namespace stagewright

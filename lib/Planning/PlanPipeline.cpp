@@ -1,0 +1,318 @@
+//===- PlanPipeline.cpp - the pipeline of a plan --------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Evaluate.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace stagewright {
+
+namespace {
+/// What one stage sends to another, each way, per microbatch.
+struct Traffic {
+  int64_t bytes = 0;
+  Seconds given;
+  bool any = false;
+
+  void add(const Value &value) {
+    any = true;
+    if (value.transfer)
+      given += *value.transfer;
+    else
+      bytes += value.bytes.value;
+  }
+};
+
+/// Builds the pipeline of one plan.
+class Builder {
+public:
+  Builder(const Problem &problem, const Network &network, Plan &plan)
+      : problem(problem), network(network), plan(plan),
+        classOf(problem.cluster.classOfDevices()) {}
+
+  PipelineModel build();
+
+private:
+  void addStage(StagePlan &stage);
+  void addTail(StagePlan &stage, PipelineStage &result,
+               const std::vector<double> &shares) const;
+  void addProcessors();
+  void collectTraffic();
+  void carry(const Value &value, int64_t from, int64_t to);
+  void addChannels();
+  void addNics(const StagePlan &from, const StagePlan &to,
+               std::vector<size_t> &shared);
+  void addTies();
+  size_t nicLink(size_t host, bool leaving);
+
+  const Problem &problem;
+  const Network &network;
+  Plan &plan;
+  std::vector<size_t> classOf;             ///< By device.
+  std::vector<int64_t> stageOf;            ///< By layer.
+  std::vector<std::vector<double>> shares; ///< By stage and replica.
+  /// (from, to), from < to: what goes there forwards and comes back.
+  std::map<std::pair<int64_t, int64_t>, std::pair<Traffic, Traffic>> traffic;
+  std::map<std::pair<size_t, bool>, size_t> nics;
+  PipelineModel model;
+};
+} // namespace
+
+PipelineModel Builder::build() {
+  model.microbatches = problem.microbatches;
+  model.forwardOnly = problem.forwardOnly;
+  stageOf.assign(problem.layers.size(), 0);
+  for (size_t s = 0; s < plan.stages.size(); ++s)
+    for (int64_t layer : plan.stages[s].layers)
+      stageOf[layer] = s;
+  for (StagePlan &stage : plan.stages)
+    addStage(stage);
+  addProcessors();
+  collectTraffic();
+  addChannels();
+  addTies();
+  return std::move(model);
+}
+
+/// Times of the slowest replica. The all-reduce waits for it too.
+void Builder::addStage(StagePlan &stage) {
+  shares.push_back(sharesOf(problem, stage));
+  StageTimes slowest;
+  for (size_t v = 0; v < stage.devices.size(); ++v) {
+    double share = shares.back()[v];
+    StageTimes times;
+    for (int64_t layer : stage.layers) {
+      const StageTimes &one =
+          problem.layers[layer].times[classOf[stage.devices[v]]];
+      times.forward += share * one.forward;
+      times.inputGradient += share * one.inputGradient;
+      times.weightGradient += share * one.weightGradient;
+    }
+    if (stage.recompute)
+      times.inputGradient += times.forward;
+    slowest.forward = std::max(slowest.forward, times.forward);
+    if (times.inputGradient + times.weightGradient >
+        slowest.inputGradient + slowest.weightGradient) {
+      slowest.inputGradient = times.inputGradient;
+      slowest.weightGradient = times.weightGradient;
+    }
+  }
+  stage.times = slowest;
+  PipelineStage result;
+  result.times = slowest;
+  addTail(stage, result, shares.back());
+  model.stages.push_back(std::move(result));
+}
+
+/// The gradients of a layer can be reduced when its own last backward is done;
+/// layers of a stage run their backwards from the last to the first, and
+/// collectives run one after another in that order.
+void Builder::addTail(StagePlan &stage, PipelineStage &result,
+                      const std::vector<double> &shares) const {
+  stage.allReduce = stage.tail = Seconds();
+  if (stage.devices.size() < 2 || stage.ways > 1 || problem.forwardOnly)
+    return;
+  std::map<int64_t, int64_t> bytes; // By the first layer here that needs it.
+  for (const Resident &resident : problem.residents) {
+    if (resident.kind != ResidentKind::Gradient)
+      continue;
+    size_t here = &stage - plan.stages.data();
+    for (int64_t layer : resident.layers)
+      if (stageOf[layer] == int64_t(here)) {
+        bytes[layer] += resident.bytes.value;
+        break;
+      }
+  }
+  if (!problem.model.overlapAllReduce) {
+    int64_t sum = 0;
+    for (auto [layer, count] : bytes)
+      sum += count;
+    stage.allReduce = allReduceTime(network, stage.devices, Bytes(sum));
+    stage.tail = result.tail = stage.allReduce;
+    return;
+  }
+  // From the first layer up: what is reduced no earlier than that layer's
+  // gradients, less the backwards that still run then.
+  Seconds reduced, running;
+  for (int64_t layer : stage.layers) {
+    if (auto found = bytes.find(layer); found != bytes.end()) {
+      reduced += allReduceTime(network, stage.devices, Bytes(found->second));
+      stage.tail = std::max(stage.tail, reduced - running);
+    }
+    Seconds slowest;
+    for (size_t v = 0; v < stage.devices.size(); ++v) {
+      const StageTimes &one =
+          problem.layers[layer].times[classOf[stage.devices[v]]];
+      slowest = std::max(slowest,
+                         shares[v] * (one.inputGradient + one.weightGradient));
+    }
+    running += slowest;
+  }
+  stage.allReduce = reduced;
+  result.tail = stage.tail;
+}
+
+/// Stages that have a device in common share a processor.
+void Builder::addProcessors() {
+  std::vector<size_t> parent(problem.cluster.devices.size());
+  std::iota(parent.begin(), parent.end(), 0);
+  auto find = [&](size_t device) {
+    while (parent[device] != device)
+      device = parent[device] = parent[parent[device]];
+    return device;
+  };
+  for (const StagePlan &stage : plan.stages)
+    if (!takesTurns(problem, stage))
+      for (size_t device : stage.devices)
+        parent[find(device)] = find(stage.devices.front());
+  std::map<size_t, size_t> numbers;
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    const StagePlan &stage = plan.stages[s];
+    size_t count = takesTurns(problem, stage) ? stage.devices.size() : 1;
+    for (size_t i = 0; i < count; ++i)
+      model.stages[s].processors.push_back(
+          numbers.try_emplace(find(stage.devices[i]), numbers.size())
+              .first->second);
+  }
+  model.numProcessors = numbers.size();
+}
+
+/// A value goes once to each stage that uses it, straight or, where values go
+/// from stage to stage, once over every cut on its way.
+void Builder::collectTraffic() {
+  for (const Value &value : problem.values) {
+    int64_t from = stageOf[value.producer.layer];
+    std::set<int64_t> users;
+    for (const LayerPhase &use : value.uses)
+      if (stageOf[use.layer] != from)
+        users.insert(stageOf[use.layer]);
+    if (users.empty())
+      continue;
+    if (problem.model.directSkips) {
+      for (int64_t to : users)
+        carry(value, from, to);
+      continue;
+    }
+    for (int64_t s = from; s < *users.rbegin(); ++s)
+      carry(value, s, s + 1);
+    for (int64_t s = from; s > *users.begin(); --s)
+      carry(value, s, s - 1);
+  }
+}
+
+void Builder::carry(const Value &value, int64_t from, int64_t to) {
+  auto &[forward, backward] = traffic[{std::min(from, to), std::max(from, to)}];
+  (from < to ? forward : backward).add(value);
+}
+
+size_t Builder::nicLink(size_t host, bool leaving) {
+  auto [entry, isNew] = nics.try_emplace({host, leaving}, model.numLinks);
+  if (isNew)
+    ++model.numLinks;
+  return entry->second;
+}
+
+/// The NICs that a transfer between two stages goes through.
+void Builder::addNics(const StagePlan &from, const StagePlan &to,
+                      std::vector<size_t> &shared) {
+  if (!problem.model.sharedNics)
+    return;
+  std::set<size_t> leaving, entering;
+  for (size_t u : from.devices)
+    for (size_t v : to.devices) {
+      size_t a = network.hostOf(u), b = network.hostOf(v);
+      if (a == b)
+        continue;
+      if (std::isfinite(network.nic(a)))
+        leaving.insert(a);
+      if (std::isfinite(network.nic(b)))
+        entering.insert(b);
+    }
+  for (size_t host : leaving)
+    shared.push_back(nicLink(host, true));
+  for (size_t host : entering)
+    shared.push_back(nicLink(host, false));
+}
+
+void Builder::addChannels() {
+  for (const auto &[ends, both] : traffic) {
+    auto [from, to] = ends;
+    const auto &[forward, backward] = both;
+    const StagePlan &sender = plan.stages[from], &receiver = plan.stages[to];
+    bool inTurn = takesTurns(problem, sender) || takesTurns(problem, receiver);
+    // In turn: one pair of replicas at a time, the slowest for all.
+    auto seconds = [&](const Traffic &what) {
+      if (!inTurn)
+        return transferTime(network, sender.devices, shares[from],
+                            receiver.devices, shares[to], Bytes(what.bytes),
+                            what.given);
+      Seconds slowest;
+      for (size_t u = 0; u < sender.devices.size(); ++u)
+        for (size_t v = 0; v < receiver.devices.size(); ++v)
+          slowest = std::max(slowest,
+                             transferTime(network, {sender.devices[u]}, {1.0},
+                                          {receiver.devices[v]}, {1.0},
+                                          Bytes(what.bytes), what.given));
+      return slowest;
+    };
+    PipelineChannel channel;
+    channel.from = from;
+    channel.to = to;
+    channel.forward = seconds(forward);
+    channel.backward = seconds(backward);
+    channel.hasForward = forward.any;
+    channel.hasBackward = backward.any;
+    size_t lanes =
+        inTurn ? std::max(sender.devices.size(), receiver.devices.size()) : 1;
+    for (size_t i = 0; i < lanes; ++i)
+      channel.forwardLanes.push_back(model.numLinks++);
+    if (problem.model.halfDuplex)
+      channel.backwardLanes = channel.forwardLanes;
+    else
+      for (size_t i = 0; i < lanes; ++i)
+        channel.backwardLanes.push_back(model.numLinks++);
+    addNics(sender, receiver, channel.forwardShared);
+    addNics(receiver, sender, channel.backwardShared);
+    model.channels.push_back(std::move(channel));
+  }
+}
+
+/// A copy of a parameter sends its gradient to the owner once its own replicas
+/// have summed it, and gets the new value back before the next step.
+void Builder::addTies() {
+  if (problem.forwardOnly)
+    return;
+  std::map<std::pair<int64_t, int64_t>, int64_t> bytes;
+  for (const Resident &resident : problem.residents) {
+    if (resident.kind != ResidentKind::Gradient || resident.layers.empty())
+      continue;
+    int64_t owner = stageOf[resident.layers.front()];
+    std::set<int64_t> copies;
+    for (int64_t layer : resident.layers)
+      if (stageOf[layer] != owner)
+        copies.insert(stageOf[layer]);
+    for (int64_t copy : copies)
+      bytes[{copy, owner}] += resident.bytes.value;
+  }
+  for (auto [ends, count] : bytes) {
+    auto [copy, owner] = ends;
+    Seconds once =
+        transferTime(network, {plan.stages[copy].devices.front()}, {1.0},
+                     {plan.stages[owner].devices.front()}, {1.0}, Bytes(count));
+    model.ties.push_back({size_t(copy), size_t(owner), once + once});
+  }
+}
+
+PipelineModel pipelineOf(const Problem &problem, const Network &network,
+                         Plan &plan) {
+  return Builder(problem, network, plan).build();
+}
+
+} // namespace stagewright

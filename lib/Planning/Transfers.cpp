@@ -1,0 +1,70 @@
+//===- Transfers.cpp - seconds between replicas ---------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Evaluate.h"
+#include <algorithm>
+#include <limits>
+
+namespace stagewright {
+
+Seconds transferTime(const Network &network, const std::vector<size_t> &from,
+                     const std::vector<double> &fromShares,
+                     const std::vector<size_t> &to,
+                     const std::vector<double> &toShares, Bytes bytes,
+                     Seconds given) {
+  if (bytes.value <= 0 && given.value <= 0)
+    return Seconds();
+  std::vector<double> received(to.size(), 0);
+  std::vector<double> leaving(network.numHosts(), 0),
+      entering(network.numHosts(), 0);
+  double slowest = 0, latency = 0;
+  for (size_t u = 0; u < from.size(); ++u) {
+    double sent = 0;
+    for (size_t v = 0; v < to.size(); ++v) {
+      if (from[u] == to[v])
+        continue;
+      double part = fromShares[u] * toShares[v];
+      double pair = part * double(bytes.value);
+      double time =
+          pair / network.bandwidth(from[u], to[v]) + part * given.value;
+      sent += time;
+      received[v] += time;
+      latency = std::max(latency, network.latency(from[u], to[v]));
+      size_t a = network.hostOf(from[u]), b = network.hostOf(to[v]);
+      if (a != b) {
+        leaving[a] += pair;
+        entering[b] += pair;
+      }
+    }
+    slowest = std::max(slowest, sent);
+  }
+  for (double time : received)
+    slowest = std::max(slowest, time);
+  for (size_t host = 0; host < network.numHosts(); ++host)
+    slowest = std::max(slowest, std::max(leaving[host], entering[host]) /
+                                    network.nic(host));
+  return Seconds(slowest + latency);
+}
+
+Seconds allReduceTime(const Network &network,
+                      const std::vector<size_t> &devices, Bytes bytes) {
+  size_t replicas = devices.size();
+  if (replicas < 2 || bytes.value <= 0)
+    return Seconds();
+  double bandwidth = std::numeric_limits<double>::infinity(), latency = 0;
+  for (size_t a = 0; a < replicas; ++a)
+    for (size_t b = a + 1; b < replicas; ++b) {
+      bandwidth =
+          std::min(bandwidth, network.bandwidth(devices[a], devices[b]));
+      latency = std::max(latency, network.latency(devices[a], devices[b]));
+    }
+  double steps = 2 * double(replicas - 1);
+  return Seconds(steps / double(replicas) * double(bytes.value) / bandwidth +
+                 steps * latency);
+}
+
+} // namespace stagewright
