@@ -1,0 +1,36 @@
+//===- PlanJson.h - plans for programs and for people -----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A plan as JSON, which can be read back, and as a table for the terminal. One
+// plan gives one text, whatever the machine.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_PLANJSON_H
+#define STAGEWRIGHT_PLANNING_PLANJSON_H
+
+#include "stagewright/Planning/Plan.h"
+
+namespace stagewright {
+
+/// The plan as one JSON object, ended by a newline. Seconds and bytes;
+/// `gap` is the time over the family bound, minus 1. A quantity that the plan
+/// does not have is missing.
+std::string planToJson(const Problem &problem, const Plan &plan);
+
+/// Reads the first part of each stage (nodes, devices, recompute, ways) and the
+/// order back; evaluate() finds the rest. `file` names the text in errors.
+Result<Plan> planFromJson(const std::string &text, const std::string &file,
+                          const Problem &problem);
+
+/// A line per stage, with a bar of how long it is busy beside the busiest one,
+/// and the certificate. `explain`: also why the plan won.
+std::string planTable(const Problem &problem, const Plan &plan, bool explain);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_PLANJSON_H

@@ -1,0 +1,176 @@
+//===- PlanJson.cpp - plans for programs ----------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/PlanJson.h"
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+namespace stagewright {
+
+static ordered_json stageToJson(const Problem &problem,
+                                const StagePlan &stage) {
+  ordered_json result;
+  ordered_json &nodes = result["nodes"] = ordered_json::array();
+  for (int64_t layer : stage.layers)
+    nodes.push_back(problem.layers[layer].name);
+  ordered_json &devices = result["devices"] = ordered_json::array();
+  for (size_t device : stage.devices)
+    devices.push_back(problem.cluster.devices[device].name);
+  result["replicas"] = int64_t(stage.devices.size()) / stage.ways;
+  if (stage.ways != 1)
+    result["ways"] = stage.ways;
+  for (size_t i = 0; i < stage.alternatives.size(); ++i)
+    result["alternatives"].push_back(problem.layers[stage.layers[i]]
+                                         .alternatives[stage.alternatives[i]]
+                                         .name);
+  result["recompute"] = stage.recompute;
+  result["forward_s"] = stage.times.forward.value;
+  result["backward_s"] =
+      (stage.times.inputGradient + stage.times.weightGradient).value;
+  result["all_reduce_s"] = stage.allReduce.value;
+  result["tail_s"] = stage.tail.value;
+  result["memory_bytes"] = stage.memory.value;
+  result["bound_by"] = toString(stage.binding);
+  return result;
+}
+
+std::string planToJson(const Problem &problem, const Plan &plan) {
+  ordered_json result;
+  result["planner"] = plan.planner;
+  result["objective"] = plan.objective;
+  result["value"] = plan.value;
+  result["time_s"] = plan.time.value;
+  result["lower_bound_plan_s"] = plan.planBound.value;
+  result["lower_bound_family_s"] = plan.familyBound.value;
+  if (plan.upperBound)
+    result["upper_bound_s"] = plan.upperBound->value;
+  if (plan.familyBound.value > 0)
+    result["gap"] = plan.time.value / plan.familyBound.value - 1;
+  result["order"] = toString(plan.order);
+  result["microbatches"] = problem.microbatches;
+  ordered_json &stages = result["stages"] = ordered_json::array();
+  for (const StagePlan &stage : plan.stages)
+    stages.push_back(stageToJson(problem, stage));
+  result["explanation"] = plan.explanation;
+  // Names come from files: bytes that are no UTF-8 are replaced.
+  return result.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+namespace {
+/// Reads one stage; remembers the first error.
+class StageReader {
+public:
+  StageReader(const json &object, std::string where)
+      : object(object), where(std::move(where)) {}
+
+  /// The numbers of the names listed in `field`.
+  std::vector<size_t> numbers(const char *field,
+                              const std::map<std::string, size_t> &known,
+                              const char *what) {
+    std::vector<size_t> result;
+    auto list = object.find(field);
+    if (list == object.end() || !list->is_array()) {
+      fail(std::string("has no list '") + field + "'");
+      return result;
+    }
+    for (const json &name : *list) {
+      auto found =
+          name.is_string() ? known.find(name.get<std::string>()) : known.end();
+      if (found == known.end())
+        fail("names " + name.dump() + ", which is not a " + what);
+      else
+        result.push_back(found->second);
+    }
+    return result;
+  }
+
+  bool flag(const char *field) {
+    auto value = object.find(field);
+    if (value == object.end())
+      return false;
+    if (!value->is_boolean())
+      fail(std::string("'") + field + "' must be true or false, got " +
+           value->dump());
+    return value->is_boolean() && value->get<bool>();
+  }
+
+  int64_t ways(size_t devices) {
+    auto value = object.find("ways");
+    if (value == object.end())
+      return 1;
+    if (value->is_number_integer() && *value > 0 && *value <= devices &&
+        devices % value->get<size_t>() == 0)
+      return value->get<int64_t>();
+    fail("'ways' must divide its " + std::to_string(devices) +
+         " devices, got " + value->dump());
+    return 1;
+  }
+
+  void fail(std::string reason) {
+    if (!problem)
+      problem = Error{where + " " + std::move(reason)};
+  }
+  const std::optional<Error> &error() const { return problem; }
+
+private:
+  const json &object;
+  std::string where;
+  std::optional<Error> problem;
+};
+} // namespace
+
+template <typename Named>
+static std::map<std::string, size_t>
+numbersByName(const std::vector<Named> &named) {
+  std::map<std::string, size_t> numbers;
+  for (size_t i = 0; i < named.size(); ++i)
+    numbers.try_emplace(named[i].name, i);
+  return numbers;
+}
+
+Result<Plan> planFromJson(const std::string &text, const std::string &file,
+                          const Problem &problem) {
+  json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (parsed.is_discarded())
+    return Error{"'" + file + "' is not JSON"};
+  if (!parsed.is_object() || !parsed.contains("stages") ||
+      !parsed["stages"].is_array())
+    return Error{file + " has no list 'stages'"};
+  Plan plan;
+  plan.planner = "fixed";
+  if (parsed.contains("order")) {
+    const json &name = parsed["order"];
+    Result<ExecutionOrder> order = parseExecutionOrder(
+        name.is_string() ? name.get<std::string>() : name.dump());
+    if (!order)
+      return Error{file + ": " + order.error().message};
+    plan.order = *order;
+  }
+  auto layers = numbersByName(problem.layers);
+  auto devices = numbersByName(problem.cluster.devices);
+  for (const json &object : parsed["stages"]) {
+    StageReader reader(object,
+                       file + ": stage " + std::to_string(plan.stages.size()));
+    StagePlan stage;
+    for (size_t layer : reader.numbers("nodes", layers, "layer of the model"))
+      stage.layers.push_back(int64_t(layer));
+    std::sort(stage.layers.begin(), stage.layers.end());
+    stage.devices = reader.numbers("devices", devices, "device of the cluster");
+    stage.recompute = reader.flag("recompute");
+    stage.ways = reader.ways(stage.devices.size());
+    if (reader.error())
+      return *reader.error();
+    plan.stages.push_back(std::move(stage));
+  }
+  return plan;
+}
+
+} // namespace stagewright
