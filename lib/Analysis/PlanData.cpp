@@ -29,53 +29,6 @@ ProgramOp programOf(ScheduleOp schedule) {
       schedule, schedule.getProgramAttr());
 }
 
-Cluster readCluster(ClusterOp cluster) {
-  Cluster result;
-  result.name = cluster.getSymName().str();
-  llvm::StringMap<size_t> numbers;
-  for (DeviceOp device : cluster.getBody().front().getOps<DeviceOp>()) {
-    numbers[device.getSymName()] = result.devices.size();
-    result.devices.push_back(
-        {device.getSymName().str(), device.getDeviceClass().str(),
-         static_cast<int64_t>(device.getNode()),
-         FlopRate(device.getFlops().convertToDouble()),
-         Bandwidth(device.getBandwidth().convertToDouble()),
-         Bytes(device.getMemory())});
-  }
-  for (LinkOp link : cluster.getBody().front().getOps<LinkOp>())
-    result.links.push_back({numbers.lookup(link.getFrom()),
-                            numbers.lookup(link.getTo()),
-                            Bandwidth(link.getBandwidth().convertToDouble()),
-                            Seconds(link.getLatency().convertToDouble())});
-  return result;
-}
-
-FailureOr<std::optional<Cluster>> findCluster(ModuleOp module,
-                                              StringRef option) {
-  if (option.empty()) {
-    auto clusters = llvm::to_vector(module.getOps<ClusterOp>());
-    if (clusters.size() > 1)
-      return emitError(module.getLoc())
-             << "module has " << clusters.size()
-             << " clusters; say with cluster= which one to take, or leave one";
-    if (!clusters.empty()) {
-      Cluster cluster = readCluster(clusters.front());
-      if (Status status = cluster.check(); !status)
-        return emitError(clusters.front().getLoc(), status.error().message);
-      return std::optional(std::move(cluster));
-    }
-    if (auto attribute =
-            module->getAttrOfType<StringAttr>(PipelineDialect::kCluster))
-      option = attribute.getValue();
-  }
-  if (option.empty())
-    return std::optional<Cluster>();
-  Result<Cluster> cluster = loadCluster(option.str());
-  if (!cluster)
-    return emitError(module.getLoc(), cluster.error().message);
-  return std::optional(std::move(*cluster));
-}
-
 bool isForwardOnly(GraphOp graph) {
   return llvm::all_of(graph.getBody().front().getOps<NodeOp>(),
                       [](NodeOp node) { return node.getPhase() == Phase::F; });

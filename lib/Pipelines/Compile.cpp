@@ -9,6 +9,7 @@
 #include "Report.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"

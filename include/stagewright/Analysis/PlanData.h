@@ -14,8 +14,6 @@
 #ifndef STAGEWRIGHT_ANALYSIS_PLANDATA_H
 #define STAGEWRIGHT_ANALYSIS_PLANDATA_H
 
-#include "mlir/IR/BuiltinOps.h"
-#include "stagewright/Cost/Cluster.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/StageGraph.h"
@@ -27,15 +25,6 @@ namespace stagewright::pipeline {
 GraphOp graphOf(ProgramOp program);
 ClusterOp clusterOf(ProgramOp program);
 ProgramOp programOf(ScheduleOp schedule);
-
-/// The devices and links of `cluster`.
-Cluster readCluster(ClusterOp cluster);
-
-/// The cluster that a pass works with: `option` (a preset or a file), else the
-/// one cluster operation in the module, else what the module attribute
-/// pipeline.cluster says, else none. Errors are reported at the module.
-mlir::FailureOr<std::optional<Cluster>> findCluster(mlir::ModuleOp module,
-                                                    llvm::StringRef option);
 
 /// Whether `graph` has no node of phase I, W or B: an inference graph.
 bool isForwardOnly(GraphOp graph);

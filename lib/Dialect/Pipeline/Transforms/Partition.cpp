@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
@@ -23,32 +24,6 @@ namespace stagewright::pipeline {
 /// What is taken where neither options nor module say it.
 static constexpr StringLiteral kDefaultCluster = "local:2";
 static constexpr int64_t kDefaultMicrobatches = 8;
-
-/// Writes `cluster` as an operation at the end of `module`, under a free name.
-static ClusterOp writeCluster(ModuleOp module, const Cluster &cluster) {
-  OpBuilder builder(module.getContext());
-  Location loc = module.getLoc();
-  auto op =
-      ClusterOp::create(builder, loc, builder.getStringAttr(cluster.name));
-  builder.createBlock(&op.getBody());
-  auto reference = [&](size_t device) {
-    return FlatSymbolRefAttr::get(builder.getContext(),
-                                  cluster.devices[device].name);
-  };
-  for (const Device &device : cluster.devices)
-    DeviceOp::create(builder, loc, builder.getStringAttr(device.name),
-                     builder.getStringAttr(device.deviceClass),
-                     builder.getI64IntegerAttr(device.memory.value),
-                     builder.getI64IntegerAttr(device.node),
-                     builder.getF64FloatAttr(device.flops.value),
-                     builder.getF64FloatAttr(device.bandwidth.value));
-  for (const Link &link : cluster.links)
-    LinkOp::create(builder, loc, reference(link.from), reference(link.to),
-                   builder.getF64FloatAttr(link.bandwidth.value),
-                   builder.getF64FloatAttr(link.latency.value));
-  SymbolTable(module).insert(op);
-  return op;
-}
 
 /// Writes `plan` behind the cluster.
 static ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,

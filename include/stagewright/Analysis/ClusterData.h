@@ -1,0 +1,35 @@
+//===- ClusterData.h - clusters as plain data -------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From pipeline.cluster to Cost/Cluster.h and back; nothing is lost on the way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_ANALYSIS_CLUSTERDATA_H
+#define STAGEWRIGHT_ANALYSIS_CLUSTERDATA_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "stagewright/Cost/Cluster.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+
+namespace stagewright::pipeline {
+
+/// The devices and links of `cluster`.
+Cluster readCluster(ClusterOp cluster);
+
+/// Writes `cluster` as an operation at the end of `module`, under a free name.
+ClusterOp writeCluster(mlir::ModuleOp module, const Cluster &cluster);
+
+/// The cluster that a pass works with: `option` (a preset or a file), else the
+/// one cluster operation in the module, else what the module attribute
+/// pipeline.cluster says, else none. Errors are reported at the module.
+mlir::FailureOr<std::optional<Cluster>> findCluster(mlir::ModuleOp module,
+                                                    llvm::StringRef option);
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_ANALYSIS_CLUSTERDATA_H
