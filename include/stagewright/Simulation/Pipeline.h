@@ -20,6 +20,8 @@
 
 #include "stagewright/Scheduling/Schedule.h"
 #include "stagewright/Simulation/Simulate.h"
+#include <limits>
+#include <memory>
 
 namespace stagewright {
 
@@ -27,6 +29,9 @@ struct PipelineStage {
   StageTimes times; ///< Recomputation is part of inputGradient.
   /// From the end of the stage's last backward to the end of its all-reduce.
   Seconds tail;
+  /// What of its all-reduce runs during the stage's last backward; matters
+  /// where collectives slow compute down.
+  Seconds overlapped = {};
   /// Microbatch m runs on processors[m % size]; one unless whole microbatches
   /// go to replicas in turn. Stages may share a processor.
   std::vector<size_t> processors;
@@ -63,9 +68,15 @@ struct PipelineModel {
   size_t numProcessors = 0, numLinks = 0; ///< Lanes and shared links.
   int64_t microbatches = 1;
   bool forwardOnly = false;
-  /// Compute blocks take this much longer while a collective of their stage
-  /// runs; Galvatron measures 1.126.
+  /// Compute takes this much longer while an all-reduce runs on its processor:
+  /// the overlapped part of a stage's last backward, and blocks of other stages
+  /// that start during a tail. Galvatron measures 1.126.
   double collectiveSlowdown = 1;
+
+  /// What the simulator relies on: at least one stage and microbatch, times
+  /// finite and not negative, numbers of stages, processors and links in range,
+  /// channels from lower to higher stages.
+  Status check() const;
 };
 
 /// How each resource chooses its next block.
@@ -93,10 +104,43 @@ const char *toString(ExecutionOrder order);
 Result<ExecutionOrder> parseExecutionOrder(std::string_view name);
 
 /// Makespan of the step: from the first start to the last end of a block, of a
-/// tail or of a tie. Exact for the stated order; deterministic; O(blocks) for
-/// Window, GPipe and 1F1B, O(blocks log blocks) for the others. Infinite if the
-/// order deadlocks, which only a shared processor can make it do.
-Seconds makespanOf(const PipelineModel &model, ExecutionOrder order);
+/// tail or of a tie; infinite where it is certain to exceed `atMost`. `model`
+/// must pass check(). Deterministic; O(blocks) for Window, O(blocks log S) for
+/// the others. No order deadlocks, even where stages share processors.
+///
+/// Times are counted in whole powers of ten of a second, 10^14 or fewer to the
+/// longest block: sums are then exact and times that are equal compare equal,
+/// while the result differs from that of real numbers by less than 1e-9 of it.
+///
+/// Window: d(n) is the longest path of channels from a source to stage n, D the
+/// largest. Of microbatch m, F_n belongs to window m + 2 d(n), B_n to m + 4 D -
+/// 2 d(n), the transfer u -> v to m + 2 d(u) + 1 and back to m + 4 D - 2 d(v) +
+/// 1. Every resource goes by (window, backward first, number), but for B of the
+/// deepest stage, which follows its F: one total order.
+///
+/// Otherwise, at each time: blocks that end do so first; then ready transfers
+/// start, those without length first, the others by priority (backward first,
+/// lowest microbatch, lowest number) if all their resources are free; then
+/// compute, by the same priority or in the stated order. In-flight caps count
+/// the forwards started minus the backwards ended of a stage. Where stages
+/// share a processor, GPipe runs them one after the other and 1F1B, strict for
+/// each stage, chooses by priority among them.
+Seconds
+makespanOf(const PipelineModel &model, ExecutionOrder order,
+           Seconds atMost = Seconds(std::numeric_limits<double>::infinity()));
+
+/// makespanOf() for many models: keeps its memory from one to the next.
+class PipelineSimulator {
+public:
+  PipelineSimulator();
+  ~PipelineSimulator();
+  Seconds
+  makespanOf(const PipelineModel &model, ExecutionOrder order,
+             Seconds atMost = Seconds(std::numeric_limits<double>::infinity()));
+
+private:
+  std::unique_ptr<class PipelineEngine> engine;
+};
 
 } // namespace stagewright
 

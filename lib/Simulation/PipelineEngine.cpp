@@ -1,0 +1,149 @@
+//===- PipelineEngine.cpp - what all orders share -------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelineEngine.h"
+#include <algorithm>
+#include <cmath>
+
+namespace stagewright {
+
+void PipelineEngine::prepare(const PipelineModel &model,
+                             const SplitBackwards *split, Seconds atMost) {
+  this->model = &model;
+  microbatches = static_cast<uint32_t>(model.microbatches);
+  rows.build(model, split);
+  latest = 0;
+  limit = kNever;
+  // A little more than `atMost`: back in seconds, ticks are rounded.
+  if (atMost < rows.scale.seconds(kNever / 4))
+    limit = rows.scale.ticks(atMost) + (rows.scale.ticks(atMost) >> 50) + 1;
+  if (recorded) {
+    starts.assign(rows.size() * size_t(microbatches), 0);
+    ends.assign(rows.size() * size_t(microbatches), 0);
+  }
+  staysLeft.assign(model.stages.size(), microbatches);
+  stageEnds.assign(model.stages.size(), 0);
+  collectivesUntil.assign(model.numProcessors, 0);
+  workLeft.assign(model.numProcessors, 0);
+  for (size_t number = 0; number < rows.size(); ++number) {
+    const PipelineRow &row = rows[number];
+    std::span<const uint32_t> lanes = rows.list(row.lanes);
+    for (size_t lane = 0; !row.transfer && lane < lanes.size(); ++lane)
+      workLeft[lanes[lane]] +=
+          row.duration *
+          static_cast<Ticks>((microbatches + lanes.size() - 1 - lane) /
+                             lanes.size());
+  }
+}
+
+/// Adds tails and ties to the last end of a block.
+Ticks PipelineEngine::finish() const {
+  Ticks makespan = latest;
+  if (!model->forwardOnly) {
+    for (size_t stage = 0; stage < stageEnds.size(); ++stage)
+      makespan = std::max(makespan, stageEnds[stage] + rows.tails[stage]);
+    for (size_t tie = 0; tie < rows.ties.size(); ++tie)
+      makespan =
+          std::max(makespan, stageEnds[model->ties[tie].from] + rows.ties[tie]);
+  }
+  return makespan <= limit ? makespan : kNever;
+}
+
+/// `seconds` of work from `start` on, `slowdown` times slower until `until`.
+static Ticks slowed(Ticks work, Ticks start, Ticks until, double slowdown) {
+  double during = static_cast<double>(until - start) / slowdown;
+  if (static_cast<double>(work) <= during)
+    return std::llround(static_cast<double>(work) * slowdown);
+  return work + (until - start) - std::llround(during);
+}
+
+Ticks PipelineEngine::durationOf(const PipelineRow &row, uint32_t microbatch,
+                                 uint32_t processor, Ticks start) const {
+  Ticks work = row.duration;
+  if (row.lastExtra != 0 && microbatch + 1 == microbatches)
+    work += row.lastExtra;
+  Ticks until = collectivesUntil[processor];
+  if (model->collectiveSlowdown > 1 && until > start)
+    return slowed(work, start, until, model->collectiveSlowdown);
+  return work;
+}
+
+/// A microbatch leaves the stage of `row`; the last one starts its collective.
+void PipelineEngine::endStay(const PipelineRow &row, Ticks end) {
+  stageEnds[row.number] = std::max(stageEnds[row.number], end);
+  if (--staysLeft[row.number] != 0 || model->forwardOnly)
+    return;
+  Ticks until = stageEnds[row.number] + rows.tails[row.number];
+  for (uint32_t processor : rows.list(row.lanes))
+    collectivesUntil[processor] = std::max(collectivesUntil[processor], until);
+}
+
+Ticks PipelineEngine::run(const PipelineModel &model, ExecutionOrder order,
+                          Seconds atMost, bool record) {
+  recorded = record;
+  prepare(model, nullptr, atMost);
+  if (order == ExecutionOrder::Window)
+    return runWindow();
+
+  auto stages = static_cast<int64_t>(model.stages.size());
+  caps.assign(model.stages.size(), std::numeric_limits<int64_t>::max());
+  for (int64_t stage = 0; !model.forwardOnly && stage < stages; ++stage) {
+    if (order == ExecutionOrder::CapA || order == ExecutionOrder::OneFOneB)
+      caps[stage] = stages - stage;
+    if (order == ExecutionOrder::CapB)
+      caps[stage] = 2 * (stages - stage) - 1;
+  }
+  blocks.clear();
+  sequences.clear();
+  sequenced =
+      order == ExecutionOrder::GPipe || order == ExecutionOrder::OneFOneB;
+  if (order == ExecutionOrder::GPipe)
+    layGPipe();
+  if (order == ExecutionOrder::OneFOneB)
+    layOneFOneB();
+  return runEvents();
+}
+
+static BlockKind blockKindOf(ActionKind kind) {
+  switch (kind) {
+  case ActionKind::Forward:
+  case ActionKind::Update:
+    return BlockKind::Forward;
+  case ActionKind::Backward:
+    return BlockKind::Backward;
+  case ActionKind::InputGradient:
+    return BlockKind::InputGradient;
+  case ActionKind::WeightGradient:
+    return BlockKind::WeightGradient;
+  case ActionKind::Recompute:
+    return BlockKind::Recompute;
+  }
+  return BlockKind::Forward;
+}
+
+Ticks PipelineEngine::run(const PipelineModel &model,
+                          const SplitBackwards &split,
+                          const std::vector<Order> &orders) {
+  recorded = true;
+  prepare(model, &split, Seconds(std::numeric_limits<double>::infinity()));
+  caps.assign(model.stages.size(), std::numeric_limits<int64_t>::max());
+  blocks.clear();
+  sequences.clear();
+  sequenced = true;
+  for (uint32_t rank = 0; rank < orders.size(); ++rank) {
+    size_t begin = blocks.size();
+    for (const Action &action : orders[rank])
+      if (action.kind != ActionKind::Update)
+        blocks.push_back({static_cast<uint32_t>(rows.find(
+                              blockKindOf(action.kind), action.stage)),
+                          static_cast<uint32_t>(action.microbatch)});
+    addSequence(rank, begin);
+  }
+  return runEvents();
+}
+
+} // namespace stagewright

@@ -1,0 +1,136 @@
+//===- PipelineEngine.h - who comes next ------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room: runs the rows of a pipeline. The window order is one
+// total order, so that one pass over it (PipelineWindow.cpp) finds all times;
+// the other orders are decided as time goes by (PipelineEvents.cpp). The rules
+// stand in Pipeline.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SIMULATION_PIPELINEENGINE_H
+#define STAGEWRIGHT_SIMULATION_PIPELINEENGINE_H
+
+#include "PipelineRows.h"
+
+namespace stagewright {
+
+inline constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
+
+/// One block.
+struct BlockId {
+  uint32_t row = 0, microbatch = 0;
+};
+
+/// Blocks that a processor runs in this order.
+struct Sequence {
+  uint32_t processor = 0;
+  size_t begin = 0, end = 0; ///< In the engine's list of blocks.
+};
+
+/// Microbatches of a row that are ready and share their resources, as bits:
+/// number m / lanes of the row.
+struct ReadyQueue {
+  uint32_t row = 0, lane = 0, lanes = 1;
+  size_t words = 0; ///< Where its bits begin.
+  uint32_t first = 0, count = 0;
+};
+
+class PipelineEngine {
+public:
+  /// Runs `model` until its end or until it is certain to take longer than
+  /// `atMost`; then it returns kNever. `record` keeps all starts and ends.
+  Ticks run(const PipelineModel &model, ExecutionOrder order, Seconds atMost,
+            bool record);
+  /// Runs the sequences of blocks that `orders` states for each processor; it
+  /// must not deadlock.
+  Ticks run(const PipelineModel &model, const SplitBackwards &split,
+            const std::vector<Order> &orders);
+
+  PipelineRows rows;
+  /// By row and microbatch, where recorded.
+  std::vector<Ticks> starts, ends;
+  /// By stage: the end of its last backward.
+  std::vector<Ticks> stageEnds;
+  std::vector<int64_t> caps; ///< By stage.
+
+private:
+  // Both kinds of run.
+  void prepare(const PipelineModel &model, const SplitBackwards *split,
+               Seconds atMost);
+  Ticks finish() const;
+  uint32_t laneOf(const PipelineRow &row, uint32_t microbatch) const {
+    uint32_t lanes = row.lanes.end - row.lanes.begin;
+    return lanes == 1 ? 0 : microbatch % lanes;
+  }
+  uint32_t resourceOf(const PipelineRow &row, uint32_t microbatch) const {
+    return rows.list(row.lanes)[laneOf(row, microbatch)];
+  }
+  Ticks durationOf(const PipelineRow &row, uint32_t microbatch,
+                   uint32_t processor, Ticks start) const;
+  void endStay(const PipelineRow &row, Ticks end);
+  size_t at(BlockId block) const {
+    return block.row * size_t(microbatches) + block.microbatch;
+  }
+  Ticks runWindow();
+  Ticks runWindowBlock(const PipelineRow &row, BlockId block);
+
+  // Event-driven runs.
+  Ticks runEvents();
+  void layQueues();
+  void layGPipe();
+  void layOneFOneB();
+  void addSequence(uint32_t processor, size_t begin);
+  void layEvents();
+  void makeReady(BlockId block);
+  void start(BlockId block);
+  void complete(BlockId block);
+  void complete(BlockId block, Ticks start);
+  void freeResource(uint32_t resource);
+  void awaken(uint32_t processor);
+  bool isFree(const ReadyQueue &queue) const;
+  BlockId take(ReadyQueue &queue);
+  uint32_t head(const ReadyQueue &queue) const;
+  bool pick(uint32_t processor, BlockId &best) const;
+  void startTransfers();
+  bool startComputes();
+  bool comesBefore(BlockId a, BlockId b) const;
+
+  const PipelineModel *model = nullptr;
+  uint32_t microbatches = 0;
+  bool recorded = false, sequenced = false, careful = false, cut = false;
+  Ticks limit = kNever, latest = 0, now = 0;
+  std::vector<uint32_t> staysLeft;     ///< By stage.
+  std::vector<Ticks> workLeft;         ///< By processor.
+  std::vector<Ticks> collectivesUntil; ///< By processor.
+  std::vector<Ticks> freeAt;           ///< By resource; window order.
+  std::vector<uint32_t> inOrder;       ///< Rows; window order.
+
+  struct Event {
+    Ticks time;
+    BlockId block;
+  };
+  std::vector<Event> events; ///< A heap, the earliest first.
+  std::vector<uint16_t> pending;
+  std::vector<uint8_t> busy; ///< By resource.
+  std::vector<int64_t> inFlight;
+  std::vector<ReadyQueue> queues;
+  std::vector<uint32_t> firstQueue; ///< By row.
+  std::vector<uint64_t> bits;
+  std::vector<Part> queuesOf; ///< By resource; of queueNumbers.
+  std::vector<uint32_t> queueNumbers;
+  std::vector<BlockId> blocks;
+  std::vector<Sequence> sequences;
+  std::vector<Part> sequencesOf; ///< By processor; sequences are sorted.
+  std::vector<uint32_t> candidates, zeroCandidates, awake;
+  std::vector<uint8_t> isCandidate, isAwake;
+  std::vector<BlockId> picks;
+};
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SIMULATION_PIPELINEENGINE_H

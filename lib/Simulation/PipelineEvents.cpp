@@ -1,0 +1,431 @@
+//===- PipelineEvents.cpp - orders decided as time goes by ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block can start only when something happened: it became ready, or one of
+// its resources became free, or its stage's cap was lifted. So only the queues
+// and processors to which that happened at the present time are looked at.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelineEngine.h"
+#include <algorithm>
+#include <bit>
+
+namespace stagewright {
+
+/// The later event first: std::push_heap keeps the largest on top.
+static constexpr auto kLater = [](const auto &a, const auto &b) {
+  return a.time > b.time;
+};
+
+bool PipelineEngine::comesBefore(BlockId a, BlockId b) const {
+  const PipelineRow &rowA = rows[a.row], &rowB = rows[b.row];
+  if (rowA.backward != rowB.backward)
+    return rowA.backward;
+  if (a.microbatch != b.microbatch)
+    return a.microbatch < b.microbatch;
+  return a.row < b.row; // Rows are added by increasing numbers.
+}
+
+//===----------------------------------------------------------------------===//
+// Ready queues
+//===----------------------------------------------------------------------===//
+
+/// The lowest microbatch of a queue that is not empty.
+uint32_t PipelineEngine::head(const ReadyQueue &queue) const {
+  size_t word = queue.words + queue.first;
+  while (bits[word] == 0)
+    ++word;
+  auto bit = static_cast<uint32_t>(std::countr_zero(bits[word]));
+  auto number = static_cast<uint32_t>((word - queue.words) * 64 + bit);
+  return number * queue.lanes + queue.lane;
+}
+
+/// Takes the head out of the queue.
+BlockId PipelineEngine::take(ReadyQueue &queue) {
+  uint32_t microbatch = head(queue), number = microbatch / queue.lanes;
+  queue.first = number / 64;
+  bits[queue.words + queue.first] &= ~(uint64_t(1) << (number % 64));
+  --queue.count;
+  return {queue.row, microbatch};
+}
+
+bool PipelineEngine::isFree(const ReadyQueue &queue) const {
+  const PipelineRow &row = rows[queue.row];
+  if (busy[rows.list(row.lanes)[queue.lane]])
+    return false;
+  for (uint32_t shared : rows.list(row.shared))
+    if (busy[shared])
+      return false;
+  return true;
+}
+
+/// A queue for every lane of a transfer and, where compute goes by priority,
+/// for every processor of a stage; and the queues of every resource.
+void PipelineEngine::layQueues() {
+  queues.clear();
+  firstQueue.assign(rows.size(), 0);
+  queuesOf.assign(model->numProcessors + model->numLinks, {});
+  size_t words = 0;
+  auto eachResource = [&](const ReadyQueue &queue, auto visit) {
+    const PipelineRow &row = rows[queue.row];
+    visit(rows.list(row.lanes)[queue.lane]);
+    for (uint32_t shared : rows.list(row.shared))
+      visit(shared);
+  };
+  for (uint32_t number = 0; number < rows.size(); ++number) {
+    const PipelineRow &row = rows[number];
+    firstQueue[number] = static_cast<uint32_t>(queues.size());
+    if (sequenced && !row.transfer)
+      continue;
+    uint32_t lanes = row.lanes.end - row.lanes.begin;
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      queues.push_back({number, lane, lanes, words, 0, 0});
+      words += (microbatches / lanes) / 64 + 1;
+      eachResource(queues.back(),
+                   [&](uint32_t resource) { ++queuesOf[resource].end; });
+    }
+  }
+  bits.assign(words, 0);
+  uint32_t next = 0;
+  for (Part &part : queuesOf) {
+    uint32_t count = part.end;
+    part = {next, next};
+    next += count;
+  }
+  queueNumbers.resize(next);
+  for (uint32_t queue = 0; queue < queues.size(); ++queue)
+    eachResource(queues[queue], [&](uint32_t resource) {
+      queueNumbers[queuesOf[resource].end++] = queue;
+    });
+  isCandidate.assign(queues.size(), 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Stated orders
+//===----------------------------------------------------------------------===//
+
+void PipelineEngine::addSequence(uint32_t processor, size_t begin) {
+  if (begin != blocks.size())
+    sequences.push_back({processor, begin, blocks.size()});
+}
+
+/// All forwards of a processor stage by stage, then all backwards the other way
+/// round.
+void PipelineEngine::layGPipe() {
+  std::vector<std::vector<uint32_t>> rowsOf(model->numProcessors);
+  for (uint32_t row = 0; row < rows.size() && !rows[row].transfer; ++row)
+    for (uint32_t processor : rows.list(rows[row].lanes))
+      rowsOf[processor].push_back(row);
+  for (uint32_t processor = 0; processor < rowsOf.size(); ++processor) {
+    size_t begin = blocks.size();
+    auto add = [&](uint32_t row) {
+      std::span<const uint32_t> lanes = rows.list(rows[row].lanes);
+      auto lane = static_cast<uint32_t>(
+          std::find(lanes.begin(), lanes.end(), processor) - lanes.begin());
+      for (uint32_t m = lane; m < microbatches;
+           m += static_cast<uint32_t>(lanes.size()))
+        blocks.push_back({row, m});
+    };
+    const std::vector<uint32_t> &own = rowsOf[processor];
+    for (auto row = own.begin(); row != own.end(); ++row)
+      if (!rows[*row].backward)
+        add(*row);
+    for (auto row = own.rbegin(); row != own.rend(); ++row)
+      if (rows[*row].backward)
+        add(*row);
+    addSequence(processor, begin);
+  }
+}
+
+/// Of every stage cap forwards, then one backward, one forward; each of its
+/// processors runs its own microbatches in that order.
+void PipelineEngine::layOneFOneB() {
+  for (size_t stage = 0; stage < model->stages.size(); ++stage) {
+    auto forward = static_cast<uint32_t>(rows.find(BlockKind::Forward, stage));
+    std::span<const uint32_t> lanes = rows.list(rows[forward].lanes);
+    auto warmUp = static_cast<uint32_t>(
+        std::min(caps[stage], static_cast<int64_t>(microbatches)));
+    auto step = static_cast<uint32_t>(lanes.size());
+    for (uint32_t lane = 0; lane < step; ++lane) {
+      size_t begin = blocks.size();
+      for (uint32_t m = lane; m < warmUp; m += step)
+        blocks.push_back({forward, m});
+      for (uint32_t m = 0; !model->forwardOnly && m < microbatches; ++m) {
+        if (m % step == lane)
+          blocks.push_back({forward + 1, m});
+        if (m + warmUp < microbatches && (m + warmUp) % step == lane)
+          blocks.push_back({forward, m + warmUp});
+      }
+      addSequence(lanes[lane], begin);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+void PipelineEngine::awaken(uint32_t processor) {
+  if (isAwake[processor] || busy[processor])
+    return;
+  isAwake[processor] = 1;
+  awake.push_back(processor);
+}
+
+/// All that `block` waits for is there.
+void PipelineEngine::makeReady(BlockId block) {
+  const PipelineRow &row = rows[block.row];
+  uint32_t lane = laneOf(row, block.microbatch);
+  if (!row.transfer)
+    awaken(rows.list(row.lanes)[lane]);
+  if (!row.transfer && sequenced)
+    return;
+  uint32_t number = firstQueue[block.row] + lane;
+  ReadyQueue &queue = queues[number];
+  uint32_t bit = block.microbatch / queue.lanes, word = bit / 64;
+  bits[queue.words + word] |= uint64_t(1) << (bit % 64);
+  queue.first = queue.count++ == 0 ? word : std::min(queue.first, word);
+  if (row.transfer && !isCandidate[number]) {
+    isCandidate[number] = 1;
+    (row.duration == 0 ? zeroCandidates : candidates).push_back(number);
+  }
+}
+
+void PipelineEngine::freeResource(uint32_t resource) {
+  busy[resource] = 0;
+  if (resource < model->numProcessors)
+    return awaken(resource);
+  for (uint32_t at = queuesOf[resource].begin; at < queuesOf[resource].end;
+       ++at) {
+    uint32_t number = queueNumbers[at];
+    if (queues[number].count == 0 || isCandidate[number])
+      continue;
+    isCandidate[number] = 1;
+    (rows[queues[number].row].duration == 0 ? zeroCandidates : candidates)
+        .push_back(number);
+  }
+}
+
+/// The block has ended, its resources are free.
+void PipelineEngine::complete(BlockId block) {
+  const PipelineRow &row = rows[block.row];
+  latest = std::max(latest, now);
+  for (uint32_t after : rows.list(row.after))
+    if (--pending[at({after, block.microbatch})] == 0)
+      makeReady({after, block.microbatch});
+  if (!row.frees)
+    return;
+  endStay(row, now);
+  if (inFlight[row.number]-- == caps[row.number])
+    for (uint32_t lane : rows.list(row.lanes))
+      awaken(lane);
+}
+
+/// Starts a block whose resources are free. One without length ends at once.
+void PipelineEngine::start(BlockId block) {
+  const PipelineRow &row = rows[block.row];
+  uint32_t resource = resourceOf(row, block.microbatch);
+  Ticks end = now + row.duration;
+  if (!row.transfer) {
+    end = now + durationOf(row, block.microbatch, resource, now);
+    workLeft[resource] -= row.duration;
+    cut |= workLeft[resource] > limit - end;
+    if (row.kind == BlockKind::Forward)
+      ++inFlight[row.number];
+  }
+  if (recorded) {
+    starts[at(block)] = now;
+    ends[at(block)] = end;
+  }
+  if (end == now)
+    return complete(block);
+  busy[resource] = 1;
+  for (uint32_t shared : rows.list(row.shared))
+    busy[shared] = 1;
+  events.push_back({end, block});
+  std::push_heap(events.begin(), events.end(), kLater);
+}
+
+void PipelineEngine::startTransfers() {
+  // Transfers without length occupy nothing, so their order does not matter.
+  for (uint32_t number : zeroCandidates) {
+    isCandidate[number] = 0;
+    while (queues[number].count != 0 && isFree(queues[number]))
+      start(take(queues[number]));
+  }
+  zeroCandidates.clear();
+
+  if (candidates.size() > 1)
+    std::sort(candidates.begin(), candidates.end(),
+              [&](uint32_t a, uint32_t b) {
+                return comesBefore({queues[a].row, head(queues[a])},
+                                   {queues[b].row, head(queues[b])});
+              });
+  for (uint32_t number : candidates) {
+    isCandidate[number] = 0;
+    if (queues[number].count != 0 && isFree(queues[number]))
+      start(take(queues[number]));
+  }
+  candidates.clear();
+}
+
+/// The block that an idle processor runs next, if one may start.
+bool PipelineEngine::pick(uint32_t processor, BlockId &best) const {
+  bool found = false;
+  auto offer = [&](BlockId block) {
+    if (!found || comesBefore(block, best))
+      best = block;
+    found = true;
+  };
+  if (sequenced) {
+    for (uint32_t number = sequencesOf[processor].begin;
+         number < sequencesOf[processor].end; ++number) {
+      const Sequence &sequence = sequences[number];
+      if (sequence.begin != sequence.end &&
+          pending[at(blocks[sequence.begin])] == 0)
+        offer(blocks[sequence.begin]);
+    }
+    return found;
+  }
+  for (uint32_t at = queuesOf[processor].begin; at < queuesOf[processor].end;
+       ++at) {
+    const ReadyQueue &queue = queues[queueNumbers[at]];
+    const PipelineRow &row = rows[queue.row];
+    if (queue.count != 0 &&
+        (row.backward || inFlight[row.number] < caps[row.number]))
+      offer({queue.row, head(queue)});
+  }
+  return found;
+}
+
+/// Starts what idle processors may run. True if it has to be called again,
+/// after the transfers: a block without length has ended.
+bool PipelineEngine::startComputes() {
+  auto run = [&](uint32_t processor, BlockId block) {
+    if (sequenced) {
+      Part own = sequencesOf[processor];
+      for (uint32_t number = own.begin; number < own.end; ++number) {
+        BlockId first = blocks[sequences[number].begin];
+        if (sequences[number].begin != sequences[number].end &&
+            first.row == block.row && first.microbatch == block.microbatch) {
+          ++sequences[number].begin;
+          break;
+        }
+      }
+    } else {
+      take(queues[firstQueue[block.row] +
+                  laneOf(rows[block.row], block.microbatch)]);
+    }
+    start(block);
+  };
+  BlockId block;
+  if (!careful) {
+    // No processor's choice changes another's.
+    for (uint32_t processor : awake) {
+      isAwake[processor] = 0;
+      if (pick(processor, block))
+        run(processor, block);
+    }
+    awake.clear();
+    return false;
+  }
+  while (!awake.empty()) {
+    size_t best = awake.size(), kept = 0;
+    BlockId bestBlock;
+    for (uint32_t processor : awake) {
+      isAwake[processor] = 0;
+      if (!pick(processor, block))
+        continue;
+      isAwake[processor] = 1;
+      if (best == awake.size() || comesBefore(block, bestBlock)) {
+        best = kept;
+        bestBlock = block;
+      }
+      awake[kept++] = processor;
+    }
+    if (kept == 0)
+      best = 0;
+    awake.resize(kept);
+    if (kept == 0)
+      break;
+    uint32_t processor = awake[best];
+    awake.erase(awake.begin() + static_cast<std::ptrdiff_t>(best));
+    isAwake[processor] = 0;
+    run(processor, bestBlock);
+    if (!busy[processor]) {
+      awaken(processor);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Everything at time 0.
+void PipelineEngine::layEvents() {
+  events.clear();
+  awake.clear();
+  candidates.clear();
+  zeroCandidates.clear();
+  isAwake.assign(model->numProcessors, 0);
+  busy.assign(model->numProcessors + model->numLinks, 0);
+  inFlight.assign(model->stages.size(), 0);
+  pending.resize(rows.size() * size_t(microbatches));
+  now = 0;
+  cut = careful = false;
+  for (uint32_t number = 0; number < rows.size(); ++number) {
+    const PipelineRow &row = rows[number];
+    careful |= !row.transfer &&
+               (row.duration == 0 || row.lanes.end - row.lanes.begin > 1);
+    uint32_t waits = row.before.end - row.before.begin;
+    auto begin = pending.begin() +
+                 static_cast<std::ptrdiff_t>(number * size_t(microbatches));
+    std::fill(begin, begin + microbatches, static_cast<uint16_t>(waits));
+  }
+  std::sort(sequences.begin(), sequences.end(),
+            [](const Sequence &a, const Sequence &b) {
+              return std::pair(a.processor, a.begin) <
+                     std::pair(b.processor, b.begin);
+            });
+  sequencesOf.assign(model->numProcessors, {});
+  for (uint32_t number = 0; number < sequences.size(); ++number) {
+    Part &part = sequencesOf[sequences[number].processor];
+    if (part.end == 0)
+      part.begin = number;
+    part.end = number + 1;
+  }
+  layQueues();
+  for (uint32_t number = 0; number < rows.size(); ++number)
+    if (rows[number].before.begin == rows[number].before.end)
+      for (uint32_t m = 0; m < microbatches; ++m)
+        makeReady({number, m});
+}
+
+Ticks PipelineEngine::runEvents() {
+  layEvents();
+  for (;;) {
+    do
+      startTransfers();
+    while (startComputes());
+    if (cut || events.empty())
+      break;
+    now = events.front().time;
+    while (!events.empty() && events.front().time == now) {
+      BlockId block = events.front().block;
+      std::pop_heap(events.begin(), events.end(), kLater);
+      events.pop_back();
+      const PipelineRow &row = rows[block.row];
+      freeResource(resourceOf(row, block.microbatch));
+      for (uint32_t shared : rows.list(row.shared))
+        freeResource(shared);
+      complete(block);
+    }
+  }
+  return cut ? kNever : finish();
+}
+
+} // namespace stagewright

@@ -1,0 +1,302 @@
+//===- PipelineReferenceTest.cpp - the simulator against a slow one -------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The reference is written from the rules of Pipeline.h alone: a list of blocks
+// with what each waits for, times as whole numbers, and at every instant a look
+// at all blocks. It shares no code with the simulator.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelineModels.h"
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <tuple>
+
+using namespace stagewright;
+
+namespace {
+
+struct Block {
+  bool backward, transfer;
+  size_t number;
+  int64_t m, length, window;
+  int turn; ///< Within a window.
+  std::vector<size_t> waits, resources;
+  int64_t start = -1, end = -1;
+
+  auto priority() const { return std::tuple(!backward, m, number); }
+};
+
+class Reference {
+public:
+  Reference(const PipelineModel &model, ExecutionOrder order)
+      : model(model), order(order) {
+    findDepths();
+    for (int64_t m = 0; m < model.microbatches; ++m)
+      addBlocks(m);
+  }
+
+  int64_t makespan() {
+    order == ExecutionOrder::Window ? runWindow() : runEvents();
+    int64_t makespan = 0;
+    std::vector<int64_t> stageEnds(model.stages.size(), 0);
+    for (const Block &block : blocks) {
+      EXPECT_GE(block.end, 0);
+      makespan = std::max(makespan, block.end);
+      if (block.backward && !block.transfer)
+        stageEnds[block.number] = std::max(stageEnds[block.number], block.end);
+    }
+    for (size_t n = 0; !model.forwardOnly && n < stageEnds.size(); ++n)
+      makespan = std::max(makespan, stageEnds[n] + whole(model.stages[n].tail));
+    for (const PipelineTie &tie : model.ties)
+      if (!model.forwardOnly)
+        makespan = std::max(makespan, stageEnds[tie.from] + whole(tie.seconds));
+    return makespan;
+  }
+
+private:
+  static int64_t whole(Seconds seconds) { return int64_t(seconds.value); }
+
+  int64_t depthOf(size_t stage) const {
+    int64_t depth = 0;
+    for (const PipelineChannel &channel : model.channels)
+      if (channel.to == stage)
+        depth = std::max(depth, depthOf(channel.from) + 1);
+    return depth;
+  }
+  void findDepths() {
+    for (size_t n = 0; n < model.stages.size(); ++n) {
+      depths.push_back(depthOf(n));
+      deepest = std::max(deepest, depths[n]);
+    }
+  }
+
+  void addBlocks(int64_t m) {
+    size_t stages = model.stages.size(), base = blocks.size();
+    for (size_t n = 0; n < stages; ++n) {
+      const PipelineStage &stage = model.stages[n];
+      size_t processor = stage.processors[size_t(m) % stage.processors.size()];
+      blocks.push_back({false,
+                        false,
+                        n,
+                        m,
+                        whole(stage.times.forward),
+                        m + 2 * depths[n],
+                        1,
+                        {},
+                        {processor}});
+    }
+    for (size_t n = 0; !model.forwardOnly && n < stages; ++n) {
+      const PipelineStage &stage = model.stages[n];
+      blocks.push_back({true,
+                        false,
+                        n,
+                        m,
+                        whole(stage.backward()),
+                        m + 4 * deepest - 2 * depths[n],
+                        depths[n] == deepest ? 2 : 0,
+                        {base + n},
+                        blocks[base + n].resources});
+    }
+    for (size_t c = 0; c < model.channels.size(); ++c) {
+      const PipelineChannel &channel = model.channels[c];
+      auto held = [&](const std::vector<size_t> &lanes,
+                      const std::vector<size_t> &shared) {
+        std::vector<size_t> all = {lanes[size_t(m) % lanes.size()]};
+        all.insert(all.end(), shared.begin(), shared.end());
+        for (size_t &resource : all)
+          resource += model.numProcessors;
+        return all;
+      };
+      if (channel.hasForward) {
+        blocks[base + channel.to].waits.push_back(blocks.size());
+        blocks.push_back({false,
+                          true,
+                          c,
+                          m,
+                          whole(channel.forward),
+                          m + 2 * depths[channel.from] + 1,
+                          1,
+                          {base + channel.from},
+                          held(channel.forwardLanes, channel.forwardShared)});
+      }
+      if (channel.hasBackward && !model.forwardOnly) {
+        blocks[base + stages + channel.from].waits.push_back(blocks.size());
+        blocks.push_back({true,
+                          true,
+                          c,
+                          m,
+                          whole(channel.backward),
+                          m + 4 * deepest - 2 * depths[channel.to] + 1,
+                          0,
+                          {base + stages + channel.to},
+                          held(channel.backwardLanes, channel.backwardShared)});
+      }
+    }
+  }
+
+  bool isDone(size_t block, int64_t now) const {
+    return blocks[block].end >= 0 && blocks[block].end <= now;
+  }
+  bool isReady(const Block &block, int64_t now) const {
+    return block.start < 0 &&
+           std::all_of(
+               block.waits.begin(), block.waits.end(),
+               [&](size_t wait) { return isDone(wait, now); });
+  }
+
+  // Each resource has its list; a block starts when it is first on all of its
+  // lists and what it waits for has a time.
+  void runWindow() {
+    std::vector<size_t> sorted(blocks.size());
+    for (size_t b = 0; b < blocks.size(); ++b)
+      sorted[b] = b;
+    std::sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) {
+      return std::tuple(blocks[a].window, blocks[a].turn, blocks[a].number) <
+             std::tuple(blocks[b].window, blocks[b].turn, blocks[b].number);
+    });
+    std::vector<std::vector<size_t>> lists(model.numProcessors +
+                                           model.numLinks);
+    for (size_t b : sorted)
+      for (size_t resource : unique(blocks[b].resources))
+        lists[resource].push_back(b);
+    std::vector<size_t> next(lists.size(), 0);
+    std::vector<int64_t> free(lists.size(), 0);
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (Block &block : blocks) {
+        size_t number = size_t(&block - blocks.data());
+        int64_t start = 0;
+        bool can = block.start < 0;
+        for (size_t resource : unique(block.resources)) {
+          can = can && lists[resource][next[resource]] == number;
+          start = std::max(start, free[resource]);
+        }
+        for (size_t wait : block.waits) {
+          can = can && blocks[wait].end >= 0;
+          start = std::max(start, blocks[wait].end);
+        }
+        if (!can)
+          continue;
+        block.start = start;
+        block.end = start + block.length;
+        for (size_t resource : unique(block.resources)) {
+          ++next[resource];
+          free[resource] = block.end;
+        }
+        progress = true;
+      }
+    }
+  }
+  static std::vector<size_t> unique(std::vector<size_t> numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    return numbers;
+  }
+
+  bool isFree(const Block &block, int64_t now) const {
+    for (const Block &other : blocks)
+      for (size_t resource : block.resources)
+        if (other.start >= 0 && other.end > now &&
+            std::count(other.resources.begin(), other.resources.end(),
+                       resource))
+          return false;
+    return true;
+  }
+
+  /// Whether the order of its stage or processor lets `block` run now.
+  bool isAllowed(const Block &block, int64_t now) const {
+    auto stages = int64_t(model.stages.size()), stage = int64_t(block.number);
+    if (block.transfer || order == ExecutionOrder::Greedy ||
+        (model.forwardOnly && order != ExecutionOrder::GPipe &&
+         order != ExecutionOrder::OneFOneB))
+      return true;
+    if (order == ExecutionOrder::CapA || order == ExecutionOrder::CapB) {
+      int64_t cap = order == ExecutionOrder::CapA ? stages - stage
+                                                  : 2 * (stages - stage) - 1;
+      int64_t inFlight = 0;
+      for (const Block &other : blocks)
+        if (!other.transfer && other.number == block.number) {
+          inFlight += !other.backward && other.start >= 0;
+          inFlight -= other.backward && other.end >= 0 && other.end <= now;
+        }
+      return block.backward || inFlight < cap;
+    }
+    // All that comes before it in the stated order has started.
+    auto rank = [&](const Block &b) {
+      auto s = int64_t(b.number);
+      if (order == ExecutionOrder::GPipe)
+        return std::tuple(int64_t(b.backward), b.backward ? -s : s, b.m);
+      int64_t warmUp = stages - s;
+      if (b.backward)
+        return std::tuple<int64_t, int64_t, int64_t>(0, 2 * b.m, 0);
+      return b.m < warmUp ? std::tuple<int64_t, int64_t, int64_t>(-1, b.m, 0)
+                          : std::tuple<int64_t, int64_t, int64_t>(
+                                0, 2 * (b.m - warmUp) + 1, 0);
+    };
+    for (const Block &other : blocks) {
+      if (other.transfer || other.start >= 0 ||
+          other.resources != block.resources)
+        continue;
+      if (order == ExecutionOrder::OneFOneB && other.number != block.number)
+        continue;
+      if (rank(other) < rank(block))
+        return false;
+    }
+    return true;
+  }
+
+  /// The block that starts next at `now`, or none.
+  Block *choose(int64_t now) {
+    Block *best = nullptr;
+    auto key = [](const Block &block) {
+      int kind = block.transfer ? (block.length == 0 ? 0 : 1) : 2;
+      return std::tuple(kind, block.priority());
+    };
+    for (Block &block : blocks)
+      if (isReady(block, now) && isFree(block, now) && isAllowed(block, now) &&
+          (!best || key(block) < key(*best)))
+        best = &block;
+    return best;
+  }
+
+  void runEvents() {
+    for (int64_t now = 0; now >= 0;) {
+      while (Block *block = choose(now)) {
+        block->start = now;
+        block->end = now + block->length;
+      }
+      int64_t next = -1;
+      for (const Block &block : blocks)
+        if (block.end > now && (next < 0 || block.end < next))
+          next = block.end;
+      now = next;
+    }
+  }
+
+  const PipelineModel &model;
+  ExecutionOrder order;
+  std::vector<int64_t> depths;
+  int64_t deepest = 0;
+  std::vector<Block> blocks;
+};
+
+} // namespace
+
+TEST(PipelineReference, RandomPipelines) {
+  const unsigned seed = 2026;
+  std::mt19937 random(seed);
+  PipelineSimulator simulator;
+  for (int round = 0; round < 3000; ++round) {
+    PipelineModel model = randomModel(random);
+    ASSERT_TRUE(model.check()) << model.check().error().message;
+    for (ExecutionOrder order : allExecutionOrders())
+      ASSERT_EQ(simulator.makespanOf(model, order).value,
+                double(Reference(model, order).makespan()))
+          << toString(order) << ", seed " << seed << ", round " << round;
+  }
+}

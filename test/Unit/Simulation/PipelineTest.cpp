@@ -1,0 +1,184 @@
+//===- PipelineTest.cpp - makespans of plans and orders -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PipelineModels.h"
+#include "stagewright/Scheduling/Generators.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+
+/// Makespans in the order of allExecutionOrders().
+static std::vector<double> allMakespans(const PipelineModel &model) {
+  std::vector<double> makespans;
+  for (ExecutionOrder order : allExecutionOrders())
+    makespans.push_back(makespanOf(model, order).value);
+  return makespans;
+}
+
+// The worked examples of planners.md, appendix B; 1F1B is not among them.
+
+TEST(Pipeline, ExampleE1) {
+  PipelineModel model = chainModel({2, 2}, {4, 4}, {0.5}, 4);
+  std::vector<double> makespans = allMakespans(model);
+  makespans.pop_back();
+  EXPECT_EQ(makespans, std::vector<double>({31, 31, 32, 31, 31}));
+}
+
+TEST(Pipeline, ExampleE2) {
+  PipelineModel model = chainModel({1, 3}, {2, 6}, {0.5}, 4);
+  EXPECT_EQ(allMakespans(model), std::vector<double>(6, 40));
+}
+
+TEST(Pipeline, ExampleE3) {
+  PipelineModel model = chainModel({2, 4}, {4, 8}, {1}, 4);
+  model.stages[0].tail = Seconds(1.5);
+  EXPECT_EQ(makespanOf(model, ExecutionOrder::Window).value, 57.5);
+}
+
+// F = 3, B = 6 on two devices against F = 2, B = 4 on one; the values before
+// layer 2 are 2 long, each replica sends half: c = 2 * (1/2) / 2 * 2 = 1.
+TEST(Pipeline, ExampleE3OtherPlan) {
+  PipelineModel model = chainModel({3, 2}, {6, 4}, {1}, 4);
+  model.stages[0].tail = Seconds(2 * 0.5 * (3 + 6) / 2.0);
+  std::vector<double> makespans = allMakespans(model);
+  makespans.pop_back();
+  EXPECT_EQ(makespans, std::vector<double>({40.5, 40.5, 50.5, 50.5, 48.5}));
+}
+
+TEST(Pipeline, ExampleE4) {
+  PipelineModel model = chainModel({1, 1, 1, 1}, {2, 2, 2, 2}, {3, 3, 3}, 6);
+  std::vector<double> makespans = allMakespans(model);
+  makespans.pop_back();
+  EXPECT_EQ(makespans, std::vector<double>({57, 57, 63, 57, 60}));
+}
+
+TEST(Pipeline, EqualStagesWithoutTransfers) {
+  for (size_t stages = 1; stages <= 6; ++stages)
+    for (int64_t m = 1; m <= 9; ++m) {
+      PipelineModel model = chainModel(std::vector<double>(stages, 0.1),
+                                       std::vector<double>(stages, 0.3),
+                                       std::vector<double>(stages - 1, 0), m);
+      double expected = double(m + int64_t(stages) - 1) * 0.4;
+      for (ExecutionOrder order :
+           {ExecutionOrder::GPipe, ExecutionOrder::OneFOneB})
+        EXPECT_NEAR(makespanOf(model, order).value, expected, 1e-12);
+    }
+}
+
+// 1F1B of the scheduling room and of this one, where transfers take no time.
+TEST(Pipeline, OneFOneBAgreesWithTheSchedule) {
+  std::mt19937 random(7);
+  for (int64_t stages = 1; stages <= 6; ++stages)
+    for (int64_t m = 1; m <= 12; ++m) {
+      std::vector<double> forward, backward;
+      StepTimes times;
+      for (int64_t n = 0; n < stages; ++n) {
+        forward.push_back(double(random() % 20) / 4);
+        backward.push_back(double(random() % 20) / 4);
+        times.stages.push_back(
+            {Seconds(forward[n]), Seconds(backward[n]), Seconds()});
+      }
+      Schedule schedule = generateOneFOneB({stages, m, false});
+      auto timeline = simulate(schedule, chainGraph(stages, false), times);
+      PipelineModel model = chainModel(
+          forward, backward, std::vector<double>(size_t(stages - 1), 0), m);
+      ASSERT_EQ(makespanOf(model, ExecutionOrder::OneFOneB).value,
+                timeline->makespan.value);
+    }
+}
+
+// T <= max_n (M + 4S - 4 - 2(n-1)) C + A_n: planners.md 1.6, bound 1.
+TEST(Pipeline, WindowOrderKeepsItsBound) {
+  std::mt19937 random(11);
+  PipelineSimulator simulator;
+  for (int round = 0; round < 20000; ++round) {
+    size_t stages = 1 + random() % 8;
+    std::vector<double> forward, backward, channels;
+    double load = 0;
+    for (size_t n = 0; n < stages; ++n) {
+      forward.push_back(double(random() % 1000));
+      backward.push_back(double(random() % 1000));
+      load = std::max(load, forward[n] + backward[n]);
+      if (n + 1 < stages) {
+        channels.push_back(double(random() % 1000));
+        load = std::max(load, 2 * channels[n]);
+      }
+    }
+    auto m = int64_t(1 + random() % 40);
+    PipelineModel model = chainModel(forward, backward, channels, m);
+    double bound = 0;
+    for (size_t n = 0; n < stages; ++n) {
+      model.stages[n].tail = Seconds(double(random() % 3000));
+      bound = std::max(
+          bound, double(m + 4 * int64_t(stages) - 4 - 2 * int64_t(n)) * load +
+                     model.stages[n].tail.value);
+    }
+    ASSERT_LE(simulator.makespanOf(model, ExecutionOrder::Window).value, bound)
+        << "seed 11, round " << round;
+  }
+}
+
+// With doubles, 0.1 + 0.2 comes after 0.3, and another block would start.
+TEST(Pipeline, EqualTimesAreEqual) {
+  // The forward of microbatch 1 and the gradient of 0 reach the channel when
+  // 0.1 + 0.2 and 0.3 have passed; the gradient goes first.
+  PipelineModel model = chainModel({0.1, 0.2}, {0.1, 0.1}, {0.3}, 3);
+  PipelineModel whole = chainModel({1, 2}, {1, 1}, {3}, 3);
+  for (ExecutionOrder order : allExecutionOrders())
+    EXPECT_DOUBLE_EQ(makespanOf(model, order).value * 10,
+                     makespanOf(whole, order).value);
+}
+
+TEST(Pipeline, AtMostCutsOnlyWhatIsLonger) {
+  std::mt19937 random(5);
+  PipelineSimulator simulator;
+  for (int round = 0; round < 300; ++round) {
+    PipelineModel model = randomModel(random);
+    for (ExecutionOrder order : allExecutionOrders()) {
+      Seconds makespan = makespanOf(model, order);
+      ASSERT_TRUE(std::isfinite(makespan.value));
+      ASSERT_EQ(simulator.makespanOf(model, order, makespan), makespan);
+      ASSERT_EQ(simulator.makespanOf(model, order, makespan * 2), makespan);
+      if (makespan.value > 0)
+        ASSERT_TRUE(std::isinf(
+            simulator.makespanOf(model, order, makespan * 0.999).value));
+    }
+  }
+}
+
+// A stage's last backward shares its processor with half of its all-reduce.
+TEST(Pipeline, CollectivesSlowComputeDown) {
+  PipelineModel model = chainModel({1}, {2}, {}, 3);
+  model.stages[0].overlapped = Seconds(1);
+  model.stages[0].tail = Seconds(0.5);
+  EXPECT_EQ(makespanOf(model, ExecutionOrder::GPipe).value, 9.5);
+  model.collectiveSlowdown = 1.5;
+  EXPECT_EQ(makespanOf(model, ExecutionOrder::GPipe).value, 10);
+}
+
+TEST(Pipeline, CheckNamesWhatIsWrong) {
+  PipelineModel good = chainModel({1, 1}, {1, 1}, {1}, 2);
+  EXPECT_TRUE(good.check());
+  PipelineModel model = good;
+  model.stages[1].times.forward = Seconds(std::nan(""));
+  EXPECT_EQ(model.check().error().message,
+            "the forward of stage 1 takes nan seconds; expected a finite "
+            "number, not negative");
+  model = good;
+  model.channels[0].to = 2;
+  EXPECT_EQ(model.check().error().message,
+            "channel 0 goes from stage 0 to stage 2; expected a later one of 2 "
+            "stages");
+  model = good;
+  model.channels[0].backwardLanes = {4};
+  EXPECT_EQ(model.check().error().message,
+            "channel 0 has link number 4 is out of range; there are 1");
+  model = good;
+  model.microbatches = 0;
+  EXPECT_FALSE(model.check());
+}
