@@ -34,6 +34,7 @@ namespace stagewright {
 struct Alternative {
   std::string name;
   int64_t ways = 1;           ///< Devices that the layer is split over.
+  bool recompute = false;     ///< Runs its forward again in the backward.
   Seconds time;               ///< Forward and backward of one sample.
   Bytes parameters;           ///< On each device; what a replica synchronises.
   double memoryPerSample = 0; ///< Bytes for each sample in flight.

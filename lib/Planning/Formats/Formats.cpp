@@ -13,6 +13,7 @@ namespace stagewright {
 static constexpr ProfileFormat kFormats[] = {
     {"chain", readChain},
     {"pipedream", readPipeDream},
+    {"piper", readPiper},
 };
 
 Result<ProfileFormat> findProfileFormat(std::string_view name) {
