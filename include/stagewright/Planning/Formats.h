@@ -21,6 +21,9 @@ namespace stagewright {
 
 /// Class of the device that a profile was measured on.
 inline constexpr const char *kProfiledClass = "profiled";
+/// Class of a device whose memory all transfers go through, so that its load
+/// counts none: the host of the accelerators of dnn-partitioning.
+inline constexpr const char *kHostClass = "host";
 
 /// Rows of forward seconds, backward seconds, bytes of the cut behind the layer
 /// and parameter bytes; lines that start with # are comments.
@@ -31,7 +34,8 @@ Result<Problem> readChain(const std::string &text, const std::string &file);
 Result<Problem> readPipeDream(const std::string &text, const std::string &file);
 
 /// The JSON of msr-fiddle/dnn-partitioning (throughput inputs), in the time
-/// unit of the file; brings its own cluster of `maxFPGAs` accelerators.
+/// unit of the file; brings its own cluster of `maxFPGAs` accelerators of class
+/// "profiled" and `maxCPUs` devices of class "host", with a second time for it.
 Result<Problem> readDnnPartitioning(const std::string &text,
                                     const std::string &file);
 

@@ -12,6 +12,7 @@ namespace stagewright {
 /// All readers; a new one adds its line.
 static constexpr ProfileFormat kFormats[] = {
     {"chain", readChain},
+    {"dnn-partitioning", readDnnPartitioning},
     {"pipedream", readPipeDream},
     {"piper", readPiper},
 };
@@ -37,8 +38,13 @@ Status placeOn(Problem &problem, const Cluster &cluster) {
         speeds.push_back(device.speed);
         break;
       }
+  // A reader's own cluster may have more classes; the one profiled comes first.
+  std::vector<std::string> old = problem.cluster.classes();
   for (Layer &layer : problem.layers) {
-    if (layer.times.size() != 1)
+    bool isProfiled =
+        layer.times.size() == 1 || (layer.times.size() > 1 && !old.empty() &&
+                                    old.front() == kProfiledClass);
+    if (!isProfiled)
       return Error{"layer '" + layer.name + "' must have one time, that of '" +
                    kProfiledClass + "', got " +
                    std::to_string(layer.times.size())};

@@ -1,0 +1,217 @@
+//===- DnnPartitioning.cpp - reads dnn-partitioning's workloads -----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The throughput workloads of "Efficient algorithms for device placement of DNN
+// graph operators" (Tarnawski et al., NeurIPS 2020). A layer is what must lie
+// on one device: the forward and backward nodes of a colour class, and classes
+// that a cycle in the graph of classes joins. A class of backward nodes only
+// stands in the forward where the mirror image of its gradients puts it.
+//
+// Transfers keep the file's cost, which every accelerator that sends or
+// receives a node's output pays once. A core of the host (`maxCPUs`) is a
+// device of its own class with its own times, which pays for no transfer:
+// tensors move through its memory. One thing is ours: a gradient that the file
+// draws along the forward, as the layer graphs do, is made by its last layer:
+// same layers, same cost, but in the direction in which gradients flow.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../GraphParts.h"
+#include "DnnPartitioningFile.h"
+#include "stagewright/Planning/Formats.h"
+#include "stagewright/Support/Limits.h"
+#include <algorithm>
+#include <set>
+
+namespace stagewright {
+
+using Edges = std::set<std::pair<size_t, size_t>>;
+
+/// What the forward says about the order of colour classes.
+static Edges orderOfColors(const DnnFile &content) {
+  std::vector<bool> hasForward(content.numColors, false);
+  for (const DnnNode &node : content.nodes)
+    if (!node.backward)
+      hasForward[node.color] = true;
+  Edges edges;
+  for (const DnnNode &node : content.nodes)
+    for (size_t to : node.to) {
+      size_t a = node.color, b = content.nodes[to].color;
+      if (a == b)
+        continue;
+      if (!node.backward && !content.nodes[to].backward)
+        edges.insert({a, b});
+      else if (node.backward && (!hasForward[a] || !hasForward[b]))
+        edges.insert({b, a});
+    }
+  return edges;
+}
+
+/// Numbers of the parts in topological order, least `rank` first; there is no
+/// cycle among them.
+static std::vector<size_t> numberParts(const Edges &edges,
+                                       const std::vector<size_t> &rank) {
+  std::vector<size_t> waits(rank.size()), number(rank.size());
+  for (auto [a, b] : edges)
+    ++waits[b];
+  std::set<std::pair<size_t, size_t>> ready;
+  for (size_t part = 0; part < rank.size(); ++part)
+    if (waits[part] == 0)
+      ready.insert({rank[part], part});
+  for (size_t next = 0; !ready.empty(); ++next) {
+    size_t part = ready.begin()->second;
+    ready.erase(ready.begin());
+    number[part] = next;
+    for (auto edge = edges.lower_bound({part, 0});
+         edge != edges.end() && edge->first == part; ++edge)
+      if (--waits[edge->second] == 0)
+        ready.insert({rank[edge->second], edge->second});
+  }
+  return number;
+}
+
+/// The layer of each node; `order` becomes that of layers.
+static std::vector<int64_t> layersOf(const DnnFile &content, Edges &order) {
+  order = orderOfColors(content);
+  std::vector<size_t> part = strongComponents(
+      content.numColors, GraphEdges(order.begin(), order.end()));
+  Edges between;
+  for (auto [a, b] : order)
+    if (part[a] != part[b])
+      between.insert({part[a], part[b]});
+  // Forward nodes first, so that layers are numbered as their forwards are.
+  size_t numNodes = content.nodes.size();
+  std::vector<size_t> rank(*std::max_element(part.begin(), part.end()) + 1,
+                           2 * numNodes);
+  for (size_t i = 0; i < numNodes; ++i) {
+    const DnnNode &node = content.nodes[i];
+    size_t &least = rank[part[node.color]];
+    least = std::min(least, node.backward ? numNodes + i : i);
+  }
+  std::vector<size_t> number = numberParts(between, rank);
+  order.clear();
+  for (auto [a, b] : between)
+    order.insert({number[a], number[b]});
+  std::vector<int64_t> layerOf;
+  for (const DnnNode &node : content.nodes)
+    layerOf.push_back(int64_t(number[part[node.color]]));
+  return layerOf;
+}
+
+/// Adds what `node` of layer `layer` makes for the layers of `uses`.
+static void addValue(Problem &problem, const DnnNode &node, int64_t layer,
+                     const std::set<std::pair<int64_t, bool>> &uses) {
+  ActionKind phase =
+      node.backward ? ActionKind::InputGradient : ActionKind::Forward;
+  Value value{node.bytes, {layer, phase}, {}, node.cost};
+  Value back{node.bytes, {layer, ActionKind::InputGradient}, {}, node.cost};
+  int64_t last = layer;
+  for (auto [user, backward] : uses) {
+    LayerPhase use{user,
+                   backward ? ActionKind::InputGradient : ActionKind::Forward};
+    last = std::max(last, user);
+    // What a forward makes for an earlier layer waits for the backward.
+    (user < layer ? back : value).uses.push_back(use);
+  }
+  if (node.backward) {
+    // One value, made by the last of its layers.
+    value.uses.insert(value.uses.end(), back.uses.begin(), back.uses.end());
+    for (LayerPhase &use : value.uses)
+      if (use.layer == last)
+        std::swap(use.layer, value.producer.layer);
+    back.uses.clear();
+  }
+  for (Value &made : {std::ref(value), std::ref(back)})
+    if (!made.uses.empty())
+      problem.values.push_back(std::move(made));
+}
+
+static void addLayers(Problem &problem, const DnnFile &content,
+                      const std::vector<int64_t> &layerOf) {
+  problem.layers.resize(*std::max_element(layerOf.begin(), layerOf.end()) + 1);
+  std::vector<Bytes> sizes(problem.layers.size());
+  std::set<std::string> names;
+  for (bool backward : {false, true})
+    for (size_t i = 0; i < content.nodes.size(); ++i) {
+      const DnnNode &node = content.nodes[i];
+      if (node.backward != backward)
+        continue;
+      Layer &layer = problem.layers[layerOf[i]];
+      if (layer.times.empty()) {
+        layer.times.resize(content.hosts > 0 ? 2 : 1);
+        layer.name = names.insert(node.name).second
+                         ? node.name
+                         : node.name + "#" + std::to_string(node.id);
+      }
+      for (size_t c = 0; c < layer.times.size(); ++c)
+        (backward ? layer.times[c].inputGradient : layer.times[c].forward) +=
+            c == 0 ? node.time : node.hostTime;
+      sizes[layerOf[i]] += node.size;
+    }
+  for (size_t layer = 0; layer < sizes.size(); ++layer)
+    if (sizes[layer].value > 0)
+      problem.residents.push_back(
+          {sizes[layer], ResidentKind::Constant, {int64_t(layer)}});
+}
+
+/// `maxFPGAs` equal accelerators, joined as fast as costs and sizes say, and
+/// behind them the cores of the host.
+static Cluster clusterOf(const DnnFile &content) {
+  double bytes = 0, seconds = 0;
+  for (const DnnNode &node : content.nodes)
+    if (node.cost.value > 0 && node.bytes.value > 0) {
+      bytes += double(node.bytes.value);
+      seconds += node.cost.value;
+    }
+  Cluster cluster;
+  cluster.name = "accelerators";
+  for (int64_t i = 0; i < content.devices; ++i)
+    cluster.devices.push_back({"d" + std::to_string(i), kProfiledClass, 0,
+                               FlopRate(1), Bandwidth(1), content.memory});
+  for (int64_t i = 0; i < content.hosts; ++i)
+    cluster.devices.push_back({"host" + std::to_string(i), kHostClass, 0,
+                               FlopRate(1), Bandwidth(1), Bytes(kMostBytes)});
+  cluster.fabric.inside =
+      Joint{Bandwidth(seconds > 0 ? bytes / seconds : 1), Seconds(0)};
+  return cluster;
+}
+
+Result<Problem> readDnnPartitioning(const std::string &text,
+                                    const std::string &file) {
+  Result<DnnFile> content = parseDnnFile(text, file);
+  if (!content)
+    return content.error();
+  Edges order;
+  std::vector<int64_t> layerOf = layersOf(*content, order);
+  Problem problem;
+  problem.cluster = clusterOf(*content);
+  problem.forwardOnly =
+      std::none_of(content->nodes.begin(), content->nodes.end(),
+                   [](const DnnNode &node) { return node.backward; });
+  addLayers(problem, *content, layerOf);
+  for (size_t i = 0; i < content->nodes.size(); ++i) {
+    const DnnNode &node = content->nodes[i];
+    std::set<std::pair<int64_t, bool>> uses;
+    for (size_t to : node.to) {
+      if (layerOf[to] == layerOf[i])
+        continue;
+      uses.insert({layerOf[to], content->nodes[to].backward});
+      if (!node.backward && !content->nodes[to].backward)
+        order.erase({size_t(layerOf[i]), size_t(layerOf[to])});
+    }
+    addValue(problem, node, layerOf[i], uses);
+  }
+  // What is left says where layers of backward nodes stand: it costs nothing.
+  for (auto [before, after] : order)
+    problem.values.push_back({Bytes(0),
+                              {int64_t(before), ActionKind::Forward},
+                              {{int64_t(after), ActionKind::Forward}},
+                              Seconds(0)});
+  return problem;
+}
+
+} // namespace stagewright
