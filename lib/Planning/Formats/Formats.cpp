@@ -12,8 +12,8 @@ namespace stagewright {
 /// All readers; a new one adds its line.
 static constexpr ProfileFormat kFormats[] = {
     {"chain", readChain},
-    {"dnn-partitioning", readDnnPartitioning},
     {"pipedream", readPipeDream},
+    {"dnn-partitioning", readDnnPartitioning},
     {"piper", readPiper},
 };
 
