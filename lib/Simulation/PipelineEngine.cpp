@@ -61,15 +61,15 @@ static Ticks slowed(Ticks work, Ticks start, Ticks until, double slowdown) {
   return work + (until - start) - std::llround(during);
 }
 
-Ticks PipelineEngine::durationOf(const PipelineRow &row, uint32_t microbatch,
-                                 uint32_t processor, Ticks start) const {
+Ticks PipelineEngine::slowedDurationOf(const PipelineRow &row,
+                                       uint32_t microbatch, uint32_t processor,
+                                       Ticks start) const {
   Ticks work = row.duration;
-  if (row.lastExtra != 0 && microbatch + 1 == microbatches)
+  if (microbatch + 1 == microbatches)
     work += row.lastExtra;
   Ticks until = collectivesUntil[processor];
-  if (model->collectiveSlowdown > 1 && until > start)
-    return slowed(work, start, until, model->collectiveSlowdown);
-  return work;
+  return until > start ? slowed(work, start, until, model->collectiveSlowdown)
+                       : work;
 }
 
 /// A microbatch leaves the stage of `row`; the last one starts its collective.

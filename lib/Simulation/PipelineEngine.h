@@ -70,14 +70,23 @@ private:
   uint32_t resourceOf(const PipelineRow &row, uint32_t microbatch) const {
     return rows.list(row.lanes)[laneOf(row, microbatch)];
   }
+  /// What a block of compute takes that starts then.
   Ticks durationOf(const PipelineRow &row, uint32_t microbatch,
-                   uint32_t processor, Ticks start) const;
+                   uint32_t processor, Ticks start) const {
+    if (model->collectiveSlowdown == 1)
+      return row.duration;
+    return slowedDurationOf(row, microbatch, processor, start);
+  }
+  Ticks slowedDurationOf(const PipelineRow &row, uint32_t microbatch,
+                         uint32_t processor, Ticks start) const;
   void endStay(const PipelineRow &row, Ticks end);
   size_t at(BlockId block) const {
     return block.row * size_t(microbatches) + block.microbatch;
   }
   Ticks runWindow();
-  Ticks runWindowBlock(const PipelineRow &row, BlockId block);
+  struct Turn;
+  void layTurns();
+  bool runTurn(const Turn &turn, uint32_t microbatch);
 
   // Event-driven runs.
   Ticks runEvents();
@@ -107,8 +116,18 @@ private:
   std::vector<uint32_t> staysLeft;     ///< By stage.
   std::vector<Ticks> workLeft;         ///< By processor.
   std::vector<Ticks> collectivesUntil; ///< By processor.
-  std::vector<Ticks> freeAt;           ///< By resource; window order.
-  std::vector<uint32_t> inOrder;       ///< Rows; window order.
+
+  // Window order.
+  struct Turn {
+    const PipelineRow *row;
+    std::span<const uint32_t> before, lanes, shared;
+    size_t begin; ///< Of its blocks, in `ends`.
+  };
+  std::vector<Turn> turns;
+  std::vector<uint32_t> byStart, active; ///< Numbers of turns.
+  std::vector<Ticks> freeAt;             ///< By resource.
+
+  // Event-driven orders.
 
   struct Event {
     Ticks time;

@@ -18,59 +18,84 @@ static int turn(const PipelineRow &row, const PipelineRows &rows) {
   return !row.transfer && rows.depths[row.number] == rows.deepest ? 2 : 0;
 }
 
-Ticks PipelineEngine::runWindowBlock(const PipelineRow &row, BlockId block) {
-  Ticks start = 0;
-  for (uint32_t before : rows.list(row.before))
-    start = std::max(start, ends[at({before, block.microbatch})]);
-  uint32_t resource = resourceOf(row, block.microbatch);
-  start = std::max(start, freeAt[resource]);
-  for (uint32_t shared : rows.list(row.shared))
-    start = std::max(start, freeAt[shared]);
-  Ticks end = start + row.duration;
-  if (!row.transfer) {
-    end = start + durationOf(row, block.microbatch, resource, start);
-    workLeft[resource] -= row.duration;
-    if (workLeft[resource] > limit - end)
-      return kNever;
-    if (row.frees)
-      endStay(row, end);
-  }
-  freeAt[resource] = end;
-  for (uint32_t shared : rows.list(row.shared))
-    freeAt[shared] = end;
-  ends[at(block)] = end;
-  if (recorded)
-    starts[at(block)] = start;
-  latest = std::max(latest, end);
-  return end;
-}
-
-Ticks PipelineEngine::runWindow() {
-  inOrder.resize(rows.size());
-  int64_t last = 0;
-  for (uint32_t row = 0; row < rows.size(); ++row) {
-    inOrder[row] = row;
-    last = std::max(last, rows[row].window);
-  }
-  // Rows are added stage by stage, then channel by channel, so their own order
-  // is that of the numbers.
-  std::sort(inOrder.begin(), inOrder.end(), [&](uint32_t a, uint32_t b) {
+/// The rows in the order of a window's turns. Rows are added stage by stage,
+/// then channel by channel, so their own order is that of the numbers.
+void PipelineEngine::layTurns() {
+  std::vector<uint32_t> &sorted = byStart;
+  sorted.resize(rows.size());
+  for (uint32_t row = 0; row < rows.size(); ++row)
+    sorted[row] = row;
+  std::sort(sorted.begin(), sorted.end(), [&](uint32_t a, uint32_t b) {
     return std::pair(turn(rows[a], rows), a) <
            std::pair(turn(rows[b], rows), b);
   });
+  turns.clear();
+  for (uint32_t row : sorted)
+    turns.push_back({&rows[row], rows.list(rows[row].before),
+                     rows.list(rows[row].lanes), rows.list(rows[row].shared),
+                     row * size_t(microbatches)});
+  for (uint32_t number = 0; number < turns.size(); ++number)
+    byStart[number] = number;
+  std::sort(byStart.begin(), byStart.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(turns[a].row->window, a) <
+           std::pair(turns[b].row->window, b);
+  });
+}
+
+/// Runs a block after all that come before it; false if it is certain that the
+/// limit is missed.
+inline bool PipelineEngine::runTurn(const Turn &turn, uint32_t microbatch) {
+  Ticks start = 0;
+  for (uint32_t before : turn.before)
+    start = std::max(start, ends[before * size_t(microbatches) + microbatch]);
+  uint32_t resource =
+      turn.lanes[turn.lanes.size() == 1 ? 0 : microbatch % turn.lanes.size()];
+  start = std::max(start, freeAt[resource]);
+  for (uint32_t shared : turn.shared)
+    start = std::max(start, freeAt[shared]);
+  Ticks end = start + turn.row->duration;
+  if (!turn.row->transfer) {
+    end = start + durationOf(*turn.row, microbatch, resource, start);
+    workLeft[resource] -= turn.row->duration;
+    if (workLeft[resource] > limit - end)
+      return false;
+    if (turn.row->frees)
+      endStay(*turn.row, end);
+  }
+  freeAt[resource] = end;
+  for (uint32_t shared : turn.shared)
+    freeAt[shared] = end;
+  ends[turn.begin + microbatch] = end;
+  if (recorded)
+    starts[turn.begin + microbatch] = start;
+  latest = std::max(latest, end);
+  return true;
+}
+
+Ticks PipelineEngine::runWindow() {
+  layTurns();
   ends.resize(rows.size() * size_t(microbatches));
   freeAt.assign(model->numProcessors + model->numLinks, 0);
-  last += microbatches - 1;
-  for (int64_t window = 0; window <= last; ++window)
-    for (uint32_t number : inOrder) {
-      const PipelineRow &row = rows[number];
-      int64_t microbatch = window - row.window;
-      if (microbatch < 0 || microbatch >= microbatches)
-        continue;
-      if (runWindowBlock(row, {number, static_cast<uint32_t>(microbatch)}) ==
-          kNever)
+  // The rows that have a block in the present window, by their turns.
+  active.clear();
+  size_t started = 0, ended = 0;
+  for (int64_t window = 0; ended < byStart.size(); ++window) {
+    auto place = [&](uint32_t number) {
+      return std::lower_bound(active.begin(), active.end(), number);
+    };
+    auto startOf = [&](size_t number) {
+      return turns[byStart[number]].row->window;
+    };
+    for (; started < byStart.size() && startOf(started) == window; ++started)
+      active.insert(place(byStart[started]), byStart[started]);
+    for (; ended < started && startOf(ended) + microbatches == window; ++ended)
+      active.erase(place(byStart[ended]));
+    for (uint32_t number : active) {
+      const Turn &turn = turns[number];
+      if (!runTurn(turn, static_cast<uint32_t>(window - turn.row->window)))
         return kNever;
     }
+  }
   return finish();
 }
 
