@@ -14,9 +14,11 @@ namespace stagewright {
 void PipelineEngine::prepare(const PipelineModel &model,
                              const SplitBackwards *split, Seconds atMost) {
   this->model = &model;
+  this->split = split;
   microbatches = static_cast<uint32_t>(model.microbatches);
   rows.build(model, split);
   latest = 0;
+  serial = 0;
   limit = kNever;
   // A little more than `atMost`: back in seconds, ticks are rounded.
   if (atMost < rows.scale.seconds(kNever / 4))
@@ -24,6 +26,7 @@ void PipelineEngine::prepare(const PipelineModel &model,
   if (recorded) {
     starts.assign(rows.size() * size_t(microbatches), 0);
     ends.assign(rows.size() * size_t(microbatches), 0);
+    serials.assign(rows.size() * size_t(microbatches), 0);
   }
   staysLeft.assign(model.stages.size(), microbatches);
   stageEnds.assign(model.stages.size(), 0);
@@ -61,10 +64,20 @@ static Ticks slowed(Ticks work, Ticks start, Ticks until, double slowdown) {
   return work + (until - start) - std::llround(during);
 }
 
-Ticks PipelineEngine::slowedDurationOf(const PipelineRow &row,
-                                       uint32_t microbatch, uint32_t processor,
-                                       Ticks start) const {
+Ticks PipelineEngine::specialDurationOf(const PipelineRow &row,
+                                        uint32_t microbatch, uint32_t processor,
+                                        Ticks start) const {
   Ticks work = row.duration;
+  if (split && row.kind == BlockKind::Recompute &&
+      split->plain[row.number][microbatch])
+    return 0;
+  if (split && split->apart[row.number] &&
+      split->fused[row.number][microbatch]) {
+    if (row.kind == BlockKind::InputGradient)
+      work += rows[rows.find(BlockKind::WeightGradient, row.number)].duration;
+    if (row.kind == BlockKind::WeightGradient)
+      return 0;
+  }
   if (microbatch + 1 == microbatches)
     work += row.lastExtra;
   Ticks until = collectivesUntil[processor];
@@ -86,6 +99,7 @@ Ticks PipelineEngine::run(const PipelineModel &model, ExecutionOrder order,
                           Seconds atMost, bool record) {
   recorded = record;
   prepare(model, nullptr, atMost);
+  caps.clear();
   if (order == ExecutionOrder::Window)
     return runWindow();
 
@@ -108,21 +122,35 @@ Ticks PipelineEngine::run(const PipelineModel &model, ExecutionOrder order,
   return runEvents();
 }
 
-static BlockKind blockKindOf(ActionKind kind) {
-  switch (kind) {
+/// Adds `action`, and the blocks without length that its row needs with it.
+void PipelineEngine::addAction(const Action &action) {
+  size_t stage = action.stage;
+  auto add = [&](BlockKind kind) {
+    blocks.push_back({static_cast<uint32_t>(rows.find(kind, stage)),
+                      static_cast<uint32_t>(action.microbatch)});
+  };
+  bool first = action.kind == ActionKind::Backward ||
+               action.kind == ActionKind::InputGradient;
+  if (first && split->recompute[stage] &&
+      split->plain[stage][action.microbatch])
+    add(BlockKind::Recompute);
+  switch (action.kind) {
   case ActionKind::Forward:
-  case ActionKind::Update:
-    return BlockKind::Forward;
-  case ActionKind::Backward:
-    return BlockKind::Backward;
-  case ActionKind::InputGradient:
-    return BlockKind::InputGradient;
-  case ActionKind::WeightGradient:
-    return BlockKind::WeightGradient;
+    return add(BlockKind::Forward);
   case ActionKind::Recompute:
-    return BlockKind::Recompute;
+    return add(BlockKind::Recompute);
+  case ActionKind::InputGradient:
+    return add(BlockKind::InputGradient);
+  case ActionKind::WeightGradient:
+    return add(BlockKind::WeightGradient);
+  case ActionKind::Backward:
+    if (!split->apart[stage])
+      return add(BlockKind::Backward);
+    add(BlockKind::InputGradient);
+    return add(BlockKind::WeightGradient);
+  case ActionKind::Update:
+    return; // Takes no time.
   }
-  return BlockKind::Forward;
 }
 
 Ticks PipelineEngine::run(const PipelineModel &model,
@@ -137,10 +165,7 @@ Ticks PipelineEngine::run(const PipelineModel &model,
   for (uint32_t rank = 0; rank < orders.size(); ++rank) {
     size_t begin = blocks.size();
     for (const Action &action : orders[rank])
-      if (action.kind != ActionKind::Update)
-        blocks.push_back({static_cast<uint32_t>(rows.find(
-                              blockKindOf(action.kind), action.stage)),
-                          static_cast<uint32_t>(action.microbatch)});
+      addAction(action);
     addSequence(rank, begin);
   }
   return runEvents();

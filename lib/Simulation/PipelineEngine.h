@@ -52,11 +52,13 @@ public:
             const std::vector<Order> &orders);
 
   PipelineRows rows;
-  /// By row and microbatch, where recorded.
+  /// By row and microbatch, where recorded: times, and who was started first.
   std::vector<Ticks> starts, ends;
+  std::vector<uint32_t> serials;
   /// By stage: the end of its last backward.
   std::vector<Ticks> stageEnds;
-  std::vector<int64_t> caps; ///< By stage.
+  std::vector<int64_t> caps; ///< By stage; none in window order.
+  size_t numMicrobatches() const { return microbatches; }
 
 private:
   // Both kinds of run.
@@ -73,13 +75,18 @@ private:
   /// What a block of compute takes that starts then.
   Ticks durationOf(const PipelineRow &row, uint32_t microbatch,
                    uint32_t processor, Ticks start) const {
-    if (model->collectiveSlowdown == 1)
+    if (model->collectiveSlowdown == 1 && !split)
       return row.duration;
-    return slowedDurationOf(row, microbatch, processor, start);
+    return specialDurationOf(row, microbatch, processor, start);
   }
-  Ticks slowedDurationOf(const PipelineRow &row, uint32_t microbatch,
-                         uint32_t processor, Ticks start) const;
+  Ticks specialDurationOf(const PipelineRow &row, uint32_t microbatch,
+                          uint32_t processor, Ticks start) const;
   void endStay(const PipelineRow &row, Ticks end);
+  void record(size_t block, Ticks start, Ticks end) {
+    starts[block] = start;
+    ends[block] = end;
+    serials[block] = serial++;
+  }
   size_t at(BlockId block) const {
     return block.row * size_t(microbatches) + block.microbatch;
   }
@@ -93,6 +100,7 @@ private:
   void layQueues();
   void layGPipe();
   void layOneFOneB();
+  void addAction(const Action &action);
   void addSequence(uint32_t processor, size_t begin);
   void layEvents();
   void makeReady(BlockId block);
@@ -110,9 +118,11 @@ private:
   bool comesBefore(BlockId a, BlockId b) const;
 
   const PipelineModel *model = nullptr;
+  const SplitBackwards *split = nullptr;
   uint32_t microbatches = 0;
   bool recorded = false, sequenced = false, careful = false, cut = false;
   Ticks limit = kNever, latest = 0, now = 0;
+  uint32_t serial = 0;
   std::vector<uint32_t> staysLeft;     ///< By stage.
   std::vector<Ticks> workLeft;         ///< By processor.
   std::vector<Ticks> collectivesUntil; ///< By processor.

@@ -238,10 +238,8 @@ void PipelineEngine::start(BlockId block) {
     if (row.kind == BlockKind::Forward)
       ++inFlight[row.number];
   }
-  if (recorded) {
-    starts[at(block)] = now;
-    ends[at(block)] = end;
-  }
+  if (recorded)
+    record(at(block), now, end);
   if (end == now)
     return complete(block);
   busy[resource] = 1;
@@ -376,7 +374,8 @@ void PipelineEngine::layEvents() {
   inFlight.assign(model->stages.size(), 0);
   pending.resize(rows.size() * size_t(microbatches));
   now = 0;
-  cut = careful = false;
+  cut = false;
+  careful = split != nullptr; // Some blocks of a row may have no length.
   for (uint32_t number = 0; number < rows.size(); ++number) {
     const PipelineRow &row = rows[number];
     careful |= !row.transfer &&

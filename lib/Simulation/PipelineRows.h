@@ -58,11 +58,20 @@ struct PipelineRow {
   Part before, after; ///< Rows waited for, and rows that wait.
 };
 
+/// How a schedule runs the backwards of the stages; by stage.
+struct SplitBackwards {
+  /// Some microbatch has I and W apart, or runs the forward again.
+  std::vector<bool> apart, recompute;
+  /// By stage and microbatch: such a stage runs this one's I and W in one; it
+  /// does not run its forward again.
+  std::vector<std::vector<bool>> fused, plain;
+};
+
 /// All rows of a model. Processors are the resources from 0, links follow.
 class PipelineRows {
 public:
-  /// `split` says of each stage how its backward is run: null for one block.
-  void build(const PipelineModel &model, const struct SplitBackwards *split);
+  /// Without `split` every backward is one block.
+  void build(const PipelineModel &model, const SplitBackwards *split);
 
   size_t size() const { return rows.size(); }
   const PipelineRow &operator[](size_t row) const { return rows[row]; }
@@ -90,11 +99,6 @@ private:
   std::vector<uint32_t> numbers;
   std::vector<std::pair<uint32_t, uint32_t>> edges; ///< Rows: before, after.
   std::vector<uint32_t> forwardOf, gradientOf;      ///< Rows by stage.
-};
-
-/// Which stages order I and W apart, or run the forward again.
-struct SplitBackwards {
-  std::vector<bool> apart, recompute;
 };
 
 } // namespace stagewright

@@ -67,7 +67,7 @@ inline bool PipelineEngine::runTurn(const Turn &turn, uint32_t microbatch) {
     freeAt[shared] = end;
   ends[turn.begin + microbatch] = end;
   if (recorded)
-    starts[turn.begin + microbatch] = start;
+    record(turn.begin + microbatch, start, end);
   latest = std::max(latest, end);
   return true;
 }

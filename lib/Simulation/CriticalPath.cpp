@@ -1,0 +1,177 @@
+//===- CriticalPath.cpp - what the end of a step waited for ---------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CriticalPath.h"
+#include <algorithm>
+
+namespace stagewright {
+
+PipelineBlock blockAt(const PipelineModel &model, const PipelineEngine &engine,
+                      size_t at) {
+  const PipelineRow &row = engine.rows[at / model.microbatches];
+  return {row.kind, row.number, static_cast<int64_t>(at % model.microbatches),
+          engine.rows.scale.seconds(engine.starts[at]),
+          engine.rows.scale.seconds(engine.ends[at])};
+}
+
+namespace {
+
+class Walk {
+public:
+  Walk(const PipelineModel &model, const PipelineEngine &engine)
+      : model(model), engine(engine),
+        holders(model.numProcessors + model.numLinks) {
+    bySerial.resize(engine.serials.size());
+    for (size_t at = 0; at < bySerial.size(); ++at)
+      bySerial[engine.serials[at]] = at;
+    forwards.resize(model.stages.size());
+    leaves.resize(model.stages.size());
+    for (size_t at : bySerial) {
+      const PipelineRow &row = engine.rows[at / model.microbatches];
+      if (!row.transfer && row.kind == BlockKind::Forward)
+        forwards[row.number].push_back(at);
+      else if (row.frees)
+        leaves[row.number].push_back(at);
+      forEachResource(engine, at, [&](uint32_t resource) {
+        holders[resource].push_back(at);
+      });
+    }
+    for (std::vector<size_t> &list : leaves)
+      std::sort(list.begin(), list.end(), [&](size_t a, size_t b) {
+        return std::pair(engine.ends[a], a) < std::pair(engine.ends[b], b);
+      });
+  }
+
+  std::vector<CriticalBlock> run(Ticks makespan);
+
+private:
+  bool addCollective(Ticks makespan);
+  size_t lastBlock(Ticks end, size_t stage) const;
+  std::pair<size_t, WaitReason> before(size_t at) const;
+  size_t holderBefore(size_t at) const;
+  size_t liftedCap(size_t at) const;
+
+  const PipelineModel &model;
+  const PipelineEngine &engine;
+  std::vector<size_t> bySerial;
+  std::vector<std::vector<size_t>> holders; ///< By resource, in their order.
+  /// By stage: its forwards as they were started, the blocks with which
+  /// microbatches leave as they end.
+  std::vector<std::vector<size_t>> forwards, leaves;
+  std::vector<CriticalBlock> path; ///< The end first.
+  size_t last = 0;
+};
+
+} // namespace
+
+/// The block that ended at `end` and was started last: of `stage`'s last
+/// backwards or, without a stage, of all.
+size_t Walk::lastBlock(Ticks end, size_t stage) const {
+  for (size_t number = bySerial.size(); number-- > 0;) {
+    size_t at = bySerial[number];
+    const PipelineRow &row = engine.rows[at / model.microbatches];
+    if (engine.ends[at] == end &&
+        (stage == model.stages.size() || (row.frees && row.number == stage)))
+      return at;
+  }
+  return bySerial.size();
+}
+
+/// Starts at a tail or tie if one ends the step.
+bool Walk::addCollective(Ticks makespan) {
+  if (model.forwardOnly)
+    return false;
+  const TickScale &scale = engine.rows.scale;
+  auto add = [&](BlockKind kind, size_t number, size_t stage, Ticks length) {
+    Ticks start = engine.stageEnds[stage];
+    if (length == 0 || start + length != makespan || !path.empty())
+      return;
+    path.push_back(
+        {{kind, number, 0, scale.seconds(start), scale.seconds(makespan)},
+         WaitReason::Input});
+    last = lastBlock(start, stage);
+  };
+  for (size_t stage = 0; stage < model.stages.size(); ++stage)
+    add(BlockKind::AllReduce, stage, stage, engine.rows.tails[stage]);
+  for (size_t tie = 0; tie < model.ties.size(); ++tie)
+    add(BlockKind::Tie, tie, model.ties[tie].from, engine.rows.ties[tie]);
+  return !path.empty();
+}
+
+/// The block that held a resource of block number `at` until it started.
+size_t Walk::holderBefore(size_t at) const {
+  size_t found = bySerial.size();
+  forEachResource(engine, at, [&](uint32_t resource) {
+    const std::vector<size_t> &list = holders[resource];
+    auto own =
+        std::lower_bound(list.begin(), list.end(), at, [&](size_t a, size_t b) {
+          return engine.serials[a] < engine.serials[b];
+        });
+    if (own != list.begin() && engine.ends[*(own - 1)] == engine.starts[at])
+      found = *(own - 1);
+  });
+  return found;
+}
+
+/// The block with which a microbatch left when the stage of forward number `at`
+/// had as many in flight as it may.
+size_t Walk::liftedCap(size_t at) const {
+  size_t none = bySerial.size();
+  const PipelineRow &row = engine.rows[at / model.microbatches];
+  if (row.transfer || row.kind != BlockKind::Forward || engine.caps.empty())
+    return none;
+  const std::vector<size_t> &started = forwards[row.number];
+  const std::vector<size_t> &left = leaves[row.number];
+  auto own = std::lower_bound(started.begin(), started.end(), at,
+                              [&](size_t a, size_t b) {
+                                return engine.serials[a] < engine.serials[b];
+                              });
+  auto leave = std::lower_bound(
+      left.begin(), left.end(), engine.starts[at],
+      [&](size_t a, Ticks time) { return engine.ends[a] < time; });
+  auto inFlight = (own - started.begin()) - (leave - left.begin());
+  while (leave != left.end() && engine.serials[*leave] > engine.serials[at])
+    ++leave; // One without length that came later.
+  bool lifted = inFlight == engine.caps[row.number] && leave != left.end() &&
+                engine.ends[*leave] == engine.starts[at];
+  return lifted ? *leave : none;
+}
+
+/// The block whose end let block number `at` start.
+std::pair<size_t, WaitReason> Walk::before(size_t at) const {
+  size_t microbatches = model.microbatches, none = bySerial.size();
+  for (uint32_t input :
+       engine.rows.list(engine.rows[at / microbatches].before)) {
+    size_t other = input * microbatches + at % microbatches;
+    if (engine.ends[other] == engine.starts[at])
+      return {other, WaitReason::Input};
+  }
+  if (size_t leave = liftedCap(at); leave != none)
+    return {leave, WaitReason::Cap};
+  size_t holder = holderBefore(at);
+  return {holder, holder == none ? WaitReason::Nothing : WaitReason::Resource};
+}
+
+std::vector<CriticalBlock> Walk::run(Ticks makespan) {
+  if (!addCollective(makespan))
+    last = lastBlock(makespan, model.stages.size());
+  while (last < bySerial.size()) {
+    auto [next, reason] = before(last);
+    path.push_back({blockAt(model, engine, last), reason});
+    last = next;
+  }
+  std::reverse(path.begin(), path.end());
+  return std::move(path);
+}
+
+std::vector<CriticalBlock> findCriticalPath(const PipelineModel &model,
+                                            const PipelineEngine &engine,
+                                            Ticks makespan) {
+  return Walk(model, engine).run(makespan);
+}
+
+} // namespace stagewright

@@ -1,0 +1,227 @@
+//===- PipelineTimelineTest.cpp - who does what when ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Simulation/PipelineTimeline.h"
+#include "PipelineModels.h"
+#include "stagewright/Scheduling/Generators.h"
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+
+static void expectNoOverlap(const std::vector<PipelineBlock> &blocks) {
+  for (size_t b = 1; b < blocks.size(); ++b)
+    ASSERT_LE(blocks[b - 1].end, blocks[b].start);
+}
+
+static void expectGapless(const PipelineTimeline &timeline) {
+  Seconds time;
+  for (const CriticalBlock &critical : timeline.criticalPath) {
+    ASSERT_EQ(critical.block.start, time);
+    time = critical.block.end;
+  }
+  ASSERT_EQ(time, timeline.makespan);
+}
+
+TEST(PipelineTimeline, AgreesWithMakespanOf) {
+  const unsigned seed = 31;
+  std::mt19937 random(seed);
+  for (int round = 0; round < 1500; ++round) {
+    PipelineModel model = randomModel(random);
+    if (round % 3 == 0)
+      model.collectiveSlowdown = 1.5;
+    for (ExecutionOrder order : allExecutionOrders()) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", round " +
+                   std::to_string(round) + ", " + toString(order));
+      Result<PipelineTimeline> timeline = simulatePipeline(model, order);
+      ASSERT_TRUE(timeline);
+      ASSERT_EQ(timeline->makespan, makespanOf(model, order));
+      ASSERT_LE(timeline->span, timeline->makespan);
+      for (const auto &blocks : timeline->processors)
+        expectNoOverlap(blocks);
+      for (const auto &blocks : timeline->links)
+        expectNoOverlap(blocks);
+      expectGapless(*timeline);
+      int64_t stages = int64_t(model.stages.size());
+      for (int64_t n = 0; n < stages; ++n) {
+        // In 1F1B each replica has its own microbatches in flight.
+        if (order == ExecutionOrder::CapA ||
+            (order == ExecutionOrder::OneFOneB &&
+             model.stages[n].processors.size() == 1))
+          ASSERT_LE(timeline->peakInFlight[n], stages - n);
+        if (order == ExecutionOrder::CapB)
+          ASSERT_LE(timeline->peakInFlight[n], 2 * (stages - n) - 1);
+      }
+    }
+  }
+}
+
+/// A chain with one resource for both ways of a hop, or two.
+static PipelineModel randomChain(std::mt19937 &random, size_t stages,
+                                 int64_t microbatches, bool transfers) {
+  std::vector<double> forward, backward, channels;
+  for (size_t n = 0; n < stages; ++n) {
+    forward.push_back(double(random() % 8));
+    backward.push_back(double(random() % 8));
+    if (n + 1 < stages)
+      channels.push_back(transfers ? double(random() % 5) : 0);
+  }
+  PipelineModel model = chainModel(forward, backward, channels, microbatches);
+  for (PipelineStage &stage : model.stages)
+    stage.times.weightGradient = Seconds(double(random() % 8));
+  return model;
+}
+
+TEST(PipelineTimeline, GeneratedSchedulesTakeWhatTheirOrdersTake) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 300; ++round) {
+    size_t stages = 1 + random() % 5;
+    auto m = int64_t(1 + random() % 9);
+    PipelineModel model = randomChain(random, stages, m, true);
+    ScheduleShape shape{int64_t(stages), m, false};
+    EXPECT_EQ(simulatePipeline(model, generateGPipe(shape))->makespan,
+              makespanOf(model, ExecutionOrder::GPipe));
+    EXPECT_EQ(simulatePipeline(model, generateOneFOneB(shape))->makespan,
+              makespanOf(model, ExecutionOrder::OneFOneB));
+  }
+}
+
+// The zero-bubble orders as schedules.md 1.1 gives them: H1 with `slack` 1, H2
+// with `slack` 2.
+static Schedule zeroBubble(int64_t stages, int64_t m, int64_t slack) {
+  Schedule schedule{"zb", stages, m, {}};
+  for (int64_t r = 0; r < stages; ++r) {
+    Order order;
+    int64_t next = 0, weight = 0;
+    auto forward = [&] {
+      if (next < m)
+        order.push_back({ActionKind::Forward, r, next++});
+    };
+    for (int64_t warmUp = slack * (stages - r - 1); warmUp > 0; --warmUp)
+      forward();
+    for (int64_t j = 0; j < m; ++j) {
+      forward();
+      order.push_back({ActionKind::InputGradient, r, j});
+      if (j >= slack * r)
+        order.push_back({ActionKind::WeightGradient, r, weight++});
+    }
+    while (weight < m)
+      order.push_back({ActionKind::WeightGradient, r, weight++});
+    schedule.ranks.push_back(order);
+  }
+  return schedule;
+}
+
+static PipelineModel unitChain(size_t stages, int64_t m) {
+  PipelineModel model =
+      chainModel(std::vector<double>(stages, 1), std::vector<double>(stages, 1),
+                 std::vector<double>(stages - 1, 0), m);
+  for (PipelineStage &stage : model.stages)
+    stage.times.weightGradient = Seconds(1);
+  return model;
+}
+
+// schedules.md 1.0: p = 8, m = 24, F = I = W = 1.
+TEST(PipelineTimeline, SpanAndMakespanOfZeroBubble) {
+  PipelineModel model = unitChain(8, 24);
+  Result<PipelineTimeline> h1 = simulatePipeline(model, zeroBubble(8, 24, 1));
+  Result<PipelineTimeline> h2 = simulatePipeline(model, zeroBubble(8, 24, 2));
+  EXPECT_EQ(h1->makespan, Seconds(79));
+  EXPECT_EQ(h1->span, Seconds(79));
+  EXPECT_EQ(h2->makespan, Seconds(79));
+  EXPECT_EQ(h2->span, Seconds(72));
+  // H2 holds min(2p - 1, m) microbatches until W is done, H1 p.
+  EXPECT_EQ(h1->peakInFlight, std::vector<int64_t>(8, 8));
+  EXPECT_EQ(h2->peakInFlight, std::vector<int64_t>(8, 15));
+}
+
+// Without transfers, the older simulator of schedules says the same.
+TEST(PipelineTimeline, SplitSchedulesAgreeWithSimulate) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 300; ++round) {
+    int64_t stages = int64_t(1 + random() % 5), m = int64_t(1 + random() % 9);
+    PipelineModel model = randomChain(random, stages, m, false);
+    Schedule schedule = zeroBubble(stages, m, 1 + round % 2);
+    // Some microbatches have I and W in one, some run their forward again.
+    for (Order &order : schedule.ranks) {
+      Order mixed;
+      for (Action action : order) {
+        int64_t kind = action.microbatch % 3;
+        if (kind == 0 && action.kind == ActionKind::WeightGradient)
+          continue;
+        if (kind == 0 && action.kind == ActionKind::InputGradient)
+          action.kind = ActionKind::Backward;
+        if (kind == 1 && action.kind == ActionKind::InputGradient)
+          mixed.push_back(
+              {ActionKind::Recompute, action.stage, action.microbatch});
+        mixed.push_back(action);
+      }
+      order = mixed;
+    }
+    StepTimes times;
+    for (const PipelineStage &stage : model.stages)
+      times.stages.push_back(stage.times);
+    Result<Timeline> expected =
+        simulate(schedule, chainGraph(stages, false), times);
+    ASSERT_TRUE(expected);
+    Result<PipelineTimeline> timeline = simulatePipeline(model, schedule);
+    ASSERT_EQ(timeline->makespan, expected->makespan);
+    for (size_t rank = 0; rank < expected->ranks.size(); ++rank) {
+      const auto &blocks = timeline->processors[rank];
+      ASSERT_EQ(blocks.size(), expected->ranks[rank].size());
+      Seconds busy;
+      for (const TimedAction &timed : expected->ranks[rank])
+        busy += timed.end - timed.start;
+      EXPECT_EQ(timeline->compute[rank], busy);
+    }
+    expectGapless(*timeline);
+  }
+}
+
+TEST(PipelineTimeline, DeadlockNamesTheRanks) {
+  PipelineModel model = unitChain(2, 2);
+  Schedule schedule{
+      "test",
+      2,
+      2,
+      {*parseOrder("0F0 0B0 0F1 0B1"), *parseOrder("1F0 1F1 1B0 1B1")}};
+  Result<PipelineTimeline> timeline = simulatePipeline(model, schedule);
+  ASSERT_FALSE(timeline);
+  EXPECT_EQ(timeline.error().message,
+            "schedule deadlocks: rank 0 waits for 1B0 from rank 1, rank 1 "
+            "waits for 0F1 from rank 0");
+}
+
+TEST(PipelineTimeline, WrongShapeIsAnError) {
+  PipelineModel model = unitChain(2, 2);
+  EXPECT_EQ(
+      simulatePipeline(model, generateGPipe({2, 3, false})).error().message,
+      "the schedule is for 2 stages and 3 microbatches, the pipeline has "
+      "2 and 2");
+  Schedule schedule{"test", 1, 1, {*parseOrder("0F0"), *parseOrder("0B0")}};
+  EXPECT_EQ(
+      simulatePipeline(unitChain(1, 1), schedule).error().message,
+      "rank 1 runs 0B0 of a microbatch that rank 0 keeps; run all of it on one "
+      "rank");
+}
+
+TEST(PipelineTimeline, CriticalPathSaysWhatWasWaitedFor) {
+  // Two stages, F = 1, B = 2, c = 1; K_A lets stage 0 have two in flight.
+  PipelineModel model = chainModel({1, 1}, {2, 2}, {1}, 3);
+  model.stages[0].tail = Seconds(0.5);
+  Result<PipelineTimeline> timeline =
+      simulatePipeline(model, ExecutionOrder::CapA);
+  std::string path;
+  for (const CriticalBlock &critical : timeline->criticalPath)
+    path += toString(critical.block, model) + " " + toString(critical.waited) +
+            "; ";
+  EXPECT_EQ(path, "0F0 nothing; 0>1F0 input; 1F0 input; 1B0 input; 1>0B0 "
+                  "input; 0B0 input; 0F2 cap; 0>1F2 input; 1F2 input; 1B2 "
+                  "input; 1>0B2 input; 0B2 input; 0 all-reduce input; ");
+  EXPECT_EQ(timeline->makespan, Seconds(16.5));
+  EXPECT_EQ(timeline->collectives.size(), 1u);
+  EXPECT_EQ(timeline->bubbles[1], Seconds(16.5 - 9));
+}
