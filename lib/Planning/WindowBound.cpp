@@ -1,0 +1,87 @@
+//===- WindowBound.cpp - what the window order takes at most --------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Bounds.h"
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace stagewright {
+
+/// Numbers of a union-find.
+static size_t rootOf(std::vector<size_t> &parent, size_t link) {
+  while (parent[link] != link)
+    link = parent[link] = parent[parent[link]];
+  return link;
+}
+
+/// The most that links which depend on one another, as channels hold several of
+/// them at once, have to carry in one window; one after another it fits.
+static double largestLinkLoad(const PipelineModel &model) {
+  std::vector<size_t> parent(model.numLinks);
+  std::iota(parent.begin(), parent.end(), 0);
+  auto linksOf = [](const PipelineChannel &channel) {
+    std::vector<size_t> links;
+    for (const auto *some : {&channel.forwardLanes, &channel.backwardLanes,
+                             &channel.forwardShared, &channel.backwardShared})
+      links.insert(links.end(), some->begin(), some->end());
+    return links;
+  };
+  double most = 0;
+  std::map<size_t, double> groups;
+  // Lanes that only one channel holds, one for each way, carry one transfer
+  // each in a window.
+  for (const PipelineChannel &channel : model.channels)
+    if (!channel.forwardShared.empty() || !channel.backwardShared.empty() ||
+        channel.forwardLanes == channel.backwardLanes) {
+      std::vector<size_t> links = linksOf(channel);
+      for (size_t link : links)
+        parent[rootOf(parent, link)] = rootOf(parent, links.front());
+    }
+  for (const PipelineChannel &channel : model.channels) {
+    if (channel.hasForward)
+      groups[rootOf(parent, channel.forwardLanes.front())] +=
+          channel.forward.value;
+    if (channel.hasBackward && !model.forwardOnly)
+      groups[rootOf(parent, channel.backwardLanes.front())] +=
+          channel.backward.value;
+  }
+  for (auto [link, load] : groups)
+    most = std::max(most, load);
+  return most;
+}
+
+std::optional<Seconds> windowUpperBound(const PipelineModel &model) {
+  std::vector<bool> isTaken(model.numProcessors, false);
+  double window = largestLinkLoad(model);
+  for (const PipelineStage &stage : model.stages) {
+    if (stage.processors.size() != 1 || isTaken[stage.processors.front()] ||
+        model.collectiveSlowdown > 1)
+      return std::nullopt;
+    isTaken[stage.processors.front()] = true;
+    window = std::max(window, model.forwardOnly ? stage.times.forward.value
+                                                : stage.times.total().value);
+  }
+  for (const PipelineChannel &channel : model.channels)
+    if (channel.forwardLanes.size() != 1 || channel.backwardLanes.size() != 1)
+      return std::nullopt;
+  double stages = double(model.stages.size());
+  double count = double(model.microbatches);
+  if (model.forwardOnly)
+    return Seconds((count + 2 * stages - 2) * window);
+  auto lastBackward = [&](size_t s) {
+    return (count + 4 * stages - 4 - 2 * double(s)) * window;
+  };
+  double most = 0;
+  for (size_t s = 0; s < model.stages.size(); ++s)
+    most = std::max(most, lastBackward(s) + model.stages[s].tail.value);
+  for (const PipelineTie &tie : model.ties)
+    most = std::max(most, lastBackward(tie.from) + tie.seconds.value);
+  return Seconds(most);
+}
+
+} // namespace stagewright

@@ -1,0 +1,107 @@
+//===- RandomInstances.h - small planning problems --------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Instances drawn at random, and all plans of small ones.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TEST_PLANNING_RANDOMINSTANCES_H
+#define STAGEWRIGHT_TEST_PLANNING_RANDOMINSTANCES_H
+
+#include "stagewright/Planning/Evaluate.h"
+#include <functional>
+#include <random>
+
+namespace stagewright::testing {
+
+/// Bytes of one unit: bytes are whole numbers.
+inline constexpr double kUnit = 1e6;
+
+/// The same numbers on every machine; distributions of <random> are not.
+class Draw {
+public:
+  explicit Draw(uint64_t seed) : engine(seed) {}
+  double real(double low, double high) {
+    return low + (high - low) * double(engine() >> 11) * 0x1p-53;
+  }
+  int64_t whole(int64_t low, int64_t high) {
+    return low + int64_t(engine() % uint64_t(high - low + 1));
+  }
+  bool chance(double part) { return real(0, 1) < part; }
+
+private:
+  std::mt19937_64 engine;
+};
+
+/// `count` devices of one class, a link in [low, high] units a second between
+/// any two, no latency, plenty of memory.
+inline Cluster randomCluster(Draw &draw, size_t count, double low,
+                             double high) {
+  Cluster cluster;
+  cluster.name = "random";
+  for (size_t i = 0; i < count; ++i) {
+    Device device;
+    device.name = "d" + std::to_string(i);
+    device.deviceClass = "all";
+    device.node = int64_t(i);
+    device.flops = FlopRate(1);
+    device.bandwidth = Bandwidth(1);
+    device.memory = Bytes(int64_t(1) << 50);
+    cluster.devices.push_back(device);
+    for (size_t j = 0; j < i; ++j)
+      cluster.links.push_back(
+          {j, i, Bandwidth(kUnit * draw.real(low, high)), Seconds(0)});
+  }
+  return cluster;
+}
+
+/// Appends a layer that takes `forward` and `backward` seconds, hands
+/// `handed` units on from the layer before and has `held` units of gradients.
+inline void addLayer(Problem &problem, double forward, double backward,
+                     double handed, double held) {
+  int64_t layer = int64_t(problem.layers.size());
+  StageTimes times{Seconds(forward), Seconds(backward), Seconds(0)};
+  problem.layers.push_back(
+      {"l" + std::to_string(layer),
+       std::vector<StageTimes>(problem.cluster.classes().size(), times)});
+  problem.residents.push_back(
+      {Bytes(int64_t(held * kUnit)), ResidentKind::Gradient, {layer}});
+  if (layer == 0)
+    return;
+  Bytes bytes(int64_t(handed * kUnit));
+  constexpr ActionKind F = ActionKind::Forward, I = ActionKind::InputGradient;
+  problem.values.push_back({bytes, {layer - 1, F}, {{layer, F}, {layer, I}}});
+  problem.values.push_back({bytes, {layer, I}, {{layer - 1, I}}});
+}
+
+/// A chain: F in [0.2, 2] s, B 1 to 2.5 times F, cuts of up to `handed` units,
+/// gradients of up to `held` units, none in a quarter of the layers.
+inline void addRandomLayers(Problem &problem, Draw &draw, int64_t count,
+                            double handed, double held) {
+  for (int64_t l = 0; l < count; ++l) {
+    double forward = draw.real(0.2, 2);
+    double backward = forward * draw.real(1, 2.5);
+    double bytes = draw.real(0, handed);
+    addLayer(problem, forward, backward, bytes,
+             draw.chance(0.25) ? 0 : draw.real(0, held));
+  }
+}
+
+/// The pipeline of every plan of contiguous stages on disjoint devices, idle
+/// devices allowed: `visit` gets its model, assembled from tables by the
+/// formulas of Evaluate.h.
+void forEachPlan(const Problem &problem, const Network &network,
+                 const std::function<void(const PipelineModel &)> &visit);
+
+/// The best time of window, greedy, K_A, K_B and GPipe orders over all those
+/// plans; times from `known` up are not looked for.
+double bestOfAllPlans(const Problem &problem, const Network &network,
+                      double known);
+
+} // namespace stagewright::testing
+
+#endif // STAGEWRIGHT_TEST_PLANNING_RANDOMINSTANCES_H
