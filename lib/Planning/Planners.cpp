@@ -11,8 +11,10 @@
 namespace stagewright {
 
 std::span<const Planner> allPlanners() {
-  static constexpr std::array planners = {Planner{
-      "balance", "min-max cut of the chain, one device a stage", planBalance}};
+  static constexpr std::array planners = {
+      Planner{"spp", "synchronous training on arbitrary links", planSpp},
+      Planner{"balance", "min-max cut of the chain, one device a stage",
+              planBalance}};
   return planners;
 }
 

@@ -20,6 +20,19 @@
 
 namespace stagewright {
 
+/// Partition, replication, mapping and execution order of synchronous training
+/// on arbitrary links, by SPP's recipe: lists of devices by recursive minimum
+/// cuts (DeviceOrder.h), for each a dynamic program from the tail over layers
+/// and devices under several objectives (bottleneck, the plan's own lower
+/// bound, least fill under a cap of the loads), every plan whose lower bound is
+/// below the best time simulated in every execution order. Stages that do not
+/// fit in memory recompute. Ties: fewer stages, earlier cuts, narrower stages,
+/// lower devices. Time O(S L V^3) for each list; docs/planner.md.
+///
+/// Source: Luo et al., "Efficient Pipeline Planning for Expedited Distributed
+/// DNN Training" (INFOCOM 2022), as specified in docs/planner.md.
+Result<Plan> planSpp(const Problem &problem);
+
 /// Cuts the chain into `stages` stages (as many as devices where not asked for)
 /// so that the most loaded stage or cut is as little loaded as possible, by an
 /// exact dynamic program: load of a stage is its F + I + W, of a cut the
