@@ -1,0 +1,403 @@
+//===- DrawSvg.cpp - a simulated step as a picture ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Simulation/DrawSvg.h"
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <set>
+#include <tuple>
+
+namespace stagewright {
+
+std::string PipelineNames::ofProcessor(size_t number) const {
+  return number < processors.size() ? processors[number]
+                                    : "processor " + std::to_string(number);
+}
+
+namespace {
+
+/// How a kind of block looks; the colours are those of draw-trace.py.
+struct Look {
+  const char *words, *fill, *ink;
+};
+
+/// Lengths in pixels.
+constexpr double kMargin = 16, kRow = 24, kThinRow = 14, kGap = 4, kDigit = 6;
+/// Bars from this many pixels on leave room for two digits.
+constexpr double kGoodBar = 14, kLeastWidth = 900, kMostWidth = 2400;
+
+class Drawing {
+public:
+  Drawing(const PipelineModel &model, const PipelineTimeline &timeline,
+          const PipelineNames &names);
+  std::string draw();
+
+private:
+  void drawHead();
+  void drawLegend();
+  void drawAxis(double top, double bottom);
+  void drawRows();
+  void drawBar(const PipelineBlock &block, double y, double height);
+  void drawCollectives(size_t processor, double y);
+  void text(double x, double y, const std::string &what,
+            const std::string &more = "");
+  void rect(double x, double y, double width, double height,
+            const std::string &more);
+  double at(Seconds time) const { return left + time.value * pixels; }
+  std::string fillOf(const PipelineBlock &block) const;
+  bool runsStage(size_t processor, size_t stage) const;
+  std::string tip(const PipelineBlock &block) const;
+  bool isCritical(const PipelineBlock &block) const;
+
+  const PipelineModel &model;
+  const PipelineTimeline &timeline;
+  const PipelineNames &names;
+  double left = 0, width = 0, pixels = 0, bottom = 0;
+  std::vector<std::set<size_t>> stagesOf; ///< By processor.
+  std::vector<size_t> shades;             ///< By stage: its number there.
+  std::set<std::tuple<int, size_t, int64_t>> critical;
+  std::set<BlockKind> seen;
+  std::string svg;
+};
+
+} // namespace
+
+static Look lookOf(BlockKind kind) {
+  switch (kind) {
+  case BlockKind::Forward:
+    return {"forward", "#4c78a8", "#fff"};
+  case BlockKind::Backward:
+    return {"backward", "#f58518", "#fff"};
+  case BlockKind::InputGradient:
+    return {"gradient of inputs", "#e45756", "#fff"};
+  case BlockKind::WeightGradient:
+    return {"gradient of weights", "#54a24b", "#fff"};
+  case BlockKind::Recompute:
+    return {"forward again", "#72b7b2", "#fff"};
+  case BlockKind::SendForward:
+    return {"transfer", "#b8cbe0", "#334"};
+  case BlockKind::SendBackward:
+    return {"transfer back", "#fbd0a2", "#430"};
+  case BlockKind::AllReduce:
+    return {"all-reduce", "url(#hatch)", "#fff"};
+  case BlockKind::Tie:
+    return {"gradient of a tied parameter", "url(#ties)", "#fff"};
+  }
+  return {"", "#999", "#fff"};
+}
+
+static std::string number(double value) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.1f", value);
+  return text.data();
+}
+
+/// With four digits: pictures are compared by them.
+static std::string precisely(Seconds seconds) {
+  double value = seconds.value;
+  const char *unit = "s";
+  for (const char *next : {"ms", "us", "ns"}) {
+    if (value >= 1 || value == 0)
+      break;
+    value *= 1000;
+    unit = next;
+  }
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "%.4g %s", value, unit);
+  return text.data();
+}
+
+static std::string escaped(const std::string &text) {
+  std::string result;
+  for (char c : text) {
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c == '"')
+      result += "&quot;";
+    else
+      result += c;
+  }
+  return result;
+}
+
+static std::tuple<int, size_t, int64_t> keyOf(const PipelineBlock &block) {
+  return {int(block.kind), block.number, block.microbatch};
+}
+
+static std::string channelName(const PipelineChannel &channel) {
+  return std::to_string(channel.from) + " → " + std::to_string(channel.to);
+}
+
+Drawing::Drawing(const PipelineModel &model, const PipelineTimeline &timeline,
+                 const PipelineNames &names)
+    : model(model), timeline(timeline), names(names) {
+  size_t longest = 8;
+  stagesOf.resize(timeline.processors.size());
+  shades.assign(model.stages.size(), 0);
+  std::vector<double> lengths;
+  for (size_t p = 0; p < timeline.processors.size(); ++p) {
+    longest = std::max(longest, names.ofProcessor(p).size());
+    for (const PipelineBlock &block : timeline.processors[p]) {
+      stagesOf[p].insert(block.number);
+      seen.insert(block.kind);
+      if (block.end > block.start)
+        lengths.push_back((block.end - block.start).value);
+    }
+    size_t shade = 0;
+    for (size_t stage : stagesOf[p])
+      shades[stage] = std::max(shades[stage], shade++);
+  }
+  for (const auto &blocks : timeline.channels)
+    for (const PipelineBlock &block : blocks)
+      seen.insert(block.kind);
+  for (const PipelineBlock &block : timeline.collectives)
+    seen.insert(block.kind);
+  for (const CriticalBlock &block : timeline.criticalPath)
+    critical.insert(keyOf(block.block));
+
+  left = 2 * kMargin + kDigit * double(std::min<size_t>(longest, 40)) * 1.1;
+  // Wide enough that most short blocks have room for their number.
+  double makespan = timeline.makespan.value;
+  width = kLeastWidth;
+  if (!lengths.empty() && makespan > 0) {
+    auto low = lengths.begin() + std::ptrdiff_t(lengths.size() / 10);
+    std::nth_element(lengths.begin(), low, lengths.end());
+    width = std::clamp(kGoodBar / *low * makespan, kLeastWidth, kMostWidth);
+  }
+  pixels = makespan > 0 ? width / makespan : 0;
+}
+
+void Drawing::text(double x, double y, const std::string &what,
+                   const std::string &more) {
+  svg += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\"" + more + ">" +
+         escaped(what) + "</text>\n";
+}
+
+void Drawing::rect(double x, double y, double width, double height,
+                   const std::string &more) {
+  svg += "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" +
+         number(width) + "\" height=\"" + number(height) + "\" " + more +
+         "/>\n";
+}
+
+void Drawing::drawHead() {
+  text(kMargin, 28, names.title,
+       " font-size=\"16\" font-weight=\"bold\" fill=\"#222\"");
+  std::string facts = "makespan " + precisely(timeline.makespan);
+  if (timeline.span != timeline.makespan)
+    facts += ", span " + precisely(timeline.span);
+  facts += ", " + number(100 * timeline.bubbleShare()) + " % bubble, " +
+           std::to_string(model.microbatches) +
+           (model.microbatches == 1 ? " microbatch" : " microbatches");
+  text(kMargin, 48, facts, " fill=\"#444\"");
+}
+
+void Drawing::drawLegend() {
+  double x = kMargin, y = 62;
+  auto entry = [&](const std::string &words, const std::string &fill,
+                   double height) {
+    rect(x, y + 12 - height, 14, height, "rx=\"2\" fill=\"" + fill + "\"");
+    text(x + 19, y + 10, words, " fill=\"#444\"");
+    x += 19 + kDigit * double(words.size()) + 18;
+  };
+  for (BlockKind kind : seen)
+    entry(lookOf(kind).words, lookOf(kind).fill, 12);
+  entry("on the critical path", "#222", 3);
+}
+
+/// The power of ten, times 1, 2 or 5, that parts `range` into at most ten.
+static double niceStep(double range) {
+  double step = std::pow(10, std::floor(std::log10(range / 10)));
+  for (double factor : {1.0, 2.0, 5.0, 10.0})
+    if (range / (step * factor) <= 10.001)
+      return step * factor;
+  return step * 10;
+}
+
+void Drawing::drawAxis(double top, double bottom) {
+  double makespan = timeline.makespan.value;
+  if (makespan <= 0)
+    return;
+  const char *unit = "s";
+  double scale = 1;
+  for (auto [name, factor] :
+       {std::pair("ms", 1e3), std::pair("us", 1e6), std::pair("ns", 1e9)})
+    if (makespan * scale < 1) {
+      unit = name;
+      scale = factor;
+    }
+  double step = niceStep(makespan * scale);
+  for (int tick = 0; double(tick) * step <= makespan * scale * 1.0001; ++tick) {
+    double value = double(tick) * step, x = at(Seconds(value / scale));
+    rect(x - 0.5, top, 1, bottom - top + 4, "fill=\"#d8d8d8\"");
+    std::array<char, 32> label;
+    std::snprintf(label.data(), label.size(), "%.6g", value);
+    std::string text = label.data();
+    if (tick == 0)
+      text += std::string(" ") + unit;
+    this->text(x, bottom + 18, text,
+               " text-anchor=\"middle\" font-size=\"11\" fill=\"#444\"");
+  }
+}
+
+/// Later stages of a processor are paler.
+std::string Drawing::fillOf(const PipelineBlock &block) const {
+  const char *fill = lookOf(block.kind).fill;
+  bool sends = block.kind == BlockKind::SendForward ||
+               block.kind == BlockKind::SendBackward;
+  if (fill[0] != '#' || sends || shades[block.number] == 0)
+    return fill;
+  double white = std::min(0.5, 0.25 * double(shades[block.number]));
+  unsigned colour = 0;
+  std::sscanf(fill + 1, "%x", &colour);
+  unsigned mixed = 0;
+  for (int shift : {16, 8, 0}) {
+    double part = (colour >> shift) & 255;
+    mixed |= unsigned(part + (255 - part) * white) << shift;
+  }
+  std::array<char, 16> text;
+  std::snprintf(text.data(), text.size(), "#%06x", mixed);
+  return text.data();
+}
+
+std::string Drawing::tip(const PipelineBlock &block) const {
+  std::string words = lookOf(block.kind).words;
+  bool sends = block.kind == BlockKind::SendForward ||
+               block.kind == BlockKind::SendBackward;
+  if (sends) {
+    const PipelineChannel &channel = model.channels[block.number];
+    words += " of microbatch " + std::to_string(block.microbatch) +
+             " between stages " + std::to_string(channel.from) + " and " +
+             std::to_string(channel.to);
+  } else if (block.kind == BlockKind::Tie) {
+    words += " from stage " + std::to_string(model.ties[block.number].from) +
+             " to stage " + std::to_string(model.ties[block.number].to);
+  } else {
+    if (block.kind != BlockKind::AllReduce)
+      words += " of microbatch " + std::to_string(block.microbatch);
+    words += " on stage " + std::to_string(block.number);
+  }
+  return words + ", " + precisely(block.start) + " to " + precisely(block.end);
+}
+
+bool Drawing::isCritical(const PipelineBlock &block) const {
+  return critical.count(keyOf(block)) != 0;
+}
+
+void Drawing::drawBar(const PipelineBlock &block, double y, double height) {
+  double x = at(block.start), length = at(block.end) - x;
+  if (length <= 0)
+    return;
+  Look look = lookOf(block.kind);
+  svg += "<g><title>" + escaped(tip(block)) + "</title>";
+  rect(x, y, std::max(length - 0.8, 0.4), height,
+       "rx=\"" + std::string(length > 5 ? "2" : "0") + "\" fill=\"" +
+           fillOf(block) + "\"");
+  std::string label = std::to_string(block.microbatch);
+  bool numbered = block.kind != BlockKind::AllReduce &&
+                  block.kind != BlockKind::Tie && height >= 12;
+  if (numbered && length >= kDigit * double(label.size()) + 2)
+    text(x + length / 2 - 0.4, y + height / 2 + 3.5, label,
+         " text-anchor=\"middle\" font-size=\"10\" fill=\"" +
+             std::string(look.ink) + "\"");
+  if (isCritical(block))
+    rect(x, y + height - 2.5, std::max(length - 0.8, 0.4), 2.5,
+         "fill=\"#222\"");
+  svg += "</g>\n";
+}
+
+bool Drawing::runsStage(size_t processor, size_t stage) const {
+  return stagesOf[processor].count(stage) != 0;
+}
+
+/// Collectives lie behind what their processor runs at the same time.
+void Drawing::drawCollectives(size_t processor, double y) {
+  for (const PipelineBlock &block : timeline.collectives) {
+    bool ties = block.kind == BlockKind::Tie;
+    size_t stage = ties ? model.ties[block.number].from : block.number;
+    if (!runsStage(processor, stage))
+      continue;
+    // Where a stage has both, each has half the height.
+    bool both = std::any_of(
+        timeline.collectives.begin(), timeline.collectives.end(),
+        [&](const PipelineBlock &other) {
+          return other.kind != block.kind &&
+                 stage == (ties ? other.number : model.ties[other.number].from);
+        });
+    drawBar(block, both && ties ? y + kRow / 2 : y, both ? kRow / 2 : kRow);
+  }
+}
+
+void Drawing::drawRows() {
+  double top = 84, y = top;
+  double rows = double(timeline.processors.size()) * (kRow + kGap) +
+                double(timeline.channels.size()) * (kThinRow + kGap) +
+                (timeline.channels.empty() ? 0 : kGap);
+  bottom = top + rows;
+  for (size_t p = 0; p < timeline.processors.size(); ++p)
+    rect(left, top + double(p) * (kRow + kGap), width, kRow,
+         "fill=\"#f3f3f3\"");
+  drawAxis(top, bottom);
+  for (size_t p = 0; p < timeline.processors.size(); ++p, y += kRow + kGap) {
+    text(left - 8, y + kRow / 2 + 4, names.ofProcessor(p),
+         " text-anchor=\"end\" fill=\"#222\"");
+    drawCollectives(p, y);
+    for (const PipelineBlock &block : timeline.processors[p])
+      drawBar(block, y, kRow);
+  }
+  y += kGap;
+  for (size_t c = 0; c < timeline.channels.size(); ++c, y += kThinRow + kGap) {
+    const PipelineChannel &channel = model.channels[c];
+    text(left - 8, y + kThinRow / 2 + 4, channelName(channel),
+         " text-anchor=\"end\" font-size=\"11\" fill=\"#555\"");
+    // Both ways at once, or several lanes, need a place of their own.
+    bool shared = channel.forwardLanes == channel.backwardLanes &&
+                  channel.forwardLanes.size() == 1;
+    for (const PipelineBlock &block : timeline.channels[c]) {
+      bool lower = !shared && block.kind == BlockKind::SendBackward;
+      drawBar(block, lower ? y + kThinRow / 2 : y,
+              shared ? kThinRow : kThinRow / 2);
+    }
+  }
+}
+
+std::string Drawing::draw() {
+  drawHead();
+  drawLegend();
+  drawRows();
+  double height = bottom + 28, all = left + width + kMargin + 8;
+  std::string size = number(all) + " " + number(height);
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + size +
+         "\" width=\"" + number(all) + "\" height=\"" + number(height) +
+         "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+         "<defs>\n"
+         "<pattern id=\"hatch\" width=\"6\" height=\"6\" "
+         "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+         "<rect width=\"6\" height=\"6\" fill=\"#d9c4dc\"/>"
+         "<rect width=\"3\" height=\"6\" fill=\"#9d6fa5\"/></pattern>\n"
+         "<pattern id=\"ties\" width=\"6\" height=\"6\" "
+         "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">"
+         "<rect width=\"6\" height=\"6\" fill=\"#e3d6c6\"/>"
+         "<rect width=\"3\" height=\"6\" fill=\"#9c755f\"/></pattern>\n"
+         "</defs>\n"
+         "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n" +
+         svg + "</svg>\n";
+}
+
+std::string drawSvg(const PipelineModel &model,
+                    const PipelineTimeline &timeline,
+                    const PipelineNames &names) {
+  return Drawing(model, timeline, names).draw();
+}
+
+} // namespace stagewright

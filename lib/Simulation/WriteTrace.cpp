@@ -1,0 +1,210 @@
+//===- WriteTrace.cpp - a simulated step for trace viewers ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Simulation/WriteTrace.h"
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace stagewright {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// The processes of a trace.
+enum Process { Devices, Channels, Collectives };
+
+class Trace {
+public:
+  Trace(const PipelineModel &model, const PipelineTimeline &timeline,
+        const PipelineNames &names)
+      : model(model), timeline(timeline), names(names) {}
+
+  std::string write();
+
+private:
+  void name(const char *what, int process, size_t thread,
+            const std::string &name);
+  void addNames();
+  void addBlock(const PipelineBlock &block, int process, size_t thread);
+  void addFlow(const PipelineBlock &transfer);
+  size_t threadOf(const PipelineBlock &transfer) const;
+
+  /// A block of compute and its processor, by stage, microbatch and whether it
+  /// is a forward.
+  using Place = std::pair<const PipelineBlock *, size_t>;
+  std::map<std::tuple<size_t, int64_t, bool>, Place> places;
+  const PipelineModel &model;
+  const PipelineTimeline &timeline;
+  const PipelineNames &names;
+  Json events = Json::array();
+  size_t flows = 0;
+};
+
+} // namespace
+
+static double microseconds(Seconds seconds) { return seconds.value * 1e6; }
+
+static const char *categoryOf(BlockKind kind) {
+  switch (kind) {
+  case BlockKind::Forward:
+    return "forward";
+  case BlockKind::Backward:
+    return "backward";
+  case BlockKind::InputGradient:
+    return "input gradient";
+  case BlockKind::WeightGradient:
+    return "weight gradient";
+  case BlockKind::Recompute:
+    return "recompute";
+  case BlockKind::SendForward:
+  case BlockKind::SendBackward:
+    return "transfer";
+  case BlockKind::AllReduce:
+    return "all-reduce";
+  case BlockKind::Tie:
+    return "tie";
+  }
+  return "";
+}
+
+/// A way and a lane of a channel has a thread: blocks of one do not overlap.
+size_t Trace::threadOf(const PipelineBlock &transfer) const {
+  size_t thread = 0;
+  for (size_t number = 0; number < transfer.number; ++number)
+    thread += model.channels[number].forwardLanes.size() +
+              model.channels[number].backwardLanes.size();
+  const PipelineChannel &channel = model.channels[transfer.number];
+  bool back = transfer.kind == BlockKind::SendBackward;
+  size_t lanes =
+      back ? channel.backwardLanes.size() : channel.forwardLanes.size();
+  return thread + (back ? channel.forwardLanes.size() : 0) +
+         size_t(transfer.microbatch) % lanes;
+}
+
+void Trace::name(const char *what, int process, size_t thread,
+                 const std::string &name) {
+  events.push_back({{"ph", "M"},
+                    {"name", what},
+                    {"pid", process},
+                    {"tid", thread},
+                    {"args", {{"name", name}}}});
+  if (std::string("thread_name") == what)
+    events.push_back({{"ph", "M"},
+                      {"name", "thread_sort_index"},
+                      {"pid", process},
+                      {"tid", thread},
+                      {"args", {{"sort_index", thread}}}});
+}
+
+void Trace::addNames() {
+  name("process_name", Devices, 0, "devices");
+  for (size_t p = 0; p < timeline.processors.size(); ++p)
+    name("thread_name", Devices, p, names.ofProcessor(p));
+  if (!model.channels.empty())
+    name("process_name", Channels, 0, "channels");
+  size_t thread = 0;
+  for (const PipelineChannel &channel : model.channels) {
+    std::string from = std::to_string(channel.from),
+                to = std::to_string(channel.to);
+    auto add = [&](const std::string &hop, size_t lanes) {
+      for (size_t lane = 0; lane < lanes; ++lane)
+        name("thread_name", Channels, thread++,
+             hop + (lanes > 1 ? " lane " + std::to_string(lane) : ""));
+    };
+    add(from + " → " + to, channel.forwardLanes.size());
+    add(to + " → " + from, channel.backwardLanes.size());
+  }
+  if (!timeline.collectives.empty())
+    name("process_name", Collectives, 0, "collectives");
+  for (size_t c = 0; c < timeline.collectives.size(); ++c)
+    name("thread_name", Collectives, c,
+         toString(timeline.collectives[c], model));
+}
+
+void Trace::addBlock(const PipelineBlock &block, int process, size_t thread) {
+  Json event = {{"ph", "X"},
+                {"name", toString(block, model)},
+                {"cat", categoryOf(block.kind)},
+                {"pid", process},
+                {"tid", thread},
+                {"ts", microseconds(block.start)},
+                {"dur", microseconds(block.end - block.start)}};
+  if (process != Collectives)
+    event["args"] = {{process == Devices ? "stage" : "channel", block.number},
+                     {"microbatch", block.microbatch}};
+  events.push_back(std::move(event));
+}
+
+/// An arrow from the middle of the block that sends, over the transfer, to the
+/// middle of the block that receives: viewers tie an arrow to what runs then.
+void Trace::addFlow(const PipelineBlock &transfer) {
+  bool forward = transfer.kind == BlockKind::SendForward;
+  const PipelineChannel &channel = model.channels[transfer.number];
+  size_t from = forward ? channel.from : channel.to;
+  size_t to = forward ? channel.to : channel.from;
+  auto sender = places.find({from, transfer.microbatch, forward});
+  auto receiver = places.find({to, transfer.microbatch, forward});
+  if (sender == places.end() || receiver == places.end())
+    return;
+  auto add = [&](const char *phase, const PipelineBlock &block, int process,
+                 size_t thread) {
+    Json event = {{"ph", phase},
+                  {"name", forward ? "activation" : "gradient"},
+                  {"cat", "flow"},
+                  {"id", flows},
+                  {"pid", process},
+                  {"tid", thread},
+                  {"ts", microseconds((block.start + block.end) * 0.5)}};
+    if (*phase == 'f')
+      event["bp"] = "e";
+    events.push_back(std::move(event));
+  };
+  add("s", *sender->second.first, Devices, sender->second.second);
+  if (transfer.end > transfer.start)
+    add("t", transfer, Channels, threadOf(transfer));
+  add("f", *receiver->second.first, Devices, receiver->second.second);
+  ++flows;
+}
+
+std::string Trace::write() {
+  addNames();
+  for (size_t p = 0; p < timeline.processors.size(); ++p)
+    for (const PipelineBlock &block : timeline.processors[p]) {
+      addBlock(block, Devices, p);
+      if (block.kind != BlockKind::WeightGradient &&
+          block.kind != BlockKind::Recompute)
+        places[{block.number, block.microbatch,
+                block.kind == BlockKind::Forward}] = {&block, p};
+    }
+  for (const auto &blocks : timeline.channels)
+    for (const PipelineBlock &block : blocks) {
+      addBlock(block, Channels, threadOf(block));
+      addFlow(block);
+    }
+  for (size_t c = 0; c < timeline.collectives.size(); ++c)
+    addBlock(timeline.collectives[c], Collectives, c);
+  // A line for every event keeps the file readable and small. Names may hold
+  // any bytes.
+  auto dump = [](const Json &json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"otherData\":" +
+                     dump({{"title", names.title}}) + ",\"traceEvents\":[\n";
+  for (size_t event = 0; event < events.size(); ++event)
+    text += dump(events[event]) + (event + 1 < events.size() ? ",\n" : "\n");
+  return text + "]}\n";
+}
+
+std::string writeTrace(const PipelineModel &model,
+                       const PipelineTimeline &timeline,
+                       const PipelineNames &names) {
+  return Trace(model, timeline, names).write();
+}
+
+} // namespace stagewright
