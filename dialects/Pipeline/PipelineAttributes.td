@@ -29,16 +29,42 @@ def Pipeline_CostAttr : AttrDef<PipelineDialect, "Cost"> {
   let summary = "What running a node once costs";
   let description = [{
     Floating-point operations, bytes read and written by the node as a whole (its inputs and results, each counted
-    once), and seconds per device class where a cluster or a profile is known.
+    once), and seconds per device class where a cluster or a profile is known. What is 0 is not written. Seconds of the
+    class `profiled` hold for every class that has none, divided by the speed of its devices.
 
     ```mlir
     #pipeline.cost<flops = 8192, read = 3072, written = 2048, seconds = {"cpu-core" = 1.2e-06 : f64}>
     ```
   }];
-  let parameters = (ins "int64_t":$flops, "int64_t":$read, "int64_t":$written,
+  let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$flops, DefaultValuedParameter<"int64_t", "0">:$read,
+                        DefaultValuedParameter<"int64_t", "0">:$written,
                         OptionalParameter<"::mlir::DictionaryAttr">:$seconds);
-  let assemblyFormat = "`<` `flops` `=` $flops `,` `read` `=` $read `,` `written` `=` $written "
-                       "(`,` `seconds` `=` $seconds^)? `>`";
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Pipeline_AlternativeAttr : AttrDef<PipelineDialect, "Alternative"> {
+  let mnemonic = "alternative";
+  let summary = "Another way to run a layer";
+  let description = [{
+    A layer split over the `ways` devices of a tensor-parallel group, or one that computes its activations again. Seconds
+    of forward and backward of one sample; bytes of parameters on each device; bytes for each sample in flight and bytes
+    once; bytes more on edges from and to other layers (by their numbers) when the edge leaves the stage. Numbers are
+    finite and not negative. Only the planner `piper` chooses among alternatives.
+
+    ```mlir
+    #pipeline.alternative<name = "split", ways = 2, seconds = 1.0e-3 : f64, parameters = 4096, per_sample = 1.0e6 : f64,
+                          fixed = 8.0e3 : f64, sync_in = {"0" = 2.0e6 : f64}>
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, DefaultValuedParameter<"int64_t", "1">:$ways,
+                        OptionalParameter<"::mlir::BoolAttr">:$recompute, "::mlir::FloatAttr":$seconds,
+                        DefaultValuedParameter<"int64_t", "0">:$parameters,
+                        OptionalParameter<"::mlir::FloatAttr">:$per_sample,
+                        OptionalParameter<"::mlir::FloatAttr">:$fixed,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$sync_in,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$sync_out);
+  let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
 

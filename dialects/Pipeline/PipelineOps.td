@@ -69,21 +69,42 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
     With a body the node is a call of a private function with the same types; without one it is known by its costs
     alone, as a profile measured elsewhere gives them. Every operand that is a result of another node is an edge.
 
+    `transfer` holds the seconds of moving each of the first results between devices, where a profile states them
+    instead of bytes. `alternatives` are other ways to run the layer. With `sliceable = false` the node mixes rows of the
+    batch, so that replicas of its stage take whole microbatches in turn. All three are planning facts of the layer and
+    change nothing that a body computes.
+
     Example:
     ```mlir
     %dh, %g1 = pipeline.node "layer1.I" @layer1.I phase I layer 1 (%w1, %k1) cost <flops = 8192, read = 3072, written = 2048>
         : (tensor<16x4xf32>, tensor<32x4xf32>) -> (tensor<32x16xf32>, tensor<32x4xf32>)
     ```
+    ```mlir
+    %0 = pipeline.node "layer0.F" phase F layer 0 () cost <seconds = {"profiled" = 2.0e-03 : f64}>
+        {sliceable = false, transfer = array<f64: 5.0e-04>} : () -> tensor<4096xi8>
+    ```
     Constraints:
-    - (node_c1) the body is a function with the types of the node.
+    - (node_c1) the body is a function with the types of the node;
+    - (node_c2) `transfer` has at most one number per result, each finite and not negative;
+    - (node_c3) alternatives name layers of the graph only.
   }];
   let arguments = (ins StrAttr:$node_name, OptionalAttr<FlatSymbolRefAttr>:$callee, Pipeline_PhaseAttr:$phase,
-                       I64Attr:$layer, Variadic<AnyType>:$inputs, OptionalAttr<Pipeline_CostAttr>:$cost);
+                       I64Attr:$layer, Variadic<AnyType>:$inputs, OptionalAttr<Pipeline_CostAttr>:$cost,
+                       OptionalAttr<DenseF64ArrayAttr>:$transfer,
+                       OptionalAttr<TypedArrayAttrBase<Pipeline_AlternativeAttr, "alternatives">>:$alternatives,
+                       OptionalAttr<BoolAttr>:$sliceable);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
     $node_name ($callee^)? `phase` $phase `layer` $layer `(` $inputs `)` (`cost` $cost^)? attr-dict
     `:` functional-type($inputs, $outputs)
   }];
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs, "::llvm::StringRef":$name,
+                                 "::mlir::FlatSymbolRefAttr":$callee, "Phase":$phase, "int64_t":$layer,
+                                 "::mlir::ValueRange":$inputs, CArg<"CostAttr", "{}">:$cost), [{
+    build($_builder, $_state, outputs, name, callee, phase, layer, inputs, cost, /*transfer=*/{}, /*alternatives=*/{},
+          /*sliceable=*/{});
+  }]>];
+  let hasVerifier = 1;
 }
 
 def Pipeline_YieldOp : Pipeline_Op<"yield", [Terminator, HasParent<"GraphOp">]> {

@@ -9,21 +9,55 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Cost/Roofline.h"
+#include "stagewright/Planning/Formats.h"
 #include <map>
 
 using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// Seconds of `node` on `device`.
-static Seconds secondsOf(NodeOp node, const Device &device) {
+/// Seconds of `node` on `device`; none for a node that only other classes were
+/// measured for.
+static std::optional<Seconds> secondsOf(NodeOp node, const Device &device) {
   CostAttr cost = node.getCostAttr();
-  if (DictionaryAttr seconds = cost.getSeconds())
+  if (DictionaryAttr seconds = cost.getSeconds()) {
     if (auto time = seconds.getAs<FloatAttr>(device.deviceClass))
       return Seconds(time.getValueAsDouble());
+    if (auto time = seconds.getAs<FloatAttr>(kProfiledClass))
+      return Seconds(time.getValueAsDouble()) * (1 / device.speed);
+    if (!cost.getFlops() && !cost.getRead() && !cost.getWritten())
+      return std::nullopt;
+  }
   return rooflineSeconds({Flops(double(cost.getFlops())), Bytes(cost.getRead()),
                           Bytes(cost.getWritten())},
                          device);
+}
+
+/// Bytes by layer, as a node's attribute gives them.
+static std::map<int64_t, double> bytesByLayer(DictionaryAttr entries) {
+  std::map<int64_t, double> bytes;
+  if (entries)
+    for (NamedAttribute entry : entries)
+      bytes[std::stoll(entry.getName().str())] =
+          cast<FloatAttr>(entry.getValue()).getValueAsDouble();
+  return bytes;
+}
+
+/// What `node` says of its layer as a whole.
+static void addLayerFacts(NodeOp node, Layer &layer) {
+  if (node.getSliceable() == false)
+    layer.sliceable = false;
+  auto number = [](FloatAttr value) {
+    return value ? value.getValueAsDouble() : 0.0;
+  };
+  if (ArrayAttr ways = node.getAlternativesAttr())
+    for (auto way : ways.getAsRange<AlternativeAttr>())
+      layer.alternatives.push_back(
+          {way.getName().str(), way.getWays(),
+           way.getRecompute() && way.getRecompute().getValue(),
+           Seconds(number(way.getSeconds())), Bytes(way.getParameters()),
+           number(way.getPerSample()), number(way.getFixed()),
+           bytesByLayer(way.getSyncIn()), bytesByLayer(way.getSyncOut())});
 }
 
 /// Adds `node` to the times of its layer and its results to the values.
@@ -43,11 +77,21 @@ static LogicalResult addNode(NodeOp node, Problem &problem) {
     Seconds &time = phase == ActionKind::Forward         ? times.forward
                     : phase == ActionKind::InputGradient ? times.inputGradient
                                                          : times.weightGradient;
-    time += secondsOf(node, device);
+    std::optional<Seconds> seconds = secondsOf(node, device);
+    if (!seconds)
+      return node.emitOpError()
+             << "'" << node.getNodeName()
+             << "' has no seconds for device class '" << device.deviceClass
+             << "', nor for '" << kProfiledClass << "'";
+    time += *seconds;
   }
+  addLayerFacts(node, problem.layers[layer]);
+  ArrayRef<double> transfer = node.getTransfer().value_or(ArrayRef<double>());
   for (OpResult result : node->getResults()) {
     stagewright::Value value = {
         Bytes(bytesOf(result.getType())), {layer, phase}, {}};
+    if (result.getResultNumber() < transfer.size())
+      value.transfer = Seconds(transfer[result.getResultNumber()]);
     for (Operation *user : result.getUsers())
       if (auto consumer = dyn_cast<NodeOp>(user))
         value.uses.push_back({static_cast<int64_t>(consumer.getLayer()),

@@ -9,6 +9,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace stagewright::pipeline;
@@ -17,6 +18,11 @@ using namespace stagewright::pipeline;
 
 #define GET_ATTRDEF_CLASSES
 #include "stagewright/Dialect/Pipeline/IR/PipelineAttributes.cpp.inc"
+
+/// Whether `number` can be a cost.
+static bool isCost(double number) {
+  return number >= 0.0 && std::isfinite(number);
+}
 
 LogicalResult CostAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t flops, int64_t read, int64_t written,
@@ -28,12 +34,41 @@ LogicalResult CostAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return success();
   for (NamedAttribute entry : seconds) {
     auto value = dyn_cast<FloatAttr>(entry.getValue());
-    if (!value || !(value.getValueAsDouble() >= 0.0) ||
-        value.getValue().isInfinity())
+    if (!value || !isCost(value.getValueAsDouble()))
       return emitError() << "seconds of device class '"
                          << entry.getName().getValue()
                          << "' must be a finite number of at least 0, got "
                          << entry.getValue();
+  }
+  return success();
+}
+
+LogicalResult AlternativeAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, StringAttr name, int64_t ways,
+    BoolAttr, FloatAttr seconds, int64_t parameters, FloatAttr perSample,
+    FloatAttr fixed, DictionaryAttr syncIn, DictionaryAttr syncOut) {
+  if (ways < 1 || parameters < 0)
+    return emitError() << "alternative " << name
+                       << " needs at least 1 way and 0 bytes of parameters, "
+                       << "got " << ways << " and " << parameters;
+  for (FloatAttr cost : {seconds, perSample, fixed})
+    if (cost && !isCost(cost.getValueAsDouble()))
+      return emitError() << "costs of alternative " << name
+                         << " must be finite numbers of at least 0, got "
+                         << cost;
+  for (DictionaryAttr sync : {syncIn, syncOut}) {
+    if (!sync)
+      continue;
+    for (NamedAttribute entry : sync) {
+      auto bytes = dyn_cast<FloatAttr>(entry.getValue());
+      int64_t layer;
+      if (!bytes || !isCost(bytes.getValueAsDouble()) ||
+          entry.getName().strref().getAsInteger(10, layer) || layer < 0)
+        return emitError() << "alternative " << name
+                           << " must give layers by number a finite number "
+                           << "of bytes of at least 0, got " << entry.getName()
+                           << " = " << entry.getValue();
+    }
   }
   return success();
 }

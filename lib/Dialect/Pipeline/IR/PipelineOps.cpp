@@ -16,6 +16,7 @@
 #include "stagewright/Support/Limits.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace stagewright::pipeline;
@@ -89,6 +90,41 @@ LogicalResult GraphOp::verifyRegions() {
 void NodeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (!getOutputs().empty())
     setName(getOutputs().front(), getNodeName());
+}
+
+/// node_c3: `layers` are the keys of a dictionary.
+static LogicalResult verifyLayers(NodeOp node, DictionaryAttr layers) {
+  auto graph = cast<GraphOp>(node->getParentOp());
+  if (!layers)
+    return success();
+  for (NamedAttribute entry : layers) {
+    int64_t layer;
+    if (entry.getName().strref().getAsInteger(10, layer) ||
+        layer >= graph.getNumLayers())
+      return node.emitOpError()
+             << "alternative names layer " << entry.getName().getValue()
+             << ", the graph has " << graph.getNumLayers();
+  }
+  return success();
+}
+
+LogicalResult NodeOp::verify() {
+  if (std::optional<ArrayRef<double>> transfer = getTransfer()) { // node_c2
+    if (transfer->size() > getNumResults())
+      return emitOpError() << "has " << getNumResults()
+                           << " results and transfer times for "
+                           << transfer->size();
+    for (double seconds : *transfer)
+      if (!(seconds >= 0.0) || !std::isfinite(seconds))
+        return emitOpError() << "transfer times must be finite and at least 0, "
+                             << "got " << seconds;
+  }
+  if (ArrayAttr alternatives = getAlternativesAttr()) // node_c3
+    for (auto alternative : alternatives.getAsRange<AlternativeAttr>())
+      if (failed(verifyLayers(*this, alternative.getSyncIn())) ||
+          failed(verifyLayers(*this, alternative.getSyncOut())))
+        return failure();
+  return success();
 }
 
 LogicalResult NodeOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -1,0 +1,36 @@
+//===- ExportPlan.cpp - a program as plain data ---------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Target/Profile.h"
+
+using namespace mlir;
+
+namespace stagewright {
+
+Plan planOf(pipeline::ProgramOp program) {
+  Plan plan;
+  plan.planner = "fixed";
+  if (pipeline::PlanAttr promise = program.getPlanAttr())
+    plan.planner = promise.getPlanner().getValue().str();
+  llvm::StringMap<size_t> numbers;
+  for (auto device : pipeline::clusterOf(program)
+                         .getBody()
+                         .front()
+                         .getOps<pipeline::DeviceOp>())
+    numbers.try_emplace(device.getSymName(), numbers.size());
+  for (auto op : program.getBody().front().getOps<pipeline::StageOp>()) {
+    StagePlan stage;
+    stage.layers.assign(op.getLayers().begin(), op.getLayers().end());
+    for (auto device : op.getDevices().getAsRange<FlatSymbolRefAttr>())
+      stage.devices.push_back(numbers.lookup(device.getValue()));
+    plan.stages.push_back(std::move(stage));
+  }
+  return plan;
+}
+
+} // namespace stagewright

@@ -1,0 +1,15 @@
+//===- pp-translate.cpp - profiles into IR, plans out of it ---------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "stagewright/Target/Profile.h"
+
+int main(int argc, char **argv) {
+  stagewright::registerProfileTranslations();
+  return mlir::failed(mlir::mlirTranslateMain(
+      argc, argv, "Stagewright: profiles into IR, plans out of it\n"));
+}
