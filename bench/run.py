@@ -48,7 +48,7 @@ class Bench:
 
     def artifact(self, model, stages):
         path = model.with_suffix(f".{stages}.swx")
-        output([self.options.build / "bin/pp-compile", model, f"--cluster=local:{stages}",
+        output([self.options.build / "bin/pp-compile", model, f"--cluster=local:{stages}", f"--stages={stages}",
                 f"--microbatches={MICROBATCHES}", "-o", path])
         return path
 

@@ -136,20 +136,25 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     **Why** The slowest stage sets the pace of a pipeline, so the cut decides most of its speed.
     **Expects** A `pipeline.graph` with costs. Without a graph it is formed from `@step` first, without costs they are
     estimated.
-    **Leaves** A `pipeline.cluster` and a `pipeline.program` of one stage per device with the value of every boundary and
-    what the plan promises: the simulated time of a step and a lower bound of it. An older program and its schedules
-    are replaced. Cluster and number of microbatches come from the options, else from the module (a cluster operation,
-    the attributes `pipeline.cluster` and `pipeline.microbatches`), else they are `local:2` and 8, which a remark says.
+    **Leaves** A `pipeline.cluster` and a `pipeline.program`: stages with their devices (several are replicas), the
+    value of every boundary, and what the plan promises: the simulated time of a step, the schedule it is for, and lower
+    bounds of it. An older program and its schedules are replaced. Cluster and number of microbatches come from the
+    options, else from the module (a cluster operation, the attributes `pipeline.cluster` and `pipeline.microbatches`),
+    else they are `local:2` and 8, which a remark says. `pp-plan` runs the same planners with more settings.
     **Never** changes the graph's nodes or what they compute.
   }];
   let options = [
     Option<"cluster", "cluster", "std::string", "\"\"", "Preset (local:N) or .json file of the cluster">,
-    Option<"stages", "stages", "int64_t", "-1", "Number of stages; -1: one per device of the cluster">,
+    Option<"stages", "stages", "int64_t", "-1", "Number of stages; -1: what the planner finds best">,
+    Option<"maxReplicas", "max-replicas", "int64_t", "0",
+           "Most devices of one stage; 0: no limit. Lowering takes 1 only, until replicas can run">,
     Option<"microbatches", "microbatches", "int64_t", "-1", "Number of microbatches; -1: what the module says">,
     Option<"memory", "memory", "std::string", "\"\"", "Memory of every device, as in 2.5GiB, instead of the cluster's">,
-    Option<"planner", "planner", "std::string", "\"balance\"", "Algorithm: balance">,
-    Option<"schedule", "schedule", "std::string", "\"1f1b\"",
-           "Schedule that the plan is made for: its time, its microbatches in flight">];
+    Option<"planner", "planner", "std::string", "\"spp\"", "Algorithm; pp-plan --list-planners lists them">,
+    Option<"schedule", "schedule", "std::string", "\"auto\"",
+           "Schedule that the plan is made for: its time, its microbatches in flight; auto: the fastest that fits">,
+    Option<"recompute", "recompute", "bool", "false",
+           "Whether a stage short of memory may run its forward twice. Lowering takes false only, until it can run that">];
   let statistics = [Statistic<"numBoundaries", "boundaries", "Values that cross between stages">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -160,13 +165,15 @@ def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
   let description = [{
     **Why** The order of forwards and backwards decides idle time and memory. It is data of its own, so that it can be
     printed, edited and verified before anything is lowered.
-    **Expects** A `pipeline.program` with one device per stage. Without one, `pipeline-partition` runs first.
+    **Expects** A `pipeline.program` with one device per stage. Without one, `pipeline-partition` runs first,
+    without replicas.
     **Leaves** A `pipeline.schedule` behind the program, in place of an older one, verified: complete, each action
     after what it needs, no deadlock. Stage s runs on rank s.
     **Never** adds communication: that is what the lowering to rank programs makes explicit.
   }];
   let options = [
-    Option<"kind", "kind", "std::string", "\"1f1b\"", "Generator of the order: gpipe or 1f1b">];
+    Option<"kind", "kind", "std::string", "\"auto\"",
+           "Generator of the order, such as gpipe or 1f1b; auto: the one that the plan was made for, else 1f1b">];
   let statistics = [Statistic<"numActions", "actions", "Actions in the schedules made">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -72,14 +72,17 @@ def Pipeline_PlanAttr : AttrDef<PipelineDialect, "Plan"> {
   let mnemonic = "plan";
   let summary = "What a plan promises";
   let description = [{
-    The predicted time of one step in seconds, a lower bound of it for every plan of the family that the planner
-    searched, and the planner's name.
+    The predicted time of one step in seconds, a lower bound of it for every plan of contiguous stages on the cluster,
+    and the planner's name. `plan_bound` is a lower bound for this plan in any order, `schedule` the schedule that the
+    time was predicted for.
 
     ```mlir
-    #pipeline.plan<time = 4.12e-05 : f64, bound = 3.89e-05 : f64, planner = "balance">
+    #pipeline.plan<time = 4.12e-05 : f64, bound = 3.89e-05 : f64, planner = "spp", plan_bound = 4.0e-05 : f64, schedule = "1f1b">
     ```
   }];
-  let parameters = (ins "::mlir::FloatAttr":$time, "::mlir::FloatAttr":$bound, "::mlir::StringAttr":$planner);
+  let parameters = (ins "::mlir::FloatAttr":$time, "::mlir::FloatAttr":$bound, "::mlir::StringAttr":$planner,
+                        OptionalParameter<"::mlir::FloatAttr">:$plan_bound,
+                        OptionalParameter<"::mlir::StringAttr">:$schedule);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

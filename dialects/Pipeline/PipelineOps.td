@@ -214,9 +214,18 @@ def Pipeline_ProgramOp : Pipeline_Op<"program", [
 
 def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
   let summary = "a part of the model and its devices";
-  let description = [{ Several devices are replicas: each runs the stage on a part of the batch. }];
+  let description = [{
+    Several devices are replicas: each runs the stage on a part of the batch. With `recompute` the stage runs its forward
+    again before the backward and keeps only what it receives. `bound_by` says what its pace or size is limited by:
+    compute, channel, all-reduce or memory.
+
+    Example:
+    ```mlir
+    pipeline.stage 0 on [@d0, @d1] layers [0, 1] {bound_by = "channel"}
+    ```
+  }];
   let arguments = (ins I64Attr:$index, TypedArrayAttrBase<FlatSymbolRefAttr, "devices">:$devices,
-                       DenseI64ArrayAttr:$layers);
+                       DenseI64ArrayAttr:$layers, UnitAttr:$recompute, OptionalAttr<StrAttr>:$bound_by);
   let assemblyFormat = "$index `on` $devices `layers` $layers attr-dict";
 }
 

@@ -82,6 +82,7 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
                                       {"microbatches", microbatches},
                                       {"memory", options.memory},
                                       {"planner", options.planner},
+                                      {"max-replicas", "1"},
                                       {"schedule", options.schedule}}));
   }
   if (!has<pipeline::ScheduleOp>(module) && level >= Level::Schedule)

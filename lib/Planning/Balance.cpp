@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "IntervalCosts.h"
-#include "Predict.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Planners.h"
 #include <algorithm>
@@ -80,32 +79,6 @@ static Error doesNotFit(const Problem &problem, const IntervalCosts &costs) {
   return Error{"no cut fits in memory"};
 }
 
-/// A time that no plan of this family beats: for any stage n, the first
-/// microbatch comes forwards through the layers before, n runs all
-/// microbatches, and the last one goes backwards through the layers before. The
-/// minimum over all cuts of the maximum over n is the same dynamic program.
-static Seconds familyBound(const Problem &problem, const IntervalCosts &costs) {
-  auto cost = [&](int64_t s, int64_t first, int64_t end) {
-    return costs.leastBefore(first).value +
-           double(problem.microbatches) *
-               costs.times(s, first, end).total().value;
-  };
-  double best = 0;
-  bestCut(problem.layers.size(), problem.stages, cost, larger, best);
-  return Seconds(best);
-}
-
-/// Stages s - 1 and s lie on devices s - 1 and s.
-static Status checkNeighbours(const Problem &problem) {
-  for (int64_t stage = 1; stage < problem.stages; ++stage)
-    if (!problem.cluster.find(stage - 1, stage))
-      return Error{"devices '" + problem.cluster.devices[stage - 1].name +
-                   "' and '" + problem.cluster.devices[stage].name +
-                   "' hold neighbouring stages and have no link; order the "
-                   "devices along their links"};
-  return {};
-}
-
 Result<Plan> planBalance(const Problem &asked) {
   if (Status status = asked.check(); !status)
     return status.error();
@@ -113,9 +86,10 @@ Result<Plan> planBalance(const Problem &asked) {
   if (problem.stages == 0)
     problem.stages =
         std::min(problem.layers.size(), problem.cluster.devices.size());
-  if (Status status = checkNeighbours(problem); !status)
-    return status.error();
-  IntervalCosts costs(problem);
+  Result<Network> network = Network::create(problem.cluster);
+  if (!network)
+    return network.error();
+  IntervalCosts costs(problem, *network);
   int64_t layers = problem.layers.size();
   auto load = [&](int64_t s, int64_t first, int64_t end) {
     if (costs.memory(s, first, end) > problem.cluster.devices[s].memory)
@@ -138,18 +112,9 @@ Result<Plan> planBalance(const Problem &asked) {
 
   Plan plan;
   plan.planner = "balance";
-  for (int64_t s = 0, first = 0; s < problem.stages; first = ends[s++]) {
-    StagePlan stage = stageOf(first, ends[s], {size_t(s)});
-    stage.times = costs.times(s, first, ends[s]);
-    stage.memory = costs.memory(s, first, ends[s]);
-    plan.stages.push_back(std::move(stage));
-  }
-  Result<Seconds> time = predictTime(problem, plan);
-  if (!time)
-    return time.error();
-  plan.time = *time;
-  plan.familyBound = familyBound(problem, costs);
-  if (Status status = verify(problem, plan); !status)
+  for (int64_t s = 0, first = 0; s < problem.stages; first = ends[s++])
+    plan.stages.push_back(stageOf(first, ends[s], {size_t(s)}));
+  if (Status status = evaluate(problem, *network, plan); !status)
     return status.error();
   return plan;
 }

@@ -8,10 +8,12 @@
 #include "IntervalCosts.h"
 #include "stagewright/Planning/Evaluate.h"
 #include <algorithm>
+#include <cmath>
 
 namespace stagewright {
 
-IntervalCosts::IntervalCosts(const Problem &problem) : problem(problem) {
+IntervalCosts::IntervalCosts(const Problem &problem, const Network &network)
+    : problem(problem), network(network) {
   std::vector<size_t> classes = problem.cluster.classOfDevices();
   for (int64_t stage = 0; stage < problem.stages; ++stage) {
     int64_t least = problem.microbatches;
@@ -20,10 +22,8 @@ IntervalCosts::IntervalCosts(const Problem &problem) : problem(problem) {
                                          problem.microbatches));
     inFlight.push_back(problem.forwardOnly ? 0 : least);
     classOf.push_back(classes[stage]);
-    linkTo.push_back(stage ? problem.cluster.find(stage - 1, stage) : nullptr);
   }
   sumTimes();
-  sumBefore();
   sumCuts();
   sumHeld();
 }
@@ -50,37 +50,6 @@ StageTimes IntervalCosts::times(int64_t stage, int64_t first,
           high.weightGradient - low.weightGradient};
 }
 
-void IntervalCosts::sumBefore() {
-  size_t layers = problem.layers.size();
-  std::vector<bool> forwardLink(layers, false), backwardLink(layers, false);
-  for (const Value &value : problem.values)
-    for (const LayerPhase &use : value.uses) {
-      bool forward = use.phase == ActionKind::Forward;
-      if (forward && use.layer == value.producer.layer + 1)
-        forwardLink[use.layer] = true;
-      if (!forward && value.producer.phase != ActionKind::Forward &&
-          value.producer.layer == use.layer + 1)
-        backwardLink[value.producer.layer] = true;
-    }
-  forwardBefore.assign(layers, Seconds());
-  backwardBefore.assign(layers, Seconds());
-  for (size_t layer = 1; layer < layers; ++layer) {
-    StageTimes least = problem.layers[layer - 1].times[classOf.front()];
-    for (size_t c : classOf) {
-      const StageTimes &times = problem.layers[layer - 1].times[c];
-      least.forward = std::min(least.forward, times.forward);
-      least.inputGradient = std::min(least.inputGradient, times.inputGradient);
-      least.weightGradient =
-          std::min(least.weightGradient, times.weightGradient);
-    }
-    if (forwardLink[layer])
-      forwardBefore[layer] = forwardBefore[layer - 1] + least.forward;
-    if (backwardLink[layer])
-      backwardBefore[layer] = backwardBefore[layer - 1] + least.inputGradient +
-                              least.weightGradient;
-  }
-}
-
 void IntervalCosts::sumCuts() {
   // A value crosses every cut between its producer and its farthest use, once.
   size_t cuts = problem.layers.size() + 1;
@@ -99,11 +68,10 @@ void IntervalCosts::sumCuts() {
 }
 
 Seconds IntervalCosts::transfer(int64_t stage, int64_t cut) const {
-  const Link *link = linkTo[stage];
   Seconds time;
   for (int64_t bytes : {forwardBytes[cut], backwardBytes[cut]})
-    if (bytes > 0)
-      time += link->latency + Bytes(bytes) / link->bandwidth;
+    time += transferTime(network, {size_t(stage - 1)}, {1.0}, {size_t(stage)},
+                         {1.0}, Bytes(bytes));
   return time;
 }
 
@@ -127,7 +95,7 @@ void IntervalCosts::sumHeld() {
   for (int64_t first = 0; first < layers; ++first) {
     std::vector<bool> resident(problem.residents.size(), false);
     std::vector<Inside> inside(problem.values.size());
-    Held sum;
+    StageMemory sum;
     auto slotOf = [&](const Value &value, const Inside &in) -> int64_t * {
       bool forward = value.producer.phase == ActionKind::Forward;
       if (in.producer)
@@ -143,6 +111,11 @@ void IntervalCosts::sumHeld() {
           (entry.kind == ResidentKind::PerMicrobatch ? sum.perMicrobatch
                                                      : sum.once) +=
               entry.bytes.value;
+        // The optimizer's state lies with the first layer that has it.
+        if (entry.kind == ResidentKind::Parameter && !resident[i] &&
+            entry.layers.front() == layer)
+          sum.once += std::llround(problem.model.optimizerState *
+                                   double(entry.bytes.value));
         resident[i] = true;
       }
       for (size_t i : valuesOf[layer]) {
@@ -164,14 +137,8 @@ void IntervalCosts::sumHeld() {
 }
 
 Bytes IntervalCosts::memory(int64_t stage, int64_t first, int64_t end) const {
-  const Held &sum = held[first][end - first - 1];
-  int64_t microbatches = problem.microbatches;
-  // A ring that receives has one slot more than are in use, for the next to
-  // arrive, but never more than there are microbatches.
-  int64_t arriving = std::min(inFlight[stage] + 1, microbatches);
-  return Bytes(sum.once + microbatches * sum.perMicrobatch +
-               inFlight[stage] * sum.stash + arriving * sum.receivedStash +
-               std::min<int64_t>(2, microbatches) * sum.received);
+  return held[first][end - first - 1].with(inFlight[stage],
+                                           problem.microbatches, 1);
 }
 
 } // namespace stagewright

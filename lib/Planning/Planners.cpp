@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Bounds.h"
 #include <array>
 
 namespace stagewright {
@@ -16,6 +17,21 @@ std::span<const Planner> allPlanners() {
       Planner{"balance", "min-max cut of the chain, one device a stage",
               planBalance}};
   return planners;
+}
+
+Result<Plan> runPlanner(const Planner &planner, const Problem &problem) {
+  if (Status status = problem.check(); !status)
+    return status.error();
+  Result<Network> network = Network::create(problem.cluster);
+  if (!network)
+    return network.error();
+  Result<Plan> plan = planner.plan(problem);
+  if (!plan)
+    return plan.error();
+  plan->familyBound = familyLowerBound(problem, *network);
+  if (Status status = verify(problem, *plan); !status)
+    return status.error();
+  return plan;
 }
 
 Result<Planner> findPlanner(std::string_view name) {

@@ -45,7 +45,7 @@ def run(options):
     _prepare()
     artifact, trace, picture = PLACE / "gpt.swx", PLACE / "trace.json", PLACE / "schedule.svg"
     tools, log = setup.tree("release") / "bin", PLACE / "compile.txt"
-    stream(f"Compiling for {STAGES} stages", [tools / "pp-compile", PLACE / "gpt.mlir", f"--cluster=local:{STAGES}",
+    stream(f"Compiling for {STAGES} stages", [tools / "pp-compile", PLACE / "gpt.mlir", f"--cluster=local:{STAGES}", f"--stages={STAGES}",
                                               f"--microbatches={MICROBATCHES}", "-o", artifact],
            lambda line: None, keep=log)
     say("\n" + log.read_text().strip() + "\n")

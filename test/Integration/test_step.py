@@ -80,6 +80,23 @@ def test_same_bits_over_runs_loads_and_both_schedules(workshop, stages):
                 assert now == first
 
 
+def test_a_plan_for_unequal_devices_and_links_equals_jax(workshop):
+    """Two fast and two slow devices, one slow link: the planner uses all four and keeps off the slow link."""
+    artifact = workshop.path("unequal.swx")
+    tool("pp-compile", workshop.module(GPT), f"--cluster={HERE / 'clusters/unequal.json'}", "--planner=spp",
+         "--microbatches=8", "--quiet", "-o", artifact)
+    found = workshop.run_artifact(GPT, artifact)[0]
+    wrong = golden.disagreements(workshop.golden(GPT)[1], found)
+    assert not wrong, "\n".join(wrong)
+    stages = json.loads(tool("pp-run", artifact, "--info=json"))["plan"]["stages"]
+    devices = [stage["devices"][0] for stage in stages]
+    assert sorted(devices) == ["fast0", "fast1", "slow0", "slow1"]
+    neighbours = {frozenset(pair) for pair in zip(devices, devices[1:])}
+    assert frozenset(("fast0", "slow0")) not in neighbours
+    share = {device: len(stage["layers"]) for device, stage in zip(devices, stages)}
+    assert share["fast0"] + share["fast1"] > share["slow0"] + share["slow1"]
+
+
 def test_fewer_and_more_microbatches_than_compiled(workshop):
     for microbatches in (1, 3, 11):
         found, _ = workshop.run("mlp.py:mlp", 3, "1f1b", microbatches=microbatches)

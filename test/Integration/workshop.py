@@ -59,8 +59,8 @@ class Workshop:
     def artifact(self, model, stages, schedule):
         def make():
             path = self.path(model, stages, schedule, "swx")
-            tool("pp-compile", self.module(model), f"--cluster=local:{stages}", f"--schedule={schedule}",
-                 "--microbatches=8", "-o", path)
+            tool("pp-compile", self.module(model), f"--cluster=local:{stages}", f"--stages={stages}",
+                 f"--schedule={schedule}", "--microbatches=8", "-o", path)
             return path
         return self.once(("artifact", model, stages, schedule), make)
 
@@ -69,7 +69,10 @@ class Workshop:
 
     def run(self, model, stages, schedule, *flags, microbatches=8, env=None):
         """(results by position, what pp-run printed) on the golden inputs."""
+        return self.run_artifact(model, self.artifact(model, stages, schedule), *flags, microbatches=microbatches, env=env)
+
+    def run_artifact(self, model, artifact, *flags, microbatches=8, env=None):
         out = self.path("out.safetensors")
-        text = tool("pp-run", self.artifact(model, stages, schedule), f"--inputs={self.golden(model, microbatches)[0]}",
+        text = tool("pp-run", artifact, f"--inputs={self.golden(model, microbatches)[0]}",
                     f"--microbatches={microbatches}", f"--outputs={out}", *flags, env=env)
         return load_file(out), text

@@ -33,7 +33,7 @@ struct CompileOptions {
   std::optional<int64_t> microbatches;
   std::string memory;            ///< limit per device, as `4GiB`
   std::string planner;           ///< name of a planner
-  std::string schedule = "1f1b"; ///< name of a generator
+  std::string schedule = "auto"; ///< name of a generator
   std::string profile;           ///< file that `pp-run --profile` wrote
 };
 

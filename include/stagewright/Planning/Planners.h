@@ -50,6 +50,10 @@ struct Planner {
   Result<Plan> (*plan)(const Problem &problem);
 };
 
+/// check(), the planner, the bound over all plans, verify(): how tools and
+/// passes run one.
+Result<Plan> runPlanner(const Planner &planner, const Problem &problem);
+
 /// All planners, the default one first.
 std::span<const Planner> allPlanners();
 

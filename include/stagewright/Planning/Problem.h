@@ -130,7 +130,7 @@ struct Problem {
   /// Everything an algorithm relies on: at least one layer, microbatches
   /// positive, as many layers and devices as stages, costs finite and not
   /// negative, numbers of layers in range, no value that goes backwards in the
-  /// forward, every pair of devices joined by links.
+  /// forward. Network::create() checks that links join the devices.
   Status check() const;
 };
 

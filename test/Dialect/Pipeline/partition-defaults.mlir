@@ -1,4 +1,4 @@
-// RUN: pp-opt %s -split-input-file -verify-diagnostics -pipeline-partition | FileCheck %s
+// RUN: pp-opt %s -split-input-file -verify-diagnostics -pipeline-partition=planner=balance | FileCheck %s
 // RUN: pp-opt %s -split-input-file -pipeline-partition="cluster=local:1 microbatches=5 memory=1KiB" | FileCheck %s --check-prefix=OPTION
 
 // Options come first, then what stands in the module, then the defaults, which a remark says.

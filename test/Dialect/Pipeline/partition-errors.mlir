@@ -14,12 +14,12 @@
 // DEVICES: error: 2 stages need 2 devices, cluster 'local' has 1; ask for fewer stages or a larger cluster
 // STAGES: error: number of stages must be at least 1, got 0
 // MICROBATCHES: error: number of microbatches must be from 1 to 65536, got 0
-// MEMORY: error: no cut into 2 stages fits in memory; the best one needs 12.0 KiB on device d0, has 4.0 KiB; use more stages, fewer microbatches or a device with 8.0 KiB more
+// MEMORY: error: no plan fits in memory; the best one fails: stage 0 needs 12.0 KiB on device d0, has 4.0 KiB; use more stages, fewer microbatches or a device with 8.0 KiB more
 // AMOUNT: error: 'much' is not an amount of memory; write bytes or a number with B, KiB, MiB, GiB, TiB, KB, MB, GB or TB, as in 2.5GiB
 // NONE: error: device 'd0' needs positive flops, bandwidth and memory
 // CLUSTER: error: unknown cluster 'moon'; write local:N for N cores of this host, or the path of a .json file
 // FIELD: error: {{.*}}cluster-missing-field.json: device 'd1' has no field 'memory'
-// PLANNER: error: unknown planner 'best'; there are balance
+// PLANNER: error: unknown planner 'best'; there are spp, 
 // SCHEDULE: error: unknown schedule 'zigzag'; there are gpipe, 1f1b
 module attributes {pipeline.microbatches = 8 : i64} {
   // The first stage holds two parameters and one gradient of 4 KiB each.

@@ -31,7 +31,7 @@ module {
 // -----
 
 module {
-  // expected-error @+1 {{devices 'd0' and 'd1' hold neighbouring stages and have no link; order the devices along their links}}
+  // expected-error @+1 {{no path of links joins devices 'd0' and 'd1'; give a link to one of them, or a fabric between hosts}}
   pipeline.graph @step(%x: tensor<8xf32>) -> (tensor<8xf32>) attributes {layers = ["a", "b"]} {
     %0 = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 7, read = 0, written = 0> : (tensor<8xf32>) -> tensor<8xf32>
     %1 = pipeline.node "b.F" phase F layer 1 (%0) cost <flops = 7, read = 0, written = 0> : (tensor<8xf32>) -> tensor<8xf32>

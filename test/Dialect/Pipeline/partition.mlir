@@ -1,5 +1,5 @@
-// RUN: pp-opt %s -split-input-file -pipeline-partition="cluster=local:3 microbatches=4" | FileCheck %s
-// RUN: pp-opt %s -split-input-file -pipeline-partition="cluster=%inputs/cluster-two-classes.json microbatches=4" | FileCheck %s --check-prefix=LAB
+// RUN: pp-opt %s -split-input-file -pipeline-partition="planner=balance cluster=local:3 microbatches=4 schedule=1f1b" | FileCheck %s
+// RUN: pp-opt %s -split-input-file -pipeline-partition="cluster=%inputs/cluster-two-classes.json microbatches=4 planner=balance" | FileCheck %s --check-prefix=LAB
 
 // Four equal layers and a skip connection from the first to the last: a value that skips a stage goes straight to its
 // user, and one that two stages use has two boundaries.
@@ -18,10 +18,10 @@ pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor
 // CHECK-NEXT:   pipeline.device @d0 class "cpu-core" memory 17179869184 node 0 flops 7.800000e+10 bandwidth 2.000000e+10
 // CHECK:        pipeline.link @d0 to @d1 bandwidth 1.000000e+10 latency 2.000000e-06
 // CHECK:      pipeline.program @plan of @step on @local microbatches 4
-// CHECK-SAME:   plan <time = {{.*}} : f64, bound = {{.*}} : f64, planner = "balance"> {
-// CHECK-NEXT:   pipeline.stage 0 on [@d0] layers [0]
-// CHECK-NEXT:   pipeline.stage 1 on [@d1] layers [1]
-// CHECK-NEXT:   pipeline.stage 2 on [@d2] layers [2]
+// CHECK-SAME:   plan <time = {{.*}} : f64, bound = {{.*}} : f64, planner = "balance", plan_bound = {{.*}} : f64, schedule = "1f1b"> {
+// CHECK-NEXT:   pipeline.stage 0 on [@d0] layers [0] {bound_by = "compute"}
+// CHECK-NEXT:   pipeline.stage 1 on [@d1] layers [1] {bound_by = "compute"}
+// CHECK-NEXT:   pipeline.stage 2 on [@d2] layers [2] {bound_by = "compute"}
 // CHECK-NEXT:   pipeline.boundary "a.F" result 0 from 0 to 1 : tensor<4xf32>
 // CHECK-NEXT:   pipeline.boundary "a.F" result 0 from 0 to 2 : tensor<4xf32>
 // CHECK-NEXT:   pipeline.boundary "b.F" result 0 from 1 to 2 : tensor<4xf32>

@@ -11,7 +11,7 @@ pipeline.cluster @local {
   pipeline.device @d1 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
 }
 pipeline.program @plan of @step on @local microbatches 2 {
-  // expected-error @+1 {{lies on 2 devices; schedules run each stage on one device, partition without replicas}}
+  // expected-error @+1 {{lies on 2 devices; schedules run each stage on one device, partition with max-replicas=1}}
   pipeline.stage 0 on [@d0, @d1] layers [0]
 }
 

@@ -1,7 +1,11 @@
-// RUN: pp-opt %s -pipeline-schedule=kind=gpipe | FileCheck %s
+// RUN: pp-opt %s -pipeline-partition="stages=2 max-replicas=1" -pipeline-schedule=kind=gpipe | FileCheck %s
+// RUN: pp-opt %s -pipeline-schedule | FileCheck %s --check-prefix=ALONE
 // RUN: not pp-opt %s -pipeline-partition=stages=3 2>&1 | FileCheck %s --check-prefix=STAGES
 
-// An imported step needs no annotation: graph, costs and partition come first.
+// An imported step needs no annotation: graph, costs and partition come first. Without more said the plan is the fastest
+// that can be lowered, for a step as small as this one on one device.
+// ALONE: pipeline.stage 0 on [@d0] layers [0, 1]
+// ALONE: pipeline.order 0 "0F0 0F1"
 // STAGES: error: 3 stages need at least 3 layers, the graph has 2
 module attributes {pipeline.cluster = "local:2", pipeline.microbatches = 2 : i64} {
   // CHECK: pipeline.graph @step

@@ -55,7 +55,7 @@ TEST(Balance, EvenChainIsCutEvenly) {
   EXPECT_EQ(endsOf(plan), (std::vector<int64_t>{2, 4, 6, 8}));
   // M T + (p - 1) T at equal stages, and nothing can be faster.
   EXPECT_DOUBLE_EQ(plan.time.value, 11 * 4.0);
-  EXPECT_DOUBLE_EQ(plan.familyBound.value, plan.time.value);
+  EXPECT_DOUBLE_EQ(plan.planBound.value, plan.time.value);
 }
 
 TEST(Balance, HeavyTransferMovesTheCut) {
@@ -149,8 +149,8 @@ TEST(Balance, ForwardOnlyHoldsNoStash) {
   problem.values.push_back({Bytes(4), {0, F}, {{1, F}}});
   Plan plan = *planBalance(problem);
   EXPECT_EQ(plan.stages[1].memory, Bytes(8));
-  // Eight forwards, the first one second later, each 4 seconds on its way.
-  EXPECT_DOUBLE_EQ(plan.time.value, 1 + 4 + 8);
+  // The channel carries eight values, 4 seconds each, one after another.
+  EXPECT_DOUBLE_EQ(plan.time.value, 1 + 8 * 4 + 1);
 }
 
 /// The least maximum of stage loads and cut loads over every cut.
@@ -219,7 +219,7 @@ TEST(Balance, EqualsExhaustiveSearch) {
       most = std::max({most, stage.times.total().value, cut});
     }
     EXPECT_DOUBLE_EQ(most, exhaustive(problem)) << "instance " << instance;
-    EXPECT_LE(plan->familyBound.value, plan->time.value * (1 + 1e-12))
+    EXPECT_LE(plan->planBound.value, plan->time.value * (1 + 1e-12))
         << "instance " << instance;
   }
 }

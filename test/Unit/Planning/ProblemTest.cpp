@@ -57,8 +57,8 @@ TEST(Problem, Requests) {
   problem = smallProblem();
   problem.cluster.links.clear();
   EXPECT_EQ(planBalance(problem).error().message,
-            "devices 'd0' and 'd1' hold neighbouring stages and have no link; "
-            "order the devices along their links");
+            "no path of links joins devices 'd0' and 'd1'; give a link to one "
+            "of them, or a fabric between hosts");
 }
 
 TEST(Problem, Costs) {

@@ -25,6 +25,21 @@ namespace stagewright::pipeline {
 static constexpr StringLiteral kDefaultCluster = "local:2";
 static constexpr int64_t kDefaultMicrobatches = 8;
 
+/// The schedules that can be lowered, by the execution order that the planner
+/// simulates for each.
+static constexpr std::pair<StringLiteral, ExecutionOrder> kSchedules[] = {
+    {"1f1b", ExecutionOrder::OneFOneB},
+    {"window", ExecutionOrder::Window},
+    {"early-backward", ExecutionOrder::CapB},
+    {"gpipe", ExecutionOrder::GPipe}};
+
+static StringRef scheduleOf(ExecutionOrder order) {
+  for (auto &[name, simulated] : kSchedules)
+    if (simulated == order)
+      return name;
+  return "1f1b";
+}
+
 /// Writes `plan` behind the cluster.
 static ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
                               const Problem &problem, const Plan &plan) {
@@ -33,7 +48,9 @@ static ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
   auto promise = PlanAttr::get(builder.getContext(),
                                builder.getF64FloatAttr(plan.time.value),
                                builder.getF64FloatAttr(plan.familyBound.value),
-                               builder.getStringAttr(plan.planner));
+                               builder.getStringAttr(plan.planner),
+                               builder.getF64FloatAttr(plan.planBound.value),
+                               builder.getStringAttr(scheduleOf(plan.order)));
   auto program = ProgramOp::create(
       builder, loc, builder.getStringAttr("plan"),
       FlatSymbolRefAttr::get(graph.getSymNameAttr()),
@@ -53,7 +70,9 @@ static ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
           builder.getContext(), problem.cluster.devices[device].name));
     StageOp::create(builder, loc, builder.getI64IntegerAttr(index),
                     builder.getArrayAttr(devices),
-                    builder.getDenseI64ArrayAttr(layers));
+                    builder.getDenseI64ArrayAttr(layers),
+                    stage.recompute ? builder.getUnitAttr() : UnitAttr(),
+                    builder.getStringAttr(toString(stage.binding)));
   }
   for (const Crossing &crossing : crossingsOf(graph, stageOfLayer)) {
     auto node = cast<NodeOp>(crossing.value.getOwner());
@@ -81,9 +100,9 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     Result<Planner> algorithm = findPlanner(planner);
     if (!algorithm)
       return emitError(getOperation().getLoc(), algorithm.error().message);
-    Result<Generator> generator = findGenerator(schedule);
-    if (!generator)
-      return emitError(getOperation().getLoc(), generator.error().message);
+    FailureOr<std::vector<ExecutionOrder>> orders = chooseOrders();
+    if (failed(orders))
+      return failure();
     if (stages == 0)
       return emitError(getOperation().getLoc(),
                        "number of stages must be at least 1, got 0");
@@ -97,12 +116,11 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     if (failed(problem))
       return failure();
     problem->microbatches = chooseMicrobatches();
-    Result<ExecutionOrder> order = parseExecutionOrder(generator->name);
-    if (!order)
-      return emitError(graph->getLoc(), order.error().message);
-    problem->orders = {*order};
+    problem->orders = *orders;
+    problem->maxReplicas = maxReplicas;
+    problem->recompute = recompute;
     problem->stages = stages == -1 ? 0 : int64_t(stages);
-    Result<Plan> plan = algorithm->plan(*problem);
+    Result<Plan> plan = runPlanner(*algorithm, *problem);
     if (!plan)
       return emitError(graph->getLoc(), plan.error().message);
 
@@ -113,6 +131,21 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     numBoundaries +=
         llvm::range_size(program.getBody().front().getOps<BoundaryOp>());
     return success();
+  }
+
+  /// The execution orders of the option: one, or all that can be lowered.
+  FailureOr<std::vector<ExecutionOrder>> chooseOrders() {
+    std::vector<ExecutionOrder> orders;
+    for (auto &[name, order] : kSchedules)
+      if (schedule == "auto" || schedule == name)
+        orders.push_back(order);
+    if (!orders.empty())
+      return orders;
+    Result<Generator> generator = findGenerator(schedule);
+    return emitError(getOperation().getLoc(),
+                     generator ? "no plan can be made for schedule '" +
+                                     schedule + "'; take auto"
+                               : generator.error().message);
   }
 
   /// The cluster of the option or the module, with the memory of the option.

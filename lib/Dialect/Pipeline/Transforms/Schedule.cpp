@@ -28,7 +28,11 @@ static LogicalResult checkPlacement(ProgramOp program) {
       return stage.emitOpError()
              << "lies on " << stage.getDevices().size()
              << " devices; schedules run each stage on one device, partition "
-             << "without replicas";
+             << "with max-replicas=1";
+    if (stage.getRecompute())
+      return stage.emitOpError()
+             << "runs its forward again before the backward; schedules do not "
+             << "yet, partition with recompute=false";
     StringRef device =
         cast<FlatSymbolRefAttr>(stage.getDevices()[0]).getValue();
     auto [entry, isNew] = stageOf.try_emplace(device, stage.getIndex());
@@ -45,14 +49,12 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
   using ScheduleBase::ScheduleBase;
 
   void runOnOperation() override {
-    Result<Generator> generator = findGenerator(kind);
-    if (!generator) {
-      emitError(getOperation().getLoc(), generator.error().message);
+    if (kind != "auto" && failed(generatorOf(kind, getOperation().getLoc())))
       return signalPassFailure();
-    }
     if (getOperation().getOps<ProgramOp>().empty()) {
       PartitionOptions options;
       options.schedule = kind;
+      options.maxReplicas = 1;
       OpPassManager earlier(ModuleOp::getOperationName());
       earlier.addPass(createPartition(options));
       if (failed(runPipeline(earlier, getOperation())))
@@ -60,26 +62,43 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
     }
     for (ProgramOp program :
          llvm::to_vector(getOperation().getOps<ProgramOp>()))
-      if (failed(schedule(program, *generator)))
+      if (failed(schedule(program)))
         return signalPassFailure();
   }
 
+  static FailureOr<Generator> generatorOf(StringRef kind, Location loc) {
+    Result<Generator> generator = findGenerator(kind);
+    if (!generator)
+      return emitError(loc, generator.error().message);
+    return *generator;
+  }
+
+  /// The kind of the option, else the one that `program` was planned for.
+  StringRef kindFor(ProgramOp program) {
+    if (kind != "auto")
+      return kind;
+    PlanAttr plan = program.getPlanAttr();
+    return plan && plan.getSchedule() ? plan.getSchedule().getValue() : "1f1b";
+  }
+
   /// Writes the schedule of `program` behind it, in place of an older one.
-  LogicalResult schedule(ProgramOp program, const Generator &generator) {
-    if (failed(checkPlacement(program)))
+  LogicalResult schedule(ProgramOp program) {
+    FailureOr<Generator> generator =
+        generatorOf(kindFor(program), program.getLoc());
+    if (failed(generator) || failed(checkPlacement(program)))
       return failure();
     for (ScheduleOp old : llvm::to_vector(getOperation().getOps<ScheduleOp>()))
       if (programOf(old) == program)
         old.erase();
 
     StageGraph graph = stageGraphOf(program);
-    Schedule data = generator.generate(
+    Schedule data = generator->generate(
         {graph.stages, static_cast<int64_t>(program.getMicrobatches()),
          graph.forwardOnly});
     OpBuilder builder(program->getContext());
     auto op = ScheduleOp::create(
-        builder, program.getLoc(), builder.getStringAttr(generator.symbol),
-        program.getSymNameAttr(), builder.getStringAttr(generator.name));
+        builder, program.getLoc(), builder.getStringAttr(generator->symbol),
+        program.getSymNameAttr(), builder.getStringAttr(generator->name));
     builder.createBlock(&op.getBody());
     for (auto [rank, order] : llvm::enumerate(data.ranks)) {
       OrderOp::create(builder, program.getLoc(), rank, toString(order));

@@ -1,0 +1,179 @@
+//===- EvaluateTest.cpp - what stages and channels take -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Evaluate.h"
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+
+static constexpr ActionKind F = ActionKind::Forward;
+static constexpr ActionKind I = ActionKind::InputGradient;
+
+/// Two hosts of two devices: 8 B/s inside, 2 B/s between, a NIC of 1 B/s.
+static Cluster twoHosts() {
+  Cluster cluster;
+  cluster.name = "two";
+  for (int64_t i = 0; i < 4; ++i)
+    cluster.devices.push_back({"d" + std::to_string(i), "gpu", i / 2,
+                               FlopRate(1), Bandwidth(1), Bytes(1000)});
+  cluster.fabric.inside = Joint{Bandwidth(8), Seconds(0)};
+  cluster.fabric.between = Joint{Bandwidth(2), Seconds(0)};
+  cluster.fabric.nic = Bandwidth(1);
+  return cluster;
+}
+
+/// Layers of one second forwards and two back, `bytes` between neighbours each
+/// way, `parameters` bytes of gradients each.
+static Problem chain(int64_t layers, int64_t bytes, int64_t parameters) {
+  Problem problem;
+  problem.cluster = twoHosts();
+  problem.microbatches = 4;
+  for (int64_t l = 0; l < layers; ++l) {
+    problem.layers.push_back(
+        {"l" + std::to_string(l), {{Seconds(1), Seconds(2), Seconds(0)}}});
+    problem.residents.push_back(
+        {Bytes(parameters), ResidentKind::Gradient, {l}});
+    if (l + 1 == layers)
+      break;
+    problem.values.push_back({Bytes(bytes), {l, F}, {{l + 1, F}, {l + 1, I}}});
+    problem.values.push_back({Bytes(bytes), {l + 1, I}, {{l, I}}});
+  }
+  return problem;
+}
+
+static Network networkOf(const Problem &problem) {
+  return *Network::create(problem.cluster);
+}
+
+TEST(Transfer, PairsShareWhatASliceNeeds) {
+  Network network = networkOf(chain(1, 0, 0));
+  // 16 bytes inside a host, one sender.
+  EXPECT_DOUBLE_EQ(transferTime(network, {0}, {1}, {1}, {1}, Bytes(16)).value,
+                   2);
+  // Two senders to one receiver: it takes 8 bytes from each, one after another,
+  // across hosts no faster than the NIC.
+  EXPECT_DOUBLE_EQ(
+      transferTime(network, {0, 2}, {0.5, 0.5}, {1}, {1}, Bytes(16)).value, 9);
+  // The NICs carry all that goes from one host to the other.
+  EXPECT_DOUBLE_EQ(
+      transferTime(network, {0, 1}, {0.5, 0.5}, {2, 3}, {0.5, 0.5}, Bytes(16))
+          .value,
+      16);
+  // To itself nothing goes.
+  EXPECT_DOUBLE_EQ(transferTime(network, {0}, {1}, {0}, {1}, Bytes(16)).value,
+                   0);
+}
+
+TEST(AllReduce, IsARing) {
+  Network network = networkOf(chain(1, 0, 0));
+  EXPECT_DOUBLE_EQ(allReduceTime(network, {0}, Bytes(16)).value, 0);
+  EXPECT_DOUBLE_EQ(allReduceTime(network, {0, 1}, Bytes(16)).value, 2);
+  EXPECT_DOUBLE_EQ(allReduceTime(network, {0, 1, 2, 3}, Bytes(16)).value, 24);
+}
+
+TEST(Shares, FollowSpeedInWholeSamples) {
+  CostModel model;
+  EXPECT_EQ(sharesOf({1, 1, 1, 1}, model, 0),
+            (std::vector<double>{0.25, 0.25, 0.25, 0.25}));
+  EXPECT_EQ(sharesOf({1, 3}, model, 0), (std::vector<double>{0.75, 0.25}));
+  EXPECT_EQ(sharesOf({1, 3}, model, 2), (std::vector<double>{1, 0}));
+  EXPECT_EQ(sharesOf({1, 1}, model, 5), (std::vector<double>{0.6, 0.4}));
+  model.unevenSlices = false;
+  EXPECT_EQ(sharesOf({1, 3}, model, 0), (std::vector<double>{0.5, 0.5}));
+}
+
+TEST(Pipeline, SlicedStagesAndChannels) {
+  Problem problem = chain(3, 16, 8);
+  problem.model.overlapAllReduce = false;
+  Plan plan;
+  plan.stages = {stageOf(0, 2, {0, 1}), stageOf(2, 3, {2})};
+  PipelineModel model = pipelineOf(problem, networkOf(problem), plan);
+  EXPECT_DOUBLE_EQ(model.stages[0].times.forward.value, 1);
+  EXPECT_DOUBLE_EQ(model.stages[0].backward().value, 2);
+  // Two layers of 8 bytes over 8 B/s.
+  EXPECT_DOUBLE_EQ(model.stages[0].tail.value, 2);
+  ASSERT_EQ(model.channels.size(), 1u);
+  EXPECT_DOUBLE_EQ(model.channels[0].forward.value, 16);
+  EXPECT_DOUBLE_EQ(model.channels[0].backward.value, 16);
+  EXPECT_EQ(model.channels[0].forwardLanes, model.channels[0].backwardLanes);
+  EXPECT_EQ(model.channels[0].forwardShared.size(), 2u);
+}
+
+// The gradients of layer 1 are reduced while layer 0 still runs its backward
+// (one second on half a microbatch).
+TEST(Pipeline, AllReduceOverlapsTheBackward) {
+  Problem problem = chain(2, 0, 8);
+  Plan plan;
+  plan.stages = {stageOf(0, 2, {0, 1})};
+  EXPECT_DOUBLE_EQ(
+      pipelineOf(problem, networkOf(problem), plan).stages[0].tail.value, 1);
+  problem.residents[1].bytes = Bytes(80); // 10 s, of which 1 s is hidden.
+  EXPECT_DOUBLE_EQ(
+      pipelineOf(problem, networkOf(problem), plan).stages[0].tail.value, 10);
+  EXPECT_DOUBLE_EQ(plan.stages[0].allReduce.value, 11);
+}
+
+TEST(Pipeline, SkipsGoStraightOrFromStageToStage) {
+  Problem problem = chain(3, 0, 0);
+  problem.values = {{Bytes(8), {0, F}, {{2, F}}}};
+  Plan plan;
+  plan.stages = {stageOf(0, 1, {0}), stageOf(1, 2, {1}), stageOf(2, 3, {2})};
+  PipelineModel model = pipelineOf(problem, networkOf(problem), plan);
+  ASSERT_EQ(model.channels.size(), 1u);
+  EXPECT_EQ(model.channels[0].to, 2u);
+  EXPECT_FALSE(model.channels[0].hasBackward);
+  problem.model.directSkips = false;
+  model = pipelineOf(problem, networkOf(problem), plan);
+  ASSERT_EQ(model.channels.size(), 2u);
+  EXPECT_DOUBLE_EQ(model.channels[0].forward.value, 1);
+  EXPECT_DOUBLE_EQ(model.channels[1].forward.value, 8);
+}
+
+TEST(Pipeline, UnsliceableLayersTakeTurns) {
+  Problem problem = chain(2, 8, 0);
+  problem.layers[0].sliceable = false;
+  Plan plan;
+  plan.stages = {stageOf(0, 1, {0, 1}), stageOf(1, 2, {2})};
+  PipelineModel model = pipelineOf(problem, networkOf(problem), plan);
+  EXPECT_EQ(model.stages[0].processors.size(), 2u);
+  EXPECT_DOUBLE_EQ(model.stages[0].times.forward.value, 1);
+  EXPECT_EQ(model.channels[0].forwardLanes.size(), 2u);
+}
+
+TEST(Pipeline, TiedParametersAreSentToTheirOwner) {
+  Problem problem = chain(2, 0, 0);
+  problem.residents = {{Bytes(8), ResidentKind::Gradient, {0, 1}}};
+  Plan plan;
+  plan.stages = {stageOf(0, 1, {0}), stageOf(1, 2, {1})};
+  PipelineModel model = pipelineOf(problem, networkOf(problem), plan);
+  ASSERT_EQ(model.ties.size(), 1u);
+  EXPECT_EQ(model.ties[0].from, 1u);
+  // The gradient there, the new value back.
+  EXPECT_DOUBLE_EQ(model.ties[0].seconds.value, 2);
+}
+
+TEST(Memory, RecomputationKeepsWhatIsReceived) {
+  Problem problem = chain(3, 16, 0);
+  std::vector<bool> isHere = {false, true, true};
+  StageMemory kept = stageMemory(problem, isHere, false);
+  EXPECT_EQ(kept.receivedStash, 16);
+  EXPECT_EQ(kept.stash, 16);
+  StageMemory again = stageMemory(problem, isHere, true);
+  EXPECT_EQ(again.receivedStash, 16);
+  EXPECT_EQ(again.stash, 0);
+  EXPECT_EQ(again.recomputed, 16);
+  EXPECT_EQ(kept.with(3, 8, 0.5), Bytes(3 * 8 + 4 * 8));
+  EXPECT_EQ(again.with(3, 8, 0.5), Bytes(4 * 8 + 8));
+}
+
+TEST(Memory, InFlightByOrder) {
+  EXPECT_EQ(inFlightOf(ExecutionOrder::OneFOneB, 3, 16), 3);
+  EXPECT_EQ(inFlightOf(ExecutionOrder::CapB, 3, 16), 5);
+  EXPECT_EQ(inFlightOf(ExecutionOrder::Window, 3, 16), 9);
+  EXPECT_EQ(inFlightOf(ExecutionOrder::Window, 3, 4), 4);
+  EXPECT_EQ(inFlightOf(ExecutionOrder::GPipe, 3, 16), 16);
+}
