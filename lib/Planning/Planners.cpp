@@ -15,7 +15,12 @@ std::span<const Planner> allPlanners() {
   static constexpr std::array planners = {
       Planner{"spp", "synchronous training on arbitrary links", planSpp},
       Planner{"balance", "min-max cut of the chain, one device a stage",
-              planBalance}};
+              planBalance},
+      Planner{"ideal-dp",
+              "contiguous stages of least maximum load, of any graph",
+              planIdealDp},
+      Planner{"ideal-dp-linear", "the same along one order of the layers",
+              planIdealDpLinear}};
   return planners;
 }
 

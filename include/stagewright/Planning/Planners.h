@@ -43,6 +43,23 @@ Result<Plan> planSpp(const Problem &problem);
 /// Source: the chains-on-chains partitioning problem (Bokhari 1988).
 Result<Plan> planBalance(const Problem &problem);
 
+/// Contiguous stages (no path leaves one and comes back) of any acyclic graph,
+/// branches side by side where that is better, one device each, with the least
+/// maximum load: of a stage the seconds of its F, I and W and of every value
+/// that crosses its border, in or out, each once. Exact: a dynamic program over
+/// the down-sets of the forward graph; of equal optima the one with the least
+/// sum of squared loads. Where links are unequal the devices are taken in RDO's
+/// order or its reverse, and a value is charged the slower of the neighbouring
+/// links. Fails where a graph has more than 200,000 down-sets.
+///
+/// Source: Tarnawski et al., "Efficient algorithms for device placement of DNN
+/// graph operators" (NeurIPS 2020).
+Result<Plan> planIdealDp(const Problem &problem);
+
+/// The same along one depth-first topological order of the layers ("DPL"):
+/// O(L^2) loads, not exact where there are branches.
+Result<Plan> planIdealDpLinear(const Problem &problem);
+
 /// A planner: problem in, plan out.
 struct Planner {
   const char *name;    ///< As in `planner=`.
