@@ -6,10 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "JsonFields.h"
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 using nlohmann::json;
 
@@ -58,18 +54,6 @@ int64_t JsonFields::integer(const char *field) {
     return 0;
   }
   return value ? value->get<int64_t>() : 0;
-}
-
-Result<std::string> readTextFile(const std::string &path) {
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code))
-    return Error{"cannot read '" + path + "': it is a directory"};
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream)
-    return Error{"cannot read '" + path + "': " + std::strerror(errno)};
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
 }
 
 Result<json> parseJson(const std::string &text, const std::string &file) {

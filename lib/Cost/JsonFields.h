@@ -13,7 +13,7 @@
 #ifndef STAGEWRIGHT_COST_JSONFIELDS_H
 #define STAGEWRIGHT_COST_JSONFIELDS_H
 
-#include "stagewright/Support/Result.h"
+#include "stagewright/Support/Files.h"
 #include <nlohmann/json.hpp>
 
 namespace stagewright {
@@ -39,9 +39,6 @@ private:
   std::string where;
   std::optional<Error> problem;
 };
-
-/// Reads the whole of `path`.
-Result<std::string> readTextFile(const std::string &path);
 
 /// Parses `text`; the error names `file`.
 Result<nlohmann::json> parseJson(const std::string &text,

@@ -1,0 +1,91 @@
+//===- Files.cpp - whole files in and out ---------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Support/Files.h"
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace stagewright {
+
+Result<std::string> readTextFile(const std::string &path) {
+  std::ostringstream text;
+  if (path == "-") {
+    text << std::cin.rdbuf();
+    return text.str();
+  }
+  std::error_code code;
+  if (fs::is_directory(path, code))
+    return Error{"cannot read '" + path + "': it is a directory"};
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream)
+    return Error{"cannot read '" + path + "': " + std::strerror(errno)};
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// Writes all of `text`; the system's reason where it cannot.
+static std::optional<int> writeAll(int file, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t count = ::write(file, text.data(), text.size());
+    if (count < 0 && errno != EINTR)
+      return errno;
+    if (count > 0)
+      text.remove_prefix(size_t(count));
+  }
+  return {};
+}
+
+/// Writes beside `path`, then renames.
+static std::optional<int> replaceFile(const std::string &path,
+                                      std::string_view text) {
+  std::string beside = path + ".XXXXXX";
+  int file = ::mkstemp(beside.data());
+  if (file < 0)
+    return errno;
+  // mkstemp's files are private; those of others follow the umask.
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  std::optional<int> reason = writeAll(file, text);
+  if (!reason && ::fchmod(file, 0666 & ~mask) != 0)
+    reason = errno;
+  if (::close(file) != 0 && !reason)
+    reason = errno;
+  if (!reason && ::rename(beside.c_str(), path.c_str()) != 0)
+    reason = errno;
+  if (reason)
+    ::unlink(beside.c_str());
+  return reason;
+}
+
+Status writeTextFile(const std::string &path, const std::string &text) {
+  std::optional<int> reason;
+  std::error_code code;
+  fs::file_status status = fs::status(path, code);
+  if (path == "-") {
+    reason = writeAll(STDOUT_FILENO, text);
+  } else if (fs::exists(status) && !fs::is_regular_file(status)) {
+    std::ofstream stream(path, std::ios::binary);
+    errno = 0;
+    if (!(stream << text << std::flush))
+      reason = errno ? errno : EIO;
+  } else {
+    reason = replaceFile(path, text);
+  }
+  if (reason)
+    return Error{"cannot write '" + path + "': " + std::strerror(*reason)};
+  return {};
+}
+
+} // namespace stagewright

@@ -1,0 +1,53 @@
+//===- FilesTest.cpp - whole files in and out -----------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Support/Files.h"
+#include <filesystem>
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Files : testing::Test {
+  fs::path folder =
+      fs::path(testing::TempDir()) /
+      (std::string("stagewright-files-") +
+       testing::UnitTest::GetInstance()->current_test_info()->name());
+  Files() { fs::create_directories(folder); }
+  ~Files() override { fs::remove_all(folder); }
+};
+
+TEST_F(Files, AreReplacedAsAWhole) {
+  std::string path = folder / "f";
+  ASSERT_TRUE(writeTextFile(path, "long before"));
+  ASSERT_TRUE(writeTextFile(path, "after\n"));
+  Result<std::string> text = readTextFile(path);
+  ASSERT_TRUE(text);
+  EXPECT_EQ(*text, "after\n");
+  // Nothing else is left behind.
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+}
+
+TEST_F(Files, ErrorsNameFileAndReason) {
+  std::string missing = folder / "none" / "f";
+  EXPECT_EQ(readTextFile(missing).error().message,
+            "cannot read '" + missing + "': No such file or directory");
+  EXPECT_EQ(writeTextFile(missing, "").error().message,
+            "cannot write '" + missing + "': No such file or directory");
+  EXPECT_EQ(readTextFile(folder).error().message,
+            "cannot read '" + folder.string() + "': it is a directory");
+  EXPECT_FALSE(writeTextFile(folder, ""));
+}
+
+TEST_F(Files, DevicesAreWrittenTo) {
+  EXPECT_TRUE(writeTextFile("/dev/null", "text"));
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+} // namespace
