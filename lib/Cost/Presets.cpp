@@ -1,0 +1,147 @@
+//===- Presets.cpp - clusters by name -------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rates are the peaks of the vendors' data sheets, dense where a sheet gives
+// them with sparsity, and bandwidths those of one direction where it gives both
+// together; a measured profile says what is reached. Memory is the sheet's GB
+// of 1e9 bytes: what a device has beyond it is the driver's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Presets.h"
+
+namespace stagewright {
+
+/// Seconds that one step of a ring takes between two GPUs beside the transfer:
+/// NCCL's own model, src/graph/tuning.cc, ring with protocol Simple.
+static constexpr Seconds kNvlinkLatency{3.4e-6};
+static constexpr Seconds kNetworkLatency{14.0e-6};
+
+/// NVIDIA Tesla V100 SXM2 data sheet: 15.7 TFLOPS single, 125 TFLOPS tensor,
+/// 7.8 TFLOPS double precision, 16 GB HBM2 at 900 GB/s.
+static Machine v100() {
+  return {"V100",
+          15.7e12,
+          900e9,
+          int64_t(16e9),
+          {{"f16", 125e12}, {"f64", 7.8e12}}};
+}
+
+/// The same sheet's PCIe card: 14, 112 and 7 TFLOPS.
+static Machine v100Pcie() {
+  return {
+      "V100", 14e12, 900e9, int64_t(16e9), {{"f16", 112e12}, {"f64", 7e12}}};
+}
+
+/// NVIDIA A100 80GB SXM data sheet: FP32 19.5, TF32 156, FP16 and BF16 312,
+/// FP64 9.7 TFLOPS, INT8 624 TOPS, 80 GB HBM2e at 2,039 GB/s.
+static Machine a100() {
+  return {"A100",
+          19.5e12,
+          2.039e12,
+          int64_t(80e9),
+          {{"tf32", 156e12},
+           {"f16", 312e12},
+           {"bf16", 312e12},
+           {"f64", 9.7e12},
+           {"i8", 624e12}}};
+}
+
+/// NVIDIA H100 SXM data sheet: FP32 67, FP64 34 TFLOPS; with sparsity, twice
+/// the dense rate, TF32 989, FP16 and BF16 1,979, FP8 and INT8 3,958; 80 GB
+/// HBM3 at 3.35 TB/s.
+static Machine h100() {
+  return {"H100",
+          67e12,
+          3.35e12,
+          int64_t(80e9),
+          {{"tf32", 494.5e12},
+           {"f16", 989.5e12},
+           {"bf16", 989.5e12},
+           {"f8", 1979e12},
+           {"f64", 34e12},
+           {"i8", 1979e12}}};
+}
+
+/// NVIDIA H200 SXM data sheet: the rates of the H100, 141 GB HBM3e at 4.8 TB/s.
+static Machine h200() {
+  Machine machine = h100();
+  machine.deviceClass = "H200";
+  machine.bandwidth = 4.8e12;
+  machine.memory = int64_t(141e9);
+  return machine;
+}
+
+/// NVIDIA HGX B200 specification, one GPU: FP32 75, FP64 37 TFLOPS; with
+/// sparsity, twice the dense rate, TF32 2.2, FP16 and BF16 4.5, FP8 and INT8 9,
+/// FP4 18 PFLOPS; 180 GB HBM3e at 7.7 TB/s.
+static Machine b200() {
+  return {"B200",
+          75e12,
+          7.7e12,
+          int64_t(180e9),
+          {{"tf32", 1.1e15},
+           {"f16", 2.25e15},
+           {"bf16", 2.25e15},
+           {"f8", 4.5e15},
+           {"f4", 9e15},
+           {"f64", 37e12},
+           {"i8", 4.5e15}}};
+}
+
+/// Hosts of eight GPUs on NVSwitch (`nvlink` bytes a second from one GPU), one
+/// InfiniBand port of `port` bytes a second for each GPU.
+static Fabric switched(double nvlink, double port) {
+  return {Joint{Bandwidth(nvlink), kNvlinkLatency},
+          Joint{Bandwidth(port), kNetworkLatency}, Bandwidth(8 * port)};
+}
+
+/// The fabrics of published planners state no latency.
+static Fabric published(double inside, double between) {
+  return {Joint{Bandwidth(inside), Seconds(0)},
+          Joint{Bandwidth(between), Seconds(0)}, Bandwidth(between)};
+}
+
+std::vector<Preset> presets() {
+  auto hosts = [](size_t count, int64_t devices) {
+    return std::vector<int64_t>(count, devices);
+  };
+  return {
+      // DAPPLE (PPoPP 2021), section 6.1: V100 with NVLink, 25 Gb/s Ethernet;
+      // one V100 a server with 25 Gb/s, with 10 Gb/s. 25 GB/s on NVLink is the
+      // constant of its planner's code.
+      {"dapple-a", "2 hosts of 8 V100, NVLink 25 GB/s, Ethernet 25 Gb/s",
+       hosts(2, 8), v100(), published(25e9, 3.125e9)},
+      {"dapple-b", "16 hosts of 1 V100, Ethernet 25 Gb/s", hosts(16, 1), v100(),
+       published(25e9, 3.125e9)},
+      {"dapple-c", "16 hosts of 1 V100, Ethernet 10 Gb/s", hosts(16, 1), v100(),
+       published(25e9, 1.25e9)},
+      // PipeDream (SOSP 2019), table 1, cluster A: 4 V100 on PCIe, 10 Gb/s
+      // Ethernet; 10 GB/s inside is what its optimizer is run with.
+      {"pipedream-p4", "4 hosts of 4 V100, PCIe 10 GB/s, Ethernet 10 Gb/s",
+       hosts(4, 4), v100Pcie(), published(10e9, 1.25e9)},
+      // Unequal hosts with the links of dapple-a.
+      {"uneven-8-4-2-2",
+       "hosts of 8, 4, 2 and 2 V100, NVLink 25 GB/s, Ethernet 25 Gb/s",
+       {8, 4, 2, 2},
+       v100(),
+       published(25e9, 3.125e9)},
+      // DGX A100: NVLink 600 GB/s both ways, ConnectX-6 HDR 200 Gb/s.
+      {"a100", "1 host of 8 A100 80GB, NVSwitch, InfiniBand HDR", hosts(1, 8),
+       a100(), switched(300e9, 25e9)},
+      // DGX H100, DGX H200: NVLink 900 GB/s both ways, ConnectX-7 NDR 400 Gb/s.
+      {"h100", "1 host of 8 H100, NVSwitch, InfiniBand NDR", hosts(1, 8),
+       h100(), switched(450e9, 50e9)},
+      {"h200", "1 host of 8 H200, NVSwitch, InfiniBand NDR", hosts(1, 8),
+       h200(), switched(450e9, 50e9)},
+      // DGX B200: NVLink 1.8 TB/s both ways, ConnectX-7 NDR 400 Gb/s.
+      {"b200", "1 host of 8 B200, NVSwitch, InfiniBand NDR", hosts(1, 8),
+       b200(), switched(900e9, 50e9)},
+  };
+}
+
+} // namespace stagewright

@@ -1,0 +1,41 @@
+//===- Presets.h - clusters by name -----------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_COST_PRESETS_H
+#define STAGEWRIGHT_COST_PRESETS_H
+
+#include "stagewright/Cost/Cluster.h"
+
+namespace stagewright {
+
+/// A device of a preset.
+struct Machine {
+  const char *deviceClass;
+  double flops, bandwidth;
+  int64_t memory;
+  std::vector<std::pair<const char *, double>> rates;
+};
+
+/// A cluster of equal devices.
+struct Preset {
+  const char *name, *summary;
+  std::vector<int64_t> hosts; ///< Devices of each host; what the name gives
+                              ///< without a number behind it.
+  Machine machine;
+  Fabric fabric;
+};
+
+/// All presets but `local`.
+std::vector<Preset> presets();
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_COST_PRESETS_H
