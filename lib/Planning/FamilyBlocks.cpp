@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <tuple>
 
 namespace stagewright {
 
@@ -50,10 +52,10 @@ static std::vector<double> keepFastest(ChainCosts &costs,
 }
 
 /// The narrowest width of each class of widths: all of them, or on a large
-/// cluster all up to 32 and then in steps of at most a sixteenth.
+/// cluster all up to 16 and then in steps of at most an eighth.
 static std::vector<size_t> widthClasses(size_t most, bool all) {
   std::vector<size_t> widths;
-  for (size_t w = 1; w <= most; w += all || w < 32 ? 1 : w / 16)
+  for (size_t w = 1; w <= most; w += all || w < 16 ? 1 : w / 8)
     widths.push_back(w);
   return widths;
 }
@@ -73,6 +75,53 @@ Family::Family(const Problem &problem, const Network &network)
   addBlocks(problem, network);
 }
 
+/// Between any two of r devices lies a link no faster than entry r: where
+/// devices are joined from the fastest link down, it is the link that first
+/// makes a group of r.
+static std::vector<double> groupBandwidths(const Network &network) {
+  size_t count = network.size();
+  std::vector<double> best(count + 1, network.largestBandwidth());
+  // A maximum spanning tree, grown from each device's fastest link (Prim);
+  // then its links from the fastest down.
+  std::vector<double> link(count, 0);
+  std::vector<size_t> from(count, 0), root(count), size(count, 1);
+  std::vector<bool> isIn(count, false);
+  std::vector<std::tuple<double, size_t, size_t>> tree;
+  for (size_t next = 0, grown = 0; grown < count; ++grown) {
+    isIn[next] = true;
+    if (grown > 0)
+      tree.push_back({link[next], from[next], next});
+    size_t best = count;
+    for (size_t v = 0; v < count; ++v) {
+      if (isIn[v])
+        continue;
+      if (network.bandwidth(next, v) > link[v]) {
+        link[v] = network.bandwidth(next, v);
+        from[v] = next;
+      }
+      if (best == count || link[v] > link[best])
+        best = v;
+    }
+    next = best;
+  }
+  std::sort(tree.rbegin(), tree.rend());
+  std::iota(root.begin(), root.end(), 0);
+  auto find = [&](size_t v) {
+    while (root[v] != v)
+      v = root[v] = root[root[v]];
+    return v;
+  };
+  size_t largest = 1;
+  for (auto [bandwidth, a, b] : tree) {
+    a = find(a), b = find(b);
+    root[a] = b;
+    size[b] += size[a];
+    for (; largest < size[b]; ++largest)
+      best[largest + 1] = bandwidth;
+  }
+  return best;
+}
+
 void Family::addBlocks(const Problem &problem, const Network &network) {
   size_t count = problem.cluster.devices.size(), most = count;
   if (problem.maxReplicas > 0)
@@ -83,6 +132,7 @@ void Family::addBlocks(const Problem &problem, const Network &network) {
       widthClasses(most, count <= kMostDevicesOfAllRuns);
   widths.push_back(most + 1);
   double bandwidth = network.largestBandwidth();
+  std::vector<double> reduceBandwidth = groupBandwidths(network);
   double latency = std::numeric_limits<double>::infinity();
   for (size_t a = 0; a < count; ++a)
     for (size_t b = a + 1; b < count; ++b)
@@ -120,7 +170,8 @@ void Family::addBlocks(const Problem &problem, const Network &network) {
           costs.microbatches;
       double steps = 2 * double(widths[c] - 1);
       if (widths[c] > 1 && !costs.unsliceable.back()) {
-        block.reducePerByte = steps / double(widths[c]) / bandwidth;
+        block.reducePerByte =
+            steps / double(widths[c]) / reduceBandwidth[widths[c]];
         block.reduceLatency = steps * latency;
       }
       block.nextBegin = beginOf[used - widths[c]];

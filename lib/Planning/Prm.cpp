@@ -97,7 +97,8 @@ void Solver::sumCuts() {
     }
     loadBytes.push_back(costs.microbatches * bytes);
     loadTimes.push_back(costs.microbatches * times);
-    double fillF = options.fillForward, fillB = options.fillBackward;
+    double fillF = options.fillForward ? options.fillWeight : 0;
+    double fillB = options.fillBackward ? options.fillWeight : 0;
     fillBytes.push_back(fillF * cut.forwardBytes + fillB * cut.backwardBytes);
     fillTimes.push_back(fillF * forwards + fillB * backwards);
   }

@@ -37,6 +37,7 @@ struct PrmOptions {
   /// Whether the first microbatch's way there and the last one's way back
   /// count.
   bool fillForward = false, fillBackward = false;
+  double fillWeight = 1; ///< How often they count.
   /// Whether the tail of the all-reduce is part of a stage's load.
   bool countTail = true;
   /// Seconds that the last microbatch still takes to go back from layer l, of

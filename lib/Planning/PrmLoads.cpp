@@ -23,8 +23,9 @@ void PrmLoads::select(const PrmBlock &block) {
   const std::vector<double> &forward = costs.forward[deviceClass];
   const std::vector<double> &backward = costs.backward[deviceClass];
   double share = block.share;
-  double fillF = options.fillForward ? share : 0;
-  double fillB = options.fillBackward ? share : 0;
+  double weighted = options.fillWeight * share;
+  double fillF = options.fillForward ? weighted : 0;
+  double fillB = options.fillBackward ? weighted : 0;
   for (size_t l = 0; l <= costs.layers; ++l) {
     work[l] = share * (forward[l] + backward[l]);
     fills[l] = fillF * forward[l] + fillB * backward[l];
@@ -66,17 +67,6 @@ void PrmLoads::selectTail(const PrmBlock &block) {
     for (size_t l = 0; l < late[k].size(); ++l)
       late[k][l] = std::max(late[k - 1][l], late[k - 1][l + half]);
   }
-}
-
-double PrmLoads::tail(size_t l, size_t l2) const {
-  if (!costs.overlapAllReduce) {
-    // One collective for all of a stage's gradients.
-    bool any = costs.gradientLayers[l2] > costs.gradientLayers[l];
-    return any ? reduced[l2] - reduced[l] + reduceLatency : 0;
-  }
-  size_t k = std::bit_width(l2 - l) - 1;
-  double most = std::max(late[k][l], late[k][l2 - (size_t(1) << k)]);
-  return std::max(0.0, most - (reduced[l] - running[l]));
 }
 
 /// One room for each kind of device in the block; what a room needs grows with

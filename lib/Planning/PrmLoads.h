@@ -15,6 +15,7 @@
 
 #include "Prm.h"
 #include <algorithm>
+#include <bit>
 
 namespace stagewright {
 
@@ -75,6 +76,17 @@ private:
   std::vector<Room> rooms; ///< Distinct ones of the block's devices.
   std::vector<size_t> classOf;
 };
+
+inline double PrmLoads::tail(size_t l, size_t l2) const {
+  if (!costs.overlapAllReduce) {
+    // One collective for all of a stage's gradients.
+    bool any = costs.gradientLayers[l2] > costs.gradientLayers[l];
+    return any ? reduced[l2] - reduced[l] + reduceLatency : 0;
+  }
+  size_t k = std::bit_width(l2 - l) - 1;
+  double most = std::max(late[k][l], late[k][l2 - (size_t(1) << k)]);
+  return std::max(0.0, most - (reduced[l] - running[l]));
+}
 
 } // namespace stagewright
 

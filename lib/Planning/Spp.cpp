@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Spp.h"
 #include "SppCandidates.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/DeviceOrder.h"
@@ -25,13 +26,36 @@ namespace stagewright {
 /// Most plans simulated; bounds are close enough that few are.
 static constexpr size_t kMostSimulated = 256;
 
-/// How many lists of devices are tried: as many as helps on small clusters, RDO
-/// and its reverse where one run of the dynamic program takes long.
-static size_t numOrders(const Problem &problem) {
+/// How often the search is repeated around the best plan.
+static constexpr int kRounds = 5;
+
+/// Inner steps of one run on one list of devices.
+static double stepsOf(const Problem &problem) {
   double devices = double(problem.cluster.devices.size());
-  double layers = double(problem.layers.size());
-  double steps = layers * devices * devices * devices * (devices / 24 + 2);
-  return size_t(std::clamp(1e8 / steps, 2.0, 64.0));
+  return double(problem.layers.size()) * devices * devices * devices *
+         (devices / 24 + 2);
+}
+
+/// The lists of devices to search: on small clusters all that are worth it, on
+/// larger ones RDO's, its reverse, and those that promise most; only the first
+/// two where one run takes long.
+static std::vector<std::vector<size_t>> chooseOrders(const Problem &problem,
+                                                     const Network &network) {
+  size_t looked = size_t(std::clamp(1e8 / stepsOf(problem), 2.0, 64.0));
+  size_t kept = size_t(std::clamp(4e6 / stepsOf(problem), 2.0, 64.0));
+  std::vector<std::vector<size_t>> orders =
+      candidateOrders(problem.cluster, network, looked);
+  if (orders.size() <= kept)
+    return orders;
+  SppCandidates candidates(problem, network);
+  std::vector<std::pair<Seconds, size_t>> promises;
+  for (size_t i = 2; i < orders.size(); ++i)
+    promises.push_back({candidates.promiseOf(orders[i]), i});
+  std::sort(promises.begin(), promises.end());
+  std::vector<std::vector<size_t>> chosen = {orders[0], orders[1]};
+  for (size_t i = 0; chosen.size() < kept; ++i)
+    chosen.push_back(orders[promises[i].second]);
+  return chosen;
 }
 
 namespace {
@@ -118,48 +142,62 @@ static Error infeasible(const Problem &problem, const Network &network,
   return error;
 }
 
+Result<Plan> planOnLists(const Problem &problem, const Network &network,
+                         const std::vector<std::vector<size_t>> &orders) {
+  SppCandidates candidates(problem, network);
+  for (const std::vector<size_t> &order : orders)
+    candidates.addOrder(order);
+  std::vector<Simulated> simulated;
+  std::vector<SppCandidate> skipped;
+  size_t best = 0;
+  // What came out best says how long tails may be without being noticed; look
+  // once more for plans like it, until none is better.
+  for (int round = 0; round < kRounds; ++round) {
+    size_t last = best, before = simulated.size();
+    for (SppCandidate &candidate : candidates.take()) {
+      bool isHopeless =
+          !simulated.empty() && candidate.bound >= simulated[best].plan.time;
+      if (isHopeless || simulated.size() >= before + kMostSimulated) {
+        skipped.push_back(std::move(candidate));
+        continue;
+      }
+      if (!evaluate(problem, network, candidate.plan))
+        continue; // Does not fit; the error speaks of all of them.
+      simulated.push_back({std::move(candidate.plan), candidate.order});
+      if (isBetter(simulated.back().plan, simulated[best].plan))
+        best = simulated.size() - 1;
+    }
+    if (simulated.empty())
+      return infeasible(problem, network, candidates, orders.front());
+    if (round > 0 && best == last)
+      break;
+    const Simulated &found = simulated[best];
+    candidates.addLike(found.plan, found.order, orders[found.order]);
+  }
+
+  Plan plan = simulated[best].plan;
+  size_t order = simulated[best].order, stages = plan.stages.size();
+  explain(problem, network, "runner-up with another number of stages",
+          simulated, skipped, plan, [&](const Plan &other, size_t) {
+            return other.stages.size() != stages;
+          });
+  explain(problem, network, "runner-up on another list of devices", simulated,
+          skipped, plan,
+          [&](const Plan &, size_t other) { return other != order; });
+  plan.planner = "spp";
+  plan.objective = "time";
+  plan.value = plan.time.value;
+  plan.familyBound = familyLowerBound(problem, network);
+  return plan;
+}
+
 Result<Plan> planSpp(const Problem &problem) {
   if (Status status = problem.check(); !status)
     return status.error();
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();
-  std::vector<std::vector<size_t>> orders =
-      candidateOrders(problem.cluster, *network, numOrders(problem));
-  SppCandidates candidates(problem, *network);
-  for (const std::vector<size_t> &order : orders)
-    candidates.addOrder(order);
-  std::vector<SppCandidate> all = candidates.take();
-
-  std::vector<Simulated> simulated;
-  size_t next = 0, best = 0;
-  for (; next < all.size() && simulated.size() < kMostSimulated; ++next) {
-    if (!simulated.empty() && all[next].bound >= simulated[best].plan.time)
-      break;
-    if (!evaluate(problem, *network, all[next].plan))
-      continue; // Does not fit; the error speaks of all of them.
-    simulated.push_back({all[next].plan, all[next].order});
-    if (isBetter(simulated.back().plan, simulated[best].plan))
-      best = simulated.size() - 1;
-  }
-  if (simulated.empty())
-    return infeasible(problem, *network, candidates, orders.front());
-
-  Plan plan = simulated[best].plan;
-  size_t order = simulated[best].order, stages = plan.stages.size();
-  all.erase(all.begin(), all.begin() + next);
-  explain(problem, *network, "runner-up with another number of stages",
-          simulated, all, plan, [&](const Plan &other, size_t) {
-            return other.stages.size() != stages;
-          });
-  explain(problem, *network, "runner-up on another list of devices", simulated,
-          all, plan,
-          [&](const Plan &, size_t other) { return other != order; });
-  plan.planner = "spp";
-  plan.objective = "time";
-  plan.value = plan.time.value;
-  plan.familyBound = familyLowerBound(problem, *network);
-  return plan;
+  return planOnLists(problem, *network, chooseOrders(problem, *network));
 }
 
 } // namespace stagewright

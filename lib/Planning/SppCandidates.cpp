@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace stagewright {
 
@@ -22,8 +23,11 @@ static constexpr double kCaps[] = {1,    1.005, 1.01, 1.02, 1.03, 1.05, 1.08,
 /// the largest instance where that is done for each objective, and for any.
 static constexpr double kFewSteps = 1e7, kManySteps = 4e9;
 
+/// A first microbatch that waits for others on its way takes longer than alone.
+static constexpr double kFillWeights[] = {1.5, 2};
+
 /// How often the way back of the best plan so far is put into the loads.
-static constexpr int kDrainRounds = 3;
+static constexpr int kDrainRounds = 2;
 
 SppCandidates::SppCandidates(const Problem &problem, const Network &network)
     : problem(problem), network(network), costs(problem, network),
@@ -84,6 +88,48 @@ void SppCandidates::addOrder(const std::vector<size_t> &devices) {
   ++orders;
 }
 
+void SppCandidates::addLike(const Plan &plan, size_t order,
+                            const std::vector<size_t> &devices) {
+  PrmBlocks blocks(problem, network, costs, devices);
+  PrmOptions options;
+  options.fillForward = options.fillBackward = true;
+  options.drain = drainOf(plan);
+  options.memory = memory ? &*memory : nullptr;
+  options.memoryOrder = memoryOrders.front();
+  std::swap(orders, order);
+  bool fixed = problem.stages > 0;
+  for (bool byStages : {false, true}) {
+    if (byStages ? !fixed && !tellsStages(blocks, kFewSteps) : fixed)
+      continue;
+    options.byStages = byStages ? mostStages : 0;
+    for (double weight : {1.0, 1.5, 2.0}) {
+      options.fillWeight = weight;
+      add(blocks, options);
+    }
+  }
+  std::swap(orders, order);
+}
+
+Seconds SppCandidates::promiseOf(const std::vector<size_t> &devices) const {
+  PrmBlocks blocks(problem, network, costs, devices);
+  PrmOptions options;
+  options.fillForward = options.fillBackward = true;
+  options.byStages = problem.stages;
+  options.memory = memory ? &*memory : nullptr;
+  options.memoryOrder = memoryOrders.front();
+  Seconds least(std::numeric_limits<double>::infinity());
+  for (bool tail : {false, true}) {
+    options.countTail = tail;
+    PrmPlan found =
+        partitionReplicateMap(problem, costs, blocks, options).back();
+    if (found.stages.empty())
+      continue;
+    Plan plan = planOf(blocks, found);
+    least = std::min(least, planLowerBound(pipelineOf(problem, network, plan)));
+  }
+  return least;
+}
+
 /// SPP's objective with every number of stages; the bound of the plan itself,
 /// of which neither part may be dropped; least fill under a cap of the loads.
 void SppCandidates::addGoals(const PrmBlocks &blocks, PrmOptions options) {
@@ -97,6 +143,11 @@ void SppCandidates::addGoals(const PrmBlocks &blocks, PrmOptions options) {
     goal.countTail = tail;
     add(blocks, goal);
   }
+  for (double weight : kFillWeights) {
+    goal.fillWeight = weight;
+    add(blocks, goal);
+  }
+  goal.fillWeight = 1;
   goal.fillBackward = false;
   add(blocks, goal);
   goal.fillBackward = goal.countTail = true;
@@ -116,16 +167,17 @@ void SppCandidates::addGoals(const PrmBlocks &blocks, PrmOptions options) {
   }
 }
 
-/// How long the last microbatch takes from each layer back to the first in the
-/// best plan found on this list; inside a stage in proportion to its layers.
 std::vector<double> SppCandidates::drainOfBest() const {
   const SppCandidate *best = nullptr;
   for (const SppCandidate &candidate : found)
     if (candidate.order == orders && (!best || candidate.bound < best->bound))
       best = &candidate;
-  if (!best)
-    return {};
-  Plan plan = best->plan;
+  return best ? drainOf(best->plan) : std::vector<double>();
+}
+
+/// How long the last microbatch takes from each layer back to the first; inside
+/// a stage in proportion to its layers.
+std::vector<double> SppCandidates::drainOf(Plan plan) const {
   PipelineModel model = pipelineOf(problem, network, plan);
   std::vector<double> drain = {0};
   for (size_t s = 0; s < plan.stages.size(); ++s) {
@@ -147,7 +199,8 @@ std::vector<double> SppCandidates::drainOfBest() const {
 /// Returns the least loads by number of stages, without those that are none.
 std::vector<double> SppCandidates::addLoads(const PrmBlocks &blocks,
                                             PrmOptions options) {
-  if (problem.stages > 0 || tellsStages(blocks, kManySteps))
+  if (problem.stages > 0 || (blocks.devices <= kMostDevicesOfAllRuns &&
+                             tellsStages(blocks, kManySteps)))
     options.byStages = mostStages;
   std::vector<double> loads;
   for (const PrmPlan &plan :
@@ -239,7 +292,7 @@ std::vector<SppCandidate> SppCandidates::take() {
                 return a.bound < b.bound;
               return isBefore(a.plan, b.plan);
             });
-  return std::move(found);
+  return std::exchange(found, {});
 }
 
 Plan SppCandidates::planOfLeastMemory(const std::vector<size_t> &devices,

@@ -31,7 +31,15 @@ public:
   /// Adds what is found on one list of devices.
   void addOrder(const std::vector<size_t> &devices);
 
-  /// All found, by increasing bound, then fewer stages, earlier cuts, narrower
+  /// Adds what is found on list number `order` with the last microbatch's way
+  /// back as in `plan`.
+  void addLike(const Plan &plan, size_t order,
+               const std::vector<size_t> &devices);
+
+  /// The least bound of a plan on this list, as far as one run tells.
+  Seconds promiseOf(const std::vector<size_t> &devices) const;
+
+  /// All found since the last call, by increasing bound, then fewer stages, earlier cuts, narrower
   /// stages, lower devices.
   std::vector<SppCandidate> take();
 
@@ -46,6 +54,7 @@ private:
   void addCaps(const PrmBlocks &blocks, PrmOptions options,
                const std::vector<double> &loads);
   std::vector<double> drainOfBest() const;
+  std::vector<double> drainOf(Plan plan) const;
   void add(const PrmBlocks &blocks, const PrmOptions &options);
   void add(const PrmBlocks &blocks, const PrmPlan &plan);
   Plan planOf(const PrmBlocks &blocks, const PrmPlan &found) const;
