@@ -6,24 +6,44 @@
 //===----------------------------------------------------------------------===//
 
 #include "JsonFields.h"
+#include <algorithm>
 
 using nlohmann::json;
 
 namespace stagewright {
 
 JsonFields::JsonFields(const json &object, std::string where)
-    : object(object), where(std::move(where)) {
+    : source(object), where(std::move(where)) {
   if (!object.is_object())
     problem =
         Error{this->where + " must be an object, got " + object.type_name()};
+}
+
+void JsonFields::allowOnly(std::initializer_list<const char *> fields) {
+  if (problem)
+    return;
+  for (const auto &[name, value] : source.items()) {
+    if (std::find(fields.begin(), fields.end(), name) != fields.end())
+      continue;
+    std::string known;
+    for (const char *field : fields)
+      known.append(known.empty() ? "" : ", ").append(field);
+    problem = Error{(where + ": unknown field '").append(name) +
+                    "'; there are " + known};
+    return;
+  }
+}
+
+bool JsonFields::has(const char *field) const {
+  return source.is_object() && source.contains(field);
 }
 
 const json *JsonFields::get(const char *field, const char *kind,
                             bool (json::*fits)() const noexcept) {
   if (problem)
     return nullptr;
-  auto found = object.find(field);
-  if (found == object.end()) {
+  auto found = source.find(field);
+  if (found == source.end()) {
     problem = Error{where + " has no field '" + field + "'"};
     return nullptr;
   }
@@ -54,6 +74,18 @@ int64_t JsonFields::integer(const char *field) {
     return 0;
   }
   return value ? value->get<int64_t>() : 0;
+}
+
+const json &JsonFields::list(const char *field) {
+  static const json kEmpty = json::array();
+  const json *value = get(field, "a list", &json::is_array);
+  return value ? *value : kEmpty;
+}
+
+const json &JsonFields::object(const char *field) {
+  static const json kEmpty = json::object();
+  const json *value = get(field, "an object", &json::is_object);
+  return value ? *value : kEmpty;
 }
 
 Result<json> parseJson(const std::string &text, const std::string &file) {

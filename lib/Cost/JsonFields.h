@@ -24,9 +24,16 @@ public:
   /// `where` is said in errors: "cluster.json: device 'd1'".
   JsonFields(const nlohmann::json &object, std::string where);
 
+  /// Makes any other field than `fields` an error that lists them.
+  void allowOnly(std::initializer_list<const char *> fields);
+  bool has(const char *field) const;
+
   std::string text(const char *field);
   double number(const char *field);
   int64_t integer(const char *field);
+  /// The list or object of that name, or an empty one with an error.
+  const nlohmann::json &list(const char *field);
+  const nlohmann::json &object(const char *field);
 
   const std::optional<Error> &error() const { return problem; }
 
@@ -35,7 +42,7 @@ private:
   const nlohmann::json *get(const char *field, const char *kind,
                             bool (nlohmann::json::*fits)() const noexcept);
 
-  const nlohmann::json &object;
+  const nlohmann::json &source;
   std::string where;
   std::optional<Error> problem;
 };

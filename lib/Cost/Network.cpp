@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Cost/Network.h"
+#include "Reach.h"
 #include <algorithm>
 #include <limits>
 
@@ -50,7 +51,7 @@ struct Tree {
 /// The own links of pairs, and what the fabric gives the others.
 static Ways directWays(const Cluster &cluster) {
   Ways ways(cluster.devices.size());
-  for (const Link &link : cluster.links) // The first of a pair counts.
+  for (const Link &link : cluster.links)
     if (ways.of(link.from, link.to).bandwidth == 0)
       ways.set(link.from, link.to, {link.bandwidth.value, link.latency.value});
   const Fabric &fabric = cluster.fabric;
@@ -67,13 +68,12 @@ static Ways directWays(const Cluster &cluster) {
   return ways;
 }
 
-/// Prim's algorithm from device 0; it stops short where nothing joins the rest.
+/// Prim's algorithm from device 0; every device is within reach.
 static Tree widestTree(const Ways &ways) {
   Tree tree{{}, std::vector<size_t>(ways.size(), 0)};
   std::vector<Way> best(ways.size());
   std::vector<bool> joined(ways.size(), false);
-  size_t last = 0;
-  while (true) {
+  for (size_t last = 0; last < ways.size();) {
     joined[last] = true;
     tree.order.push_back(last);
     size_t next = ways.size();
@@ -84,14 +84,12 @@ static Tree widestTree(const Ways &ways) {
         best[v] = ways.of(last, v);
         tree.parent[v] = last;
       }
-      if (best[v].bandwidth > 0 &&
-          (next == ways.size() || best[v].isBetterThan(best[next])))
+      if (next == ways.size() || best[v].isBetterThan(best[next]))
         next = v;
     }
-    if (next == ways.size())
-      return tree;
     last = next;
   }
+  return tree;
 }
 
 /// Joins the pairs without a way along `tree`. A device's path to one that
@@ -118,23 +116,12 @@ static Ways withPaths(const Ways &ways, const Tree &tree) {
 }
 
 Result<Network> Network::create(const Cluster &cluster) {
+  if (Status status = checkReach(cluster); !status)
+    return status.error();
   Ways ways = directWays(cluster);
   size_t count = ways.size();
-  if (count > 0) {
-    Tree tree = widestTree(ways);
-    if (tree.order.size() < count) {
-      std::vector<bool> joined(count, false);
-      for (size_t device : tree.order)
-        joined[device] = true;
-      size_t lost =
-          std::find(joined.begin(), joined.end(), false) - joined.begin();
-      return Error{"no path of links joins devices '" +
-                   cluster.devices[0].name + "' and '" +
-                   cluster.devices[lost].name +
-                   "'; give a link to one of them, or a fabric between hosts"};
-    }
-    ways = withPaths(ways, tree);
-  }
+  if (count > 0)
+    ways = withPaths(ways, widestTree(ways));
 
   Network network;
   network.count = count;

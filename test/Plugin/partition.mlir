@@ -1,7 +1,7 @@
 // The road up to the partition in an unmodified mlir-opt: earlier products are made on the way.
 // REQUIRES: no-sanitizer
 // RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin \
-// RUN:   --pipeline-partition="cluster=local:2 microbatches=4" %s | FileCheck %s
+// RUN:   --pipeline-partition="cluster=local:2 microbatches=4 stages=2" %s | FileCheck %s
 
 // CHECK: pipeline.graph @step
 // CHECK: pipeline.cluster @local

@@ -3,7 +3,7 @@
 // RUN: pp-compile %s --cluster=local:1 --microbatches=2 --memory=64KiB -o %t.swx
 
 // The plan does not fit, or it does and the temporaries of the bodies, known later, do not.
-// PLAN: error: no cut into 1 stages fits in memory; the best one needs 4.5 KiB on device d0, has 1.0 KiB
+// PLAN: error: no plan fits in memory; the best one fails: stage 0 needs 4.5 KiB on device d0, has 1.0 KiB
 // BODY: error: rank 0 needs {{.*}} KiB on device d0, has 4.6 KiB; use more stages, fewer microbatches or a device with {{.*}} more
 func.func @step(%w: tensor<8x64xf32> {pipeline.role = "parameter"}, %v: tensor<64x8xf32> {pipeline.role = "parameter"},
                 %x: tensor<4x8xf32> {pipeline.role = "batch", pipeline.batch_dim = 0 : i64})

@@ -45,12 +45,15 @@ cl::opt<std::string> microbatches("microbatches",
                                   cl::cat(category));
 cl::opt<std::string> memory("memory", cl::desc("Memory limit of a device"),
                             cl::cat(category));
-cl::opt<std::string> planner(
-    "planner", cl::desc("Planner, spp by default; pp-plan --list-planners"),
-    cl::cat(category));
-cl::opt<std::string> schedule("schedule", cl::desc("Schedule, such as gpipe or 1f1b; auto: the "
-                                       "one that the planner finds fastest"),
-                              cl::init("auto"), cl::cat(category));
+cl::opt<std::string>
+    planner("planner",
+            cl::desc("Planner, spp by default; pp-plan --list-planners"),
+            cl::cat(category));
+cl::opt<std::string>
+    schedule("schedule",
+             cl::desc("Schedule, such as gpipe or 1f1b; auto: the "
+                      "one that the planner finds fastest"),
+             cl::init("auto"), cl::cat(category));
 cl::opt<std::string> profile("profile",
                              cl::desc("Costs measured by pp-run --profile"),
                              cl::cat(category));

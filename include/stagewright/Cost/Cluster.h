@@ -23,9 +23,15 @@
 //               "nic": 3.125e9}
 //
 // A pair's own link comes first. `nic` is what all channels of a host share, in
-// each direction. Memory is in bytes, flops in operations a second, bandwidths
-// in bytes a second, latency in seconds; a link joins both ways. Devices of one
-// class are equally fast.
+// each direction. A device may say how fast it is beside the one that a profile
+// was measured on, and what it does a second in other element types than f32:
+//
+//    {"name": "g0", "class": "H100", ..., "speed": 3.1,
+//     "rates": {"bf16": 9.9e14, "f8": 1.98e15}}
+//
+// Memory is in bytes, flops in operations a second, bandwidths in bytes a
+// second, latency in seconds; a link joins both ways. Devices of one class are
+// equally fast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,18 +90,31 @@ struct Cluster {
   std::vector<std::string> classes() const;
   /// The number of each device's class in that list.
   std::vector<size_t> classOfDevices() const;
-  /// At least one device, names unique, quantities positive and finite, links
-  /// between different devices, devices of one class equally fast.
+  /// At least one device, names unique, quantities positive and finite, one
+  /// link at most between two different devices, devices of one class equally
+  /// fast, and a path of links to every device.
   Status check() const;
 };
 
 /// `count` cores of this host, each pair linked; the figures stand with their
-/// source in Cluster.cpp.
+/// source in LoadCluster.cpp.
 Result<Cluster> localCluster(int64_t count);
 
 /// Reads the JSON form above; `file` names it in errors, which name the field
 /// and the device too.
 Result<Cluster> parseCluster(const std::string &json, const std::string &file);
+
+/// The JSON form above, which parseCluster reads back.
+std::string toJson(const Cluster &cluster);
+
+/// A cluster that has a name.
+struct ClusterPreset {
+  std::string name; ///< As in `--cluster=`; [:HOSTS] may be left out.
+  std::string summary;
+};
+
+/// All of them, for --help.
+std::vector<ClusterPreset> clusterPresets();
 
 /// A preset by its name, or else the JSON file of that path.
 Result<Cluster> loadCluster(const std::string &presetOrPath);

@@ -17,7 +17,7 @@
 // MEMORY: error: no plan fits in memory; the best one fails: stage 0 needs 12.0 KiB on device d0, has 4.0 KiB; use more stages, fewer microbatches or a device with 8.0 KiB more
 // AMOUNT: error: 'much' is not an amount of memory; write bytes or a number with B, KiB, MiB, GiB, TiB, KB, MB, GB or TB, as in 2.5GiB
 // NONE: error: device 'd0' needs positive flops, bandwidth and memory
-// CLUSTER: error: unknown cluster 'moon'; write local:N for N cores of this host, or the path of a .json file
+// CLUSTER: error: unknown cluster 'moon'; there are local:N, dapple-a[:HOSTS], {{.*}} and the path of a .json file
 // FIELD: error: {{.*}}cluster-missing-field.json: device 'd1' has no field 'memory'
 // PLANNER: error: unknown planner 'best'; there are spp, 
 // SCHEDULE: error: unknown schedule 'zigzag'; there are gpipe, 1f1b

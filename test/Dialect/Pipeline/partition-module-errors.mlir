@@ -21,7 +21,7 @@ module {
     %0 = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 7, read = 0, written = 0> : (tensor<8xf32>) -> tensor<8xf32>
     pipeline.yield %0 results [0] : tensor<8xf32>
   }
-  // expected-error @+1 {{devices 'd0' and 'd1' have the same class 'cpu-core' and other flops or bandwidth; give them two classes}}
+  // expected-error @+1 {{devices 'd0' and 'd1' have the same class 'cpu-core' and other flops, bandwidth, speed or rates; give them two classes}}
   pipeline.cluster @mine {
     pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
     pipeline.device @d1 class "cpu-core" memory 1024 node 0 flops 2.0 bandwidth 1.0
@@ -31,12 +31,12 @@ module {
 // -----
 
 module {
-  // expected-error @+1 {{no path of links joins devices 'd0' and 'd1'; give a link to one of them, or a fabric between hosts}}
   pipeline.graph @step(%x: tensor<8xf32>) -> (tensor<8xf32>) attributes {layers = ["a", "b"]} {
     %0 = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 7, read = 0, written = 0> : (tensor<8xf32>) -> tensor<8xf32>
     %1 = pipeline.node "b.F" phase F layer 1 (%0) cost <flops = 7, read = 0, written = 0> : (tensor<8xf32>) -> tensor<8xf32>
     pipeline.yield %1 results [0] : tensor<8xf32>
   }
+  // expected-error @+1 {{no path of links joins devices 'd0' and 'd1'; give a link to one of them, or a fabric}}
   pipeline.cluster @mine {
     pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
     pipeline.device @d1 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0

@@ -49,8 +49,17 @@ TEST(Cluster, WrongNames) {
   EXPECT_EQ(loadCluster("local:x").error().message,
             "cluster 'local:x' needs a number of cores, as in local:4");
   EXPECT_EQ(loadCluster("moon").error().message,
-            "unknown cluster 'moon'; write local:N for N cores of this host, "
-            "or the path of a .json file");
+            "unknown cluster 'moon'; there are local:N, dapple-a[:HOSTS], "
+            "dapple-b[:HOSTS], dapple-c[:HOSTS], pipedream-p4[:HOSTS], "
+            "uneven-8-4-2-2, a100[:HOSTS], h100[:HOSTS], h200[:HOSTS], "
+            "b200[:HOSTS], and the path of a .json file");
+  EXPECT_EQ(loadCluster("h100:x").error().message,
+            "cluster 'h100:x' needs a number of hosts, as in h100:4");
+  EXPECT_EQ(loadCluster("h100:129").error().message,
+            "cluster 'h100' has 1 to 128 hosts, got 129");
+  EXPECT_EQ(loadCluster("uneven-8-4-2-2:2").error().message,
+            "cluster 'uneven-8-4-2-2' has hosts of its own, got "
+            "'uneven-8-4-2-2:2'; leave the number out");
   EXPECT_EQ(loadCluster("no-such.json").error().message,
             "cannot read 'no-such.json': No such file or directory");
 }
@@ -74,7 +83,7 @@ TEST(Cluster, ErrorsNameFileDeviceAndField) {
   EXPECT_EQ(parseCluster("[]", "lab.json").error().message,
             "lab.json must be an object, got array");
   EXPECT_EQ(parseCluster(R"({"name": "x"})", "lab.json").error().message,
-            "lab.json has no list 'devices'");
+            "lab.json has no field 'devices'");
   EXPECT_EQ(errorOf(changed(kDevice, R"(, "memory": 1024)", ""), ""),
             "lab.json: device 'd0' has no field 'memory'");
   EXPECT_EQ(errorOf(changed(kDevice, "1024", "\"big\""), ""),
@@ -102,13 +111,100 @@ TEST(Cluster, ChecksQuantities) {
   std::string faster = changed(changed(kDevice, "d0", "d1"), "4e9", "8e9");
   EXPECT_EQ(errorOf(std::string(kDevice) + "," + faster, ""),
             "lab.json: devices 'd0' and 'd1' have the same class 'cpu-core' "
-            "and other flops or bandwidth; give them two classes");
+            "and other flops, bandwidth, speed or rates; give them two "
+            "classes");
   std::string second = changed(kDevice, "d0", "d1");
   EXPECT_EQ(errorOf(std::string(kDevice) + "," + second,
                     R"({"from": "d0", "to": "d1", "bandwidth": 0,
                         "latency": 0})"),
             "lab.json: link between 'd0' and 'd1' needs a positive bandwidth "
             "and a latency of at least 0, got 0.0 and 0.0");
+}
+
+TEST(Cluster, ChecksSpeedRatesAndFabric) {
+  auto with = [](const char *field) {
+    return changed(kDevice, "\"memory\"", std::string(field) + ", \"memory\"");
+  };
+  EXPECT_EQ(errorOf(with(R"("speed": 0)"), ""),
+            "lab.json: device 'd0' needs a positive speed, got 0.0");
+  EXPECT_EQ(errorOf(with(R"("rates": {"bf16": -1})"), ""),
+            "lab.json: device 'd0' needs a positive rate for 'bf16', got -1.0");
+  EXPECT_EQ(errorOf(with(R"("rates": {"bf61": 1})"), ""),
+            "lab.json: device 'd0' has a rate for 'bf61', which is not one of "
+            "the element types bf16, f16, f32, f4, f64, f8, i4, i8, tf32");
+  EXPECT_EQ(errorOf(with(R"("rates": {"bf16": "fast"})"), ""),
+            "lab.json: device 'd0': rates: field 'bf16' must be a number, got "
+            "\"fast\"");
+  auto fabricError = [](const std::string &fabric) {
+    return parseCluster(R"({"name": "lab", "devices": [)" +
+                            std::string(kDevice) + R"(], "fabric": )" + fabric +
+                            "}",
+                        "lab.json")
+        .error()
+        .message;
+  };
+  EXPECT_EQ(fabricError(R"({"inside": {"bandwidth": 0, "latency": 0}})"),
+            "lab.json: fabric inside hosts needs a positive bandwidth and a "
+            "latency of at least 0, got 0.0 and 0.0");
+  EXPECT_EQ(fabricError(R"({"between": {"bandwidth": 1}})"),
+            "lab.json: fabric between hosts has no field 'latency'");
+  EXPECT_EQ(fabricError(R"({"inside": 3})"),
+            "lab.json: fabric: field 'inside' must be an object, got 3");
+  EXPECT_EQ(fabricError(R"({"nic": -2})"),
+            "lab.json: nic of the fabric needs a positive bandwidth, got -2.0");
+  EXPECT_EQ(fabricError("[]"),
+            "lab.json: field 'fabric' must be an object, got []");
+}
+
+TEST(Cluster, UnknownFieldsAreErrors) {
+  EXPECT_EQ(errorOf(changed(kDevice, "\"memory\"", "\"memroy\""), ""),
+            "lab.json: device 'd0': unknown field 'memroy'; there are name, "
+            "class, node, flops, bandwidth, memory, speed, rates");
+  EXPECT_EQ(errorOf(kDevice, R"({"from": "d0", "with": "d1"})"),
+            "lab.json: link 0: unknown field 'with'; there are from, to, "
+            "bandwidth, latency");
+  EXPECT_EQ(parseCluster(R"({"nodes": []})", "lab.json").error().message,
+            "lab.json: unknown field 'nodes'; there are name, devices, links, "
+            "fabric");
+  EXPECT_EQ(parseCluster(R"({"name": "lab", "devices": [],
+                             "fabric": {"nics": 1}})",
+                         "lab.json")
+                .error()
+                .message,
+            "lab.json: fabric: unknown field 'nics'; there are inside, "
+            "between, nic");
+}
+
+TEST(Cluster, EveryDeviceIsWithinReach) {
+  std::string devices = std::string(kDevice) + "," +
+                        changed(kDevice, "d0", "d1") + "," +
+                        changed(kDevice, "d0", "d2");
+  std::string link =
+      R"({"from": "d1", "to": "d0", "bandwidth": 1, "latency": 0})";
+  EXPECT_EQ(errorOf(devices, link),
+            "lab.json: no path of links joins devices 'd0' and 'd2'; give a "
+            "link to one of them, or a fabric");
+  EXPECT_EQ(errorOf(devices, link + "," + link),
+            "lab.json: cluster 'lab' has two links between 'd1' and 'd0'; give "
+            "one with the bandwidth of both");
+  EXPECT_EQ(errorOf(devices, link + "," + changed(link, "d0", "d2")), "");
+}
+
+TEST(Cluster, JsonSaysAllOfIt) {
+  for (const char *name : {"local:3", "dapple-a", "uneven-8-4-2-2", "h100:2"}) {
+    SCOPED_TRACE(name);
+    Cluster cluster = *loadCluster(name);
+    cluster.devices[1].deviceClass = "other";
+    cluster.devices[1].speed = 2.5;
+    std::string text = toJson(cluster);
+    Result<Cluster> read = parseCluster(text, "lab.json");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(toJson(*read), text);
+    EXPECT_EQ(read->devices[1].speed, 2.5);
+    EXPECT_EQ(read->devices[0].rates, cluster.devices[0].rates);
+    EXPECT_EQ(read->fabric.nic, cluster.fabric.nic);
+    EXPECT_EQ(read->links.size(), cluster.links.size());
+  }
 }
 
 TEST(Roofline, TakesTheLongerOfArithmeticAndTraffic) {

@@ -58,7 +58,7 @@ TEST(Problem, Requests) {
   problem.cluster.links.clear();
   EXPECT_EQ(planBalance(problem).error().message,
             "no path of links joins devices 'd0' and 'd1'; give a link to one "
-            "of them, or a fabric between hosts");
+            "of them, or a fabric");
 }
 
 TEST(Problem, Costs) {

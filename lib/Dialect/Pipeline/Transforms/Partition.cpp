@@ -137,7 +137,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
   FailureOr<std::vector<ExecutionOrder>> chooseOrders() {
     std::vector<ExecutionOrder> orders;
     for (auto &[name, order] : kSchedules)
-      if (schedule == "auto" || schedule == name)
+      if ((schedule == "auto" || schedule == name) && findGenerator(name))
         orders.push_back(order);
     if (!orders.empty())
       return orders;
