@@ -20,7 +20,10 @@ std::span<const Planner> allPlanners() {
               "contiguous stages of least maximum load, of any graph",
               planIdealDp},
       Planner{"ideal-dp-linear", "the same along one order of the layers",
-              planIdealDpLinear}};
+              planIdealDpLinear},
+      Planner{"piper", "replicas, tensor-parallel ways and recomputed layers",
+              planPiper},
+  };
   return planners;
 }
 

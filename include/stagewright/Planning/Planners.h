@@ -15,6 +15,7 @@
 #ifndef STAGEWRIGHT_PLANNING_PLANNERS_H
 #define STAGEWRIGHT_PLANNING_PLANNERS_H
 
+#include "stagewright/Cost/Network.h"
 #include "stagewright/Planning/Plan.h"
 #include <span>
 
@@ -59,6 +60,29 @@ Result<Plan> planIdealDp(const Problem &problem);
 /// The same along one depth-first topological order of the layers ("DPL"):
 /// O(L^2) loads, not exact where there are branches.
 Result<Plan> planIdealDpLinear(const Problem &problem);
+/// Piper's plan: stages of contiguous layers (differences of downsets of the
+/// graph), each on d replicas of t tensor-parallel devices, a way to run each
+/// layer chosen among its alternatives, so that the most loaded stage takes the
+/// least time per sample; memory counts the samples in flight. Exact but for
+/// the choice of alternatives, which is Piper's heuristic. Graphs of more than
+/// 1,500 downsets are searched as chains. Replicas divide the microbatches.
+///
+/// Piper knows one kind of device and one bandwidth: the slowest device, the
+/// smallest memory and the slowest pair of the cluster stand for all. Layers
+/// without alternatives may run as they are or with their forward again.
+///
+/// `value` is Piper's time per sample of an asynchronous pipeline; `time` is
+/// that of one step with a flush, simulated with a group of t devices as one
+/// processor that takes as long as the chosen alternatives say.
+///
+/// Source: Tarnawski, Narayanan, Phanishayee: Piper, NeurIPS 2021; values equal
+/// those of the published program.
+Result<Plan> planPiper(const Problem &problem);
+
+/// What Piper says that `plan` takes for each sample; the error names a stage
+/// that does not fit.
+Result<double> timePerSample(const Problem &problem, const Network &network,
+                             const Plan &plan);
 
 /// A planner: problem in, plan out.
 struct Planner {
