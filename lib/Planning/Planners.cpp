@@ -23,6 +23,7 @@ std::span<const Planner> allPlanners() {
               planIdealDpLinear},
       Planner{"piper", "replicas, tensor-parallel ways and recomputed layers",
               planPiper},
+      Planner{"fixed", "the plan that is given, in ranges or JSON", planFixed},
   };
   return planners;
 }

@@ -125,6 +125,9 @@ struct Problem {
   bool recompute = true;
   /// Execution orders to choose from.
   std::vector<ExecutionOrder> orders = allExecutionOrders();
+  /// The plan that planner `fixed` takes: ranges of layers (Planners.h) or the
+  /// JSON that planToJson() writes.
+  std::string fixedPlan;
   CostModel model;
 
   /// Everything an algorithm relies on: at least one layer, microbatches

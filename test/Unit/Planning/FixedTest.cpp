@@ -1,0 +1,267 @@
+//===- FixedTest.cpp - plans that are given -------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/PlanJson.h"
+#include "stagewright/Planning/Planners.h"
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace stagewright;
+using nlohmann::json;
+
+namespace {
+
+std::string readShared(const std::string &path) {
+  std::ifstream stream(std::string(STAGEWRIGHT_SHARED) + "/data/" + path);
+  EXPECT_TRUE(stream) << path << " is missing";
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// `hosts` of `each` devices that hold anything.
+Cluster clusterOf(int hosts, int each, double inside, double between) {
+  Cluster cluster;
+  cluster.name = "test";
+  for (int i = 0; i < hosts * each; ++i)
+    cluster.devices.push_back({"d" + std::to_string(i), "profiled", i / each,
+                               FlopRate(1), Bandwidth(1),
+                               Bytes(int64_t(1) << 46)});
+  cluster.fabric.inside = Joint{Bandwidth(inside), Seconds(0)};
+  if (hosts > 1) {
+    cluster.fabric.between = Joint{Bandwidth(between), Seconds(0)};
+    cluster.fabric.nic = Bandwidth(between);
+  }
+  return cluster;
+}
+
+/// In the cost model of the prototype: the all-reduce after the backward, NICs
+/// counted by each channel alone.
+Problem onCluster(Problem problem, const Cluster &cluster) {
+  EXPECT_TRUE(placeOn(problem, cluster));
+  problem.model.overlapAllReduce = false;
+  problem.model.sharedNics = false;
+  return problem;
+}
+
+double timeOf(Problem problem, ExecutionOrder order) {
+  problem.orders = {order};
+  Result<Plan> plan = planFixed(problem);
+  EXPECT_TRUE(plan) << plan.error().message;
+  return plan ? plan->time.value : -1;
+}
+
+/// Worked example `name` of planners.md, appendix B.
+struct Example {
+  json golden;
+  Problem problem;
+
+  Example(const std::string &name, int devices) {
+    json all =
+        json::parse(readShared("golden/planners.json"))["worked_examples"];
+    golden = all[name];
+    json layers = golden.contains("same_as") ? all[golden["same_as"]] : golden;
+    std::ostringstream rows;
+    for (size_t l = 0; l < layers["f"].size(); ++l)
+      rows << layers["f"][l] << ' ' << layers["b"][l] << ' ' << layers["a"][l]
+           << ' ' << layers["p"][l] << '\n';
+    Result<Problem> read = readChain(rows.str(), name);
+    EXPECT_TRUE(read) << read.error().message;
+    problem = onCluster(*read,
+                        clusterOf(1, devices, layers["beta"].get<double>(), 1));
+    problem.microbatches = layers["M"].get<int64_t>();
+    if (golden["plan"].get<std::string>().starts_with('['))
+      problem.fixedPlan = golden["plan"].get<std::string>();
+  }
+
+  double time(ExecutionOrder order) const { return timeOf(problem, order); }
+};
+
+TEST(Fixed, WorkedExample1) {
+  Example e("E1", 2);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Window), e.golden["window"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Greedy), e.golden["greedy"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapA), e.golden["KA"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapB), e.golden["KB"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::GPipe), e.golden["gpipe"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::OneFOneB), e.golden["KA"]);
+}
+
+TEST(Fixed, WorkedExample2) {
+  Example e("E2", 2);
+  for (ExecutionOrder order : allExecutionOrders())
+    EXPECT_DOUBLE_EQ(e.time(order), e.golden["all_orders"]) << toString(order);
+}
+
+TEST(Fixed, WorkedExample3) {
+  Example e("E3", 3);
+  Result<Plan> plan = planFixed(e.problem);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_DOUBLE_EQ(plan->time.value, e.golden["T"]);
+  EXPECT_DOUBLE_EQ(plan->stages[0].allReduce.value, e.golden["A"][0]);
+  EXPECT_DOUBLE_EQ(plan->stages[1].allReduce.value, e.golden["A"][1]);
+  EXPECT_DOUBLE_EQ(plan->stages[0].times.forward.value, 2);
+  EXPECT_DOUBLE_EQ(plan->stages[1].times.inputGradient.value, 8);
+  // Data parallelism, and the plan of two stages that beats it.
+  e.problem.fixedPlan = "[0,3)x3";
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Window), e.golden["DP_T"]);
+  e.problem.fixedPlan = "[0,2)x2 [2,3)x1";
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Window), 40.5);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Greedy), 40.5);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapA), 50.5);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapB), 50.5);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::GPipe), 48.5);
+}
+
+TEST(Fixed, WorkedExample4) {
+  Example e("E4", 4);
+  e.problem.fixedPlan = "[0,1) [1,2) [2,3) [3,4)"; // "straight 4"
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Window), e.golden["window"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::Greedy), e.golden["greedy"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapA), e.golden["KA"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::CapB), e.golden["KB"]);
+  EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::GPipe), e.golden["gpipe"]);
+}
+
+/// A row of spp_prototype.csv.
+struct PrototypeRow {
+  std::string model, config, plan;
+  int64_t microbatches = 0;
+  std::vector<double> times; ///< Window, greedy, K_A, K_B, GPipe.
+};
+
+std::vector<PrototypeRow> prototypeRows() {
+  std::istringstream lines(readShared("golden/spp_prototype.csv"));
+  std::vector<PrototypeRow> rows;
+  std::string line;
+  for (std::getline(lines, line); std::getline(lines, line);) {
+    PrototypeRow row;
+    std::istringstream cells(line);
+    std::vector<std::string> texts;
+    for (std::string cell; texts.size() < 14 && std::getline(cells, cell, ',');)
+      texts.push_back(cell);
+    row.model = texts[0];
+    row.config = texts[1];
+    row.microbatches = std::stoll(texts[2]);
+    for (size_t i = 6; i < 11; ++i)
+      row.times.push_back(std::stod(texts[i]));
+    size_t quote = line.find('"');
+    row.plan = line.substr(quote + 1, line.rfind('"') - quote - 1);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+TEST(Fixed, PlansOfThePrototype) {
+  const std::map<std::string, Cluster> clusters = {
+      {"A", clusterOf(2, 8, 25e9, 3.125e9)},
+      {"B", clusterOf(16, 1, 25e9, 3.125e9)},
+      {"C", clusterOf(16, 1, 25e9, 1.25e9)},
+      {"P4", clusterOf(4, 4, 10e9, 1.25e9)}};
+  const ExecutionOrder orders[] = {ExecutionOrder::Window,
+                                   ExecutionOrder::Greedy, ExecutionOrder::CapA,
+                                   ExecutionOrder::CapB, ExecutionOrder::GPipe};
+  std::vector<PrototypeRow> rows = prototypeRows();
+  ASSERT_EQ(rows.size(), 20u);
+  for (const PrototypeRow &row : rows) {
+    Result<Problem> chain =
+        readChain(readShared("chains/" + row.model + ".chain"), row.model);
+    ASSERT_TRUE(chain) << chain.error().message;
+    Problem problem = onCluster(*chain, clusters.at(row.config));
+    problem.microbatches = row.microbatches;
+    problem.fixedPlan = row.plan;
+    for (size_t i = 0; i < 5; ++i)
+      EXPECT_NEAR(timeOf(problem, orders[i]), row.times[i], 1e-6)
+          << row.model << ' ' << row.config << ' ' << toString(orders[i]);
+  }
+}
+
+TEST(Fixed, JsonSaysTheSame) {
+  Example e("E3", 3);
+  e.problem.fixedPlan = "[0,2)@d2+d0r [2,3)@d1";
+  EXPECT_FALSE(planFixed(e.problem));
+  e.problem.fixedPlan = "[0,2)@d2+d0 [2,3)@d1";
+  Result<Plan> plan = planFixed(e.problem);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->stages[0].devices, (std::vector<size_t>{2, 0}));
+  plan->order = ExecutionOrder::GPipe;
+  e.problem.fixedPlan = planToJson(e.problem, *plan);
+  Result<Plan> again = planFixed(e.problem);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->order, ExecutionOrder::GPipe);
+  EXPECT_DOUBLE_EQ(again->time.value, 48.5);
+  EXPECT_EQ(again->stages[0].devices, plan->stages[0].devices);
+}
+
+TEST(Fixed, RecomputingStageTakesItsForwardTwice) {
+  Example e("E1", 2);
+  e.problem.fixedPlan = "[0,2)x1r [2,4)";
+  Result<Plan> plan = planFixed(e.problem);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_TRUE(plan->stages[0].recompute);
+  EXPECT_DOUBLE_EQ(plan->stages[0].times.inputGradient.value, 6);
+  EXPECT_DOUBLE_EQ(plan->stages[1].times.inputGradient.value, 4);
+}
+
+void expectError(const Problem &problem, const std::string &fixedPlan,
+                 const std::string &message) {
+  Problem asked = problem;
+  asked.fixedPlan = fixedPlan;
+  Result<Plan> plan = planFixed(asked);
+  ASSERT_FALSE(plan) << "expected: " << message;
+  EXPECT_EQ(plan.error().message, message);
+}
+
+TEST(Fixed, WrongPlans) {
+  Problem problem = Example("E1", 2).problem;
+  expectError(problem, "",
+              "planner 'fixed' has no plan; give one, such as \"[0,2)x2 "
+              "[2,3)x1\" or the JSON of a plan");
+  for (const char *text : {"[0,4", "[0;4)", "0,4", "[0,4)y1", "[0,4)x", "[a,4)",
+                           "[0,4)x99999999999999999999", "[0,4)x1rr"})
+    expectError(problem, text,
+                "stage '" + std::string(text) +
+                    "' of the plan is not of the form [first,end)xreplicas, "
+                    "with an r behind it where it recomputes, or "
+                    "[first,end)@d0+d1");
+  for (const char *text : {"[0,5)", "[2,2)", "[-1,4)", "[3,1)"})
+    expectError(problem, text,
+                "stage '" + std::string(text) +
+                    "' of the plan needs 0 <= first < end <= 4, the number of "
+                    "layers");
+  expectError(problem, "[0,4)x0",
+              "stage '[0,4)x0' of the plan needs 1 to 2 replicas, as many as "
+              "devices");
+  expectError(problem, "[0,2)x2 [2,4)x1",
+              "the plan needs 3 devices, cluster 'test' has 2");
+  expectError(problem, "[0,4)@d7",
+              "stage '[0,4)@d7' of the plan names device 'd7', which cluster "
+              "'test' does not have");
+  expectError(problem, "[0,4)@d0+d0",
+              "stage 0 of the plan names device 'd0' twice");
+  expectError(problem, "[0,2) [1,4)",
+              "layer '" + problem.layers[1].name +
+                  "' lies on stages 0 and 1 of the plan");
+  expectError(problem, "[0,2) [3,4)",
+              "layer '" + problem.layers[2].name +
+                  "' lies on no stage of the plan");
+  expectError(problem, "{", "'the plan' is not JSON");
+}
+
+TEST(Fixed, TooLittleMemory) {
+  Problem problem = Example("E1", 2).problem;
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(2);
+  expectError(problem, "[0,2) [2,4)",
+              "stage 0 needs 4 B on device d0, has 2 B");
+}
+
+} // namespace
