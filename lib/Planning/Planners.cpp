@@ -23,6 +23,7 @@ std::span<const Planner> allPlanners() {
               planIdealDpLinear},
       Planner{"piper", "replicas, tensor-parallel ways and recomputed layers",
               planPiper},
+      Planner{"refine", "local moves on top of the plan of spp", planRefine},
       Planner{"fixed", "the plan that is given, in ranges or JSON", planFixed},
   };
   return planners;
@@ -37,13 +38,31 @@ Result<Plan> runPlanner(const Planner &planner, const Problem &problem) {
   Result<Plan> plan = planner.plan(problem);
   if (!plan)
     return plan.error();
-  plan->familyBound = familyLowerBound(problem, *network);
+  plan->familyBound = isChainOfOwnDevices(*plan)
+                          ? familyLowerBound(problem, *network)
+                          : workLowerBound(problem);
   if (Status status = verify(problem, *plan); !status)
     return status.error();
   return plan;
 }
 
+/// `start` and local moves on top of its plan.
+template <Result<Plan> (*start)(const Problem &)>
+static Result<Plan> planRefined(const Problem &problem) {
+  return refineFrom(start, problem);
+}
+
+/// Other starts for `refine`.
+static constexpr Planner kRefined[] = {
+    {"refine:spp", "", planRefined<planSpp>},
+    {"refine:balance", "", planRefined<planBalance>},
+    {"refine:fixed", "", planRefined<planFixed>},
+};
+
 Result<Planner> findPlanner(std::string_view name) {
+  for (const Planner &planner : kRefined)
+    if (name == planner.name)
+      return planner;
   std::string known;
   for (const Planner &planner : allPlanners()) {
     if (name == planner.name)

@@ -34,6 +34,15 @@ std::optional<Seconds> windowUpperBound(const PipelineModel &model);
 /// channel the best link.
 Seconds familyLowerBound(const Problem &problem, const Network &network);
 
+/// Whether the stages of `plan` are contiguous and share no device: the family
+/// of familyLowerBound().
+bool isChainOfOwnDevices(const Plan &plan);
+
+/// No plan at all is faster, stages that share devices or leave layers out
+/// between theirs included: every layer of every microbatch on its best device,
+/// and all devices busy all the time.
+Seconds workLowerBound(const Problem &problem);
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_PLANNING_BOUNDS_H

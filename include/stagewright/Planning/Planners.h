@@ -91,6 +91,34 @@ Result<double> timePerSample(const Problem &problem, const Network &network,
 /// allowed orders, a plan in JSON in the one that it states.
 Result<Plan> planFixed(const Problem &problem);
 
+/// How far refine() goes.
+struct RefineOptions {
+  /// Blocks of compute and transfers that may be simulated, over all plans.
+  int64_t work = 50'000'000;
+  /// Moves that lose a little after which it is tried to move layers.
+  size_t secondMoves = 6;
+};
+
+/// `start`, or a faster plan that moves lead to: of layers across cuts, of
+/// devices between stages, of stages split and merged, of recomputation, and of
+/// layers to stages that share devices (a tied embedding with the last stage).
+/// Takes the best move of the stage with the most work, or else of the next;
+/// where no move helps, one that loses a little and the moves of layers that
+/// follow it. A move counts only if the simulated time drops and memory is
+/// respected, so that the plan is never slower than `start`. The explanation
+/// lists the moves and how many plans were simulated.
+///
+/// Source: Aceso's bottleneck alleviation (Liu et al., EuroSys 2024).
+Result<Plan> refine(const Problem &problem, const Network &network,
+                    const Plan &start, const RefineOptions &options = {});
+
+/// What `start` plans, refined.
+Result<Plan> refineFrom(Result<Plan> (*start)(const Problem &),
+                        const Problem &problem);
+
+/// The plan of `spp`, refined.
+Result<Plan> planRefine(const Problem &problem);
+
 /// A planner: problem in, plan out.
 struct Planner {
   const char *name;    ///< As in `planner=`.
@@ -105,7 +133,8 @@ Result<Plan> runPlanner(const Planner &planner, const Problem &problem);
 /// All planners, the default one first.
 std::span<const Planner> allPlanners();
 
-/// The planner called `name`; the error lists those there are.
+/// The planner called `name`; the error lists those there are. "refine:balance"
+/// refines the plan of that planner instead of spp's.
 Result<Planner> findPlanner(std::string_view name);
 
 } // namespace stagewright

@@ -1,0 +1,46 @@
+//===- PlanTimer.h - the time of many plans ---------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room. What evaluate() finds for one plan, for searches that
+// look at many: only the time, and only where it is below a cutoff. A plan
+// whose lower bound reaches the cutoff is not simulated.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_PLANTIMER_H
+#define STAGEWRIGHT_PLANNING_PLANTIMER_H
+
+#include "stagewright/Planning/Evaluate.h"
+
+namespace stagewright {
+
+class PlanTimer {
+public:
+  PlanTimer(const Problem &problem, const Network &network)
+      : problem(problem), network(network) {}
+
+  /// Least time of `plan` over the allowed orders that fit in memory, if it is
+  /// below `cutoff`; infinite otherwise. Sets the order and what pipelineOf()
+  /// fills in. `plan` must have every layer once.
+  Seconds timeOf(Plan &plan, Seconds cutoff);
+
+  int64_t evaluations() const { return numEvaluations; } ///< Simulated plans.
+  /// Simulated blocks of compute and transfers, over all plans and orders.
+  int64_t work() const { return numBlocks; }
+
+private:
+  bool fits(const Plan &plan, ExecutionOrder order) const;
+
+  const Problem &problem;
+  const Network &network;
+  PipelineSimulator simulator;
+  int64_t numEvaluations = 0, numBlocks = 0;
+};
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_PLANTIMER_H
