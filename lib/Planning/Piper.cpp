@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Ideals.h"
 #include "PiperSearch.h"
 #include "PiperStep.h"
 #include "stagewright/Planning/DeviceOrder.h"
@@ -12,7 +13,6 @@
 #include "stagewright/Planning/Planners.h"
 #include <algorithm>
 #include <limits>
-#include <set>
 
 namespace stagewright {
 
@@ -34,28 +34,20 @@ static std::vector<LayerSet> prefixesOf(const PiperModel &model) {
 /// All sets of layers that hold their predecessors, smaller ones first; none if
 /// there are too many.
 static std::vector<LayerSet> downsetsOf(const PiperModel &model) {
-  std::vector<LayerSet> all;
-  std::set<LayerSet> sameSize = {LayerSet(model.numLayers, false)};
-  while (!sameSize.empty()) {
-    std::set<LayerSet> larger;
-    for (const LayerSet &set : sameSize)
-      for (int64_t layer = 0; layer < model.numLayers; ++layer) {
-        const std::vector<PiperModel::Edge> &in = model.edges(layer, true);
-        if (set[layer] ||
-            !std::all_of(in.begin(), in.end(), [&](const PiperModel::Edge &e) {
-              return set[e.other];
-            }))
-          continue;
-        LayerSet next = set;
-        next[layer] = true;
-        larger.insert(std::move(next));
-        if (all.size() + sameSize.size() + larger.size() > kMostDownsets)
-          return {};
-      }
-    all.insert(all.end(), sameSize.begin(), sameSize.end());
-    sameSize = std::move(larger);
+  LoadGraph graph;
+  for (int64_t layer = 0; layer < model.numLayers; ++layer) {
+    graph.layers.push_back({layer});
+    graph.before.emplace_back();
+    for (const PiperModel::Edge &edge : model.edges(layer, true))
+      graph.before.back().push_back(int(edge.other));
   }
-  return all;
+  std::optional<Ideals> ideals = Ideals::create(graph, kMostDownsets);
+  std::vector<LayerSet> sets(ideals ? ideals->size() : 0,
+                             LayerSet(model.numLayers, false));
+  for (size_t i = 0; i < sets.size(); ++i)
+    for (int node : ideals->nodesOf(int(i)))
+      sets[i][node] = true;
+  return sets;
 }
 
 /// By how much even the plan that needs least memory does not fit.

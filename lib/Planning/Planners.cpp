@@ -56,6 +56,7 @@ static Result<Plan> planRefined(const Problem &problem) {
 static constexpr Planner kRefined[] = {
     {"refine:spp", "", planRefined<planSpp>},
     {"refine:balance", "", planRefined<planBalance>},
+    {"refine:ideal-dp", "", planRefined<planIdealDp>},
     {"refine:fixed", "", planRefined<planFixed>},
 };
 

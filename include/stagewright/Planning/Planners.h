@@ -60,6 +60,7 @@ Result<Plan> planIdealDp(const Problem &problem);
 /// The same along one depth-first topological order of the layers ("DPL"):
 /// O(L^2) loads, not exact where there are branches.
 Result<Plan> planIdealDpLinear(const Problem &problem);
+
 /// Piper's plan: stages of contiguous layers (differences of downsets of the
 /// graph), each on d replicas of t tensor-parallel devices, a way to run each
 /// layer chosen among its alternatives, so that the most loaded stage takes the
