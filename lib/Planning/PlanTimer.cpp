@@ -29,6 +29,7 @@ bool PlanTimer::fits(const Plan &plan, ExecutionOrder order) const {
 
 Seconds PlanTimer::timeOf(Plan &plan, Seconds cutoff) {
   PipelineModel model = pipelineOf(problem, network, plan);
+  numBlocks += int64_t(problem.layers.size() + problem.values.size());
   if (planLowerBound(model) >= cutoff)
     return kNever;
   ++numEvaluations;

@@ -29,7 +29,8 @@ public:
   Seconds timeOf(Plan &plan, Seconds cutoff);
 
   int64_t evaluations() const { return numEvaluations; } ///< Simulated plans.
-  /// Simulated blocks of compute and transfers, over all plans and orders.
+  /// Simulated blocks of compute and transfers, and layers and values looked
+  /// at, over all plans and orders.
   int64_t work() const { return numBlocks; }
 
 private:

@@ -14,8 +14,9 @@
 
 namespace stagewright {
 
-/// A move must gain more than what sums in another order differ by.
-static constexpr double kLeastGain = 1e-9;
+/// A move must gain more than what sums in another order differ by, and more
+/// than what no one notices.
+static constexpr double kLeastGain = 1e-6;
 /// A plan that is slower by more is not worth a second move.
 static constexpr double kMostLoss = 1.3;
 

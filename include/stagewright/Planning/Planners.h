@@ -94,10 +94,11 @@ Result<Plan> planFixed(const Problem &problem);
 
 /// How far refine() goes.
 struct RefineOptions {
-  /// Blocks of compute and transfers that may be simulated, over all plans.
+  /// Blocks of compute and transfers that may be simulated, and layers and
+  /// values looked at, over all plans: some seconds.
   int64_t work = 50'000'000;
   /// Moves that lose a little after which it is tried to move layers.
-  size_t secondMoves = 6;
+  size_t secondMoves = 24;
 };
 
 /// `start`, or a faster plan that moves lead to: of layers across cuts, of
