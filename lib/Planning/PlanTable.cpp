@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/PlanJson.h"
+#include "stagewright/Support/Text.h"
 #include <algorithm>
 #include <cstdio>
 
@@ -35,10 +36,10 @@ static std::string runsOf(const std::vector<int64_t> &numbers) {
   return text;
 }
 
-/// "n0d0-n0d7, n1d3": names that count up joined.
-static std::string devicesOf(const Problem &problem, const StagePlan &stage) {
+std::string joinedNames(const Cluster &cluster,
+                        const std::vector<size_t> &devices) {
   auto split = [&](size_t i) {
-    const std::string &name = problem.cluster.devices[stage.devices[i]].name;
+    const std::string &name = cluster.devices[devices[i]].name;
     size_t digits = name.find_last_not_of("0123456789") + 1;
     std::string number = name.substr(digits);
     // Longer numbers are no counters.
@@ -47,16 +48,14 @@ static std::string devicesOf(const Problem &problem, const StagePlan &stage) {
     return std::pair(name.substr(0, digits), value);
   };
   std::string text;
-  for (size_t i = 0; i < stage.devices.size();) {
+  for (size_t i = 0; i < devices.size();) {
     size_t end = i + 1;
     auto first = split(i);
-    while (end < stage.devices.size() && first.second >= 0 &&
+    while (end < devices.size() && first.second >= 0 &&
            split(end) ==
                std::pair(first.first, first.second + int64_t(end - i)))
       ++end;
-    auto name = [&](size_t of) {
-      return problem.cluster.devices[stage.devices[of]].name;
-    };
+    auto name = [&](size_t of) { return cluster.devices[devices[of]].name; };
     text +=
         (i ? ", " : "") + name(i) + (end - i > 1 ? "-" + name(end - 1) : "");
     i = end;
@@ -71,7 +70,7 @@ static std::vector<std::string> rowOf(const Problem &problem, const Plan &plan,
   std::vector<std::string> row = {
       std::to_string(index),
       runsOf(stage.layers),
-      devicesOf(problem, stage),
+      joinedNames(problem.cluster, stage.devices),
       toString(stage.times.forward),
       toString(stage.times.inputGradient + stage.times.weightGradient),
       toString(stage.allReduce),
@@ -86,23 +85,6 @@ static std::vector<std::string> rowOf(const Problem &problem, const Plan &plan,
   return row;
 }
 
-/// The rows with their columns aligned.
-static std::string align(const std::vector<std::vector<std::string>> &rows) {
-  std::vector<size_t> widths(rows.front().size(), 0);
-  for (const auto &row : rows)
-    for (size_t c = 0; c < row.size(); ++c)
-      widths[c] = std::max(widths[c], row[c].size());
-  std::string text;
-  for (const auto &row : rows) {
-    std::string line;
-    for (size_t c = 0; c < row.size(); ++c)
-      line += row[c] + std::string(widths[c] + 2 - row[c].size(), ' ');
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
 static std::string percentAbove(Seconds time, Seconds bound) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f %%",
@@ -110,33 +92,18 @@ static std::string percentAbove(Seconds time, Seconds bound) {
   return text;
 }
 
-/// "1.479 s": to four digits, which is what two plans may differ in.
-static std::string precise(Seconds seconds) {
-  double time = seconds.value;
-  const char *unit = "s";
-  for (const char *smaller : {"ms", "us", "ns"}) {
-    if (time == 0 || time >= 1)
-      break;
-    time *= 1e3;
-    unit = smaller;
-  }
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g %s", time, unit);
-  return text;
-}
-
 /// One sentence on how good the plan can be trusted to be.
 static std::string certificateOf(const Plan &plan) {
   std::string text =
-      precise(plan.time) + " a step in " + toString(plan.order) + " order";
+      precisely(plan.time) + " a step in " + toString(plan.order) + " order";
   if (plan.familyBound.value > 0)
     text += ", " + percentAbove(plan.time, plan.familyBound) +
             " above what any plan of this family can reach (" +
-            precise(plan.familyBound) + ")";
+            precisely(plan.familyBound) + ")";
   if (plan.planBound.value > 0)
-    text += "; no order of this plan is faster than " + precise(plan.planBound);
+    text += "; no order of this plan is faster than " + precisely(plan.planBound);
   if (plan.upperBound)
-    text += "; window order takes at most " + precise(*plan.upperBound);
+    text += "; window order takes at most " + precisely(*plan.upperBound);
   return text + "\n";
 }
 
@@ -159,7 +126,7 @@ std::string planTable(const Problem &problem, const Plan &plan, bool explain) {
        "memory", "bound by", "busy"}};
   for (size_t s = 0; s < plan.stages.size(); ++s)
     rows.push_back(rowOf(problem, plan, s, busiest));
-  text += "\n" + align(rows) + certificateOf(plan);
+  text += "\n" + alignColumns(rows) + certificateOf(plan);
   if (explain)
     for (const std::string &line : plan.explanation)
       text += "- " + line + "\n";

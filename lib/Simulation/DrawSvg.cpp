@@ -98,21 +98,6 @@ static std::string number(double value) {
   return text.data();
 }
 
-/// With four digits: pictures are compared by them.
-static std::string precisely(Seconds seconds) {
-  double value = seconds.value;
-  const char *unit = "s";
-  for (const char *next : {"ms", "us", "ns"}) {
-    if (value >= 1 || value == 0)
-      break;
-    value *= 1000;
-    unit = next;
-  }
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), "%.4g %s", value, unit);
-  return text.data();
-}
-
 static std::string escaped(const std::string &text) {
   std::string result;
   for (char c : text) {

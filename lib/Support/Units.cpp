@@ -45,6 +45,20 @@ std::string toString(Seconds seconds) {
   return withUnit(time * 1e9, "ns");
 }
 
+std::string precisely(Seconds seconds) {
+  double time = seconds.value;
+  const char *unit = "s";
+  for (const char *smaller : {"ms", "us", "ns"}) {
+    if (time == 0 || time >= 1)
+      break;
+    time *= 1e3;
+    unit = smaller;
+  }
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "%.4g %s", time, unit);
+  return text.data();
+}
+
 Result<Bytes> parseBytes(std::string_view text) {
   std::string copy(text);
   char *rest = nullptr;

@@ -27,6 +27,10 @@ std::string planToJson(const Problem &problem, const Plan &plan);
 Result<Plan> planFromJson(const std::string &text, const std::string &file,
                           const Problem &problem);
 
+/// "n0d0-n0d7, n1d3": names of devices, those that count up joined.
+std::string joinedNames(const Cluster &cluster,
+                        const std::vector<size_t> &devices);
+
 /// A line per stage, with a bar of how long it is busy beside the busiest one,
 /// and the certificate. `explain`: also why the plan won.
 std::string planTable(const Problem &problem, const Plan &plan, bool explain);

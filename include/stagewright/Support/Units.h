@@ -72,6 +72,9 @@ std::string toString(Bytes bytes);
 /// `4.12e-5` as "41.2 us".
 std::string toString(Seconds seconds);
 
+/// "1.479 s", "41.25 us": to four digits, for times that are compared.
+std::string precisely(Seconds seconds);
+
 /// Reads "2.5GiB", "512 MiB", "64KB" or a plain number of bytes; prefixes
 /// without the i are powers of ten.
 Result<Bytes> parseBytes(std::string_view text);

@@ -25,6 +25,13 @@ TEST(Units, PrintsWithAUnitThatFits) {
   EXPECT_EQ(toString(Seconds(3)), "3.0 s");
 }
 
+TEST(Units, PrintsTimesThatAreCompared) {
+  EXPECT_EQ(precisely(Seconds(1.47896)), "1.479 s");
+  EXPECT_EQ(precisely(Seconds(4.125e-5)), "41.25 us");
+  EXPECT_EQ(precisely(Seconds(0)), "0 s");
+  EXPECT_EQ(precisely(Seconds(2e-10)), "0.2 ns");
+}
+
 TEST(Units, ReadsAmountsOfMemory) {
   EXPECT_EQ(*parseBytes("1000"), Bytes(1000));
   EXPECT_EQ(*parseBytes("2.5GiB"), Bytes(2684354560));

@@ -1,0 +1,22 @@
+//===- Text.h - tables for the terminal -------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SUPPORT_TEXT_H
+#define STAGEWRIGHT_SUPPORT_TEXT_H
+
+#include <string>
+#include <vector>
+
+namespace stagewright {
+
+/// The rows, a line each, with two spaces at least between aligned columns. All
+/// rows have as many cells as the first; cells are ASCII.
+std::string alignColumns(const std::vector<std::vector<std::string>> &rows);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SUPPORT_TEXT_H

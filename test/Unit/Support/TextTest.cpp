@@ -1,0 +1,18 @@
+//===- TextTest.cpp - tables for the terminal -----------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Support/Text.h"
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+
+TEST(Text, AlignsColumnsWithoutTrailingBlanks) {
+  EXPECT_EQ(alignColumns({{"stage", "time", ""}, {"0", "1.5 s", "##"}}),
+            "stage  time\n"
+            "0      1.5 s  ##\n");
+  EXPECT_EQ(alignColumns({}), "");
+}
