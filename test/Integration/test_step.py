@@ -21,6 +21,7 @@ PLANS += [(model, stages, schedule) for model in ("llama.py:llama", "mlp.py:mlp"
 PLANS += [(model, 2, "1f1b") for model in ("moe.py:moe", "gpt.py:gpt_dropout", "gpt.py:gpt_tied",
                                            "encoder_decoder.py:encoder_decoder", "gpt.py:gpt_forward")]
 PLANS += [("gpt.py:gpt_tied", 4, "1f1b"), ("encoder_decoder.py:encoder_decoder", 4, "1f1b")]
+PLANS += [(GPT, 3, "early-backward"), (GPT, 3, "window")]
 BY_PLAN = pytest.mark.parametrize("plan", PLANS, ids=lambda p: f"{p[0].split(':')[1]}-{p[1]}-{p[2]}")
 
 # Resident memory a step may take besides its arenas: stacks of the ranks' threads, the copy of the inputs being set.

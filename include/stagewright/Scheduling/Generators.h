@@ -38,6 +38,19 @@ Schedule generateGPipe(const ScheduleShape &shape);
 /// on rank r; bubble (p - 1)(F + B) at equal stages.
 Schedule generateOneFOneB(const ScheduleShape &shape);
 
+/// 1F1B with 2 (p - r) - 1 warm-up forwards on rank r, so that transfers run
+/// beside compute (P_B of DAPPLE, PPoPP 2021; Eager1F1B of JaxPP). Holds
+/// min(2 (p - r) - 1, M) activations; bubble (p - 1)(F + B + 2c) for transfers
+/// of 2c <= F + B at equal stages.
+Schedule generateEarlyBackward(const ScheduleShape &shape);
+
+/// What each stage runs in the window order of planners.md 1.5: max(1, 4 (p - 1
+/// - r)) warm-up forwards on rank r, then one backward, one forward. Holds as
+/// many activations, at most M; a step takes at most (M + 4p - 4) C, C the most
+/// that a stage or a channel works for one microbatch, if the channels keep to
+/// the windows too.
+Schedule generateWindow(const ScheduleShape &shape);
+
 /// One entry of the list of generators.
 struct Generator {
   const char *name;   ///< As in `kind=`.

@@ -11,9 +11,11 @@
 namespace stagewright {
 
 std::span<const Generator> allGenerators() {
-  static constexpr std::array<Generator, 2> generators = {
+  static constexpr std::array<Generator, 4> generators = {
       {{"gpipe", "gpipe", generateGPipe},
-       {"1f1b", "one_f_one_b", generateOneFOneB}}};
+       {"1f1b", "one_f_one_b", generateOneFOneB},
+       {"early-backward", "early_backward", generateEarlyBackward},
+       {"window", "window", generateWindow}}};
   return generators;
 }
 

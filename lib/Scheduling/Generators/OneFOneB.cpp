@@ -15,28 +15,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Scheduling/Generators.h"
-#include <algorithm>
+#include "Alternate.h"
 
 namespace stagewright {
 
 Schedule generateOneFOneB(const ScheduleShape &shape) {
-  Schedule schedule{"1f1b", shape.stages, shape.microbatches, {}};
-  for (int64_t rank = 0; rank < shape.stages; ++rank) {
-    int64_t warmUp = std::min(shape.stages - rank, shape.microbatches);
-    if (shape.forwardOnly)
-      warmUp = shape.microbatches;
-    Order order;
-    for (int64_t m = 0; m < warmUp; ++m)
-      order.push_back({ActionKind::Forward, rank, m});
-    for (int64_t m = 0; m < shape.microbatches && !shape.forwardOnly; ++m) {
-      order.push_back({ActionKind::Backward, rank, m});
-      if (m + warmUp < shape.microbatches)
-        order.push_back({ActionKind::Forward, rank, m + warmUp});
-    }
-    schedule.ranks.push_back(std::move(order));
-  }
-  return schedule;
+  return alternate("1f1b", shape,
+                   [](int64_t ranksFromEnd) { return ranksFromEnd; });
 }
 
 } // namespace stagewright

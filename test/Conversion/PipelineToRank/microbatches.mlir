@@ -1,4 +1,5 @@
-// The programs are the same text for 64 and for 512 microbatches, but for numbers: with 1 to 4 stages, GPipe and 1F1B.
+// The programs are the same text for 64 and for 512 microbatches, but for numbers: with 1 to 4 stages, GPipe and 1F1B,
+// with 4 stages early backward and the window order.
 // And they run for every number of microbatches, whatever they were made for.
 // RUN: sed -e 's#//1:##' -e 's#microbatches 8#microbatches 64#' %s | pp-opt -pipeline-schedule=kind=gpipe -lower-pipeline-to-rank -verify-rank-programs -o %t.64
 // RUN: sed -e 's#//1:##' -e 's#microbatches 8#microbatches 512#' %s | pp-opt -pipeline-schedule=kind=gpipe -lower-pipeline-to-rank -verify-rank-programs -o %t.512
@@ -40,6 +41,22 @@
 // RUN: sed -E 's/[0-9]+//g' %t.64 > %t.64.text
 // RUN: sed -E 's/[0-9]+//g' %t.512 > %t.512.text
 // RUN: diff %t.64.text %t.512.text
+// RUN: sed -e 's#//4:##' -e 's#microbatches 8#microbatches 64#' %s | pp-opt -pipeline-schedule=kind=early-backward -lower-pipeline-to-rank -verify-rank-programs -o %t.64
+// RUN: sed -e 's#//4:##' -e 's#microbatches 8#microbatches 512#' %s | pp-opt -pipeline-schedule=kind=early-backward -lower-pipeline-to-rank -verify-rank-programs -o %t.512
+// RUN: sed -E 's/[0-9]+//g' %t.64 > %t.64.text
+// RUN: sed -E 's/[0-9]+//g' %t.512 > %t.512.text
+// RUN: diff %t.64.text %t.512.text
+// RUN: sed 's#//4:##' %s | pp-opt -pipeline-schedule=kind=early-backward -lower-pipeline-to-rank -verify-rank-programs=microbatches=1 -o /dev/null
+// RUN: sed 's#//4:##' %s | pp-opt -pipeline-schedule=kind=early-backward -lower-pipeline-to-rank -verify-rank-programs=microbatches=2 -o /dev/null
+// RUN: sed 's#//4:##' %s | pp-opt -pipeline-schedule=kind=early-backward -lower-pipeline-to-rank -verify-rank-programs=microbatches=5 -o /dev/null
+// RUN: sed -e 's#//4:##' -e 's#microbatches 8#microbatches 64#' %s | pp-opt -pipeline-schedule=kind=window -lower-pipeline-to-rank -verify-rank-programs -o %t.64
+// RUN: sed -e 's#//4:##' -e 's#microbatches 8#microbatches 512#' %s | pp-opt -pipeline-schedule=kind=window -lower-pipeline-to-rank -verify-rank-programs -o %t.512
+// RUN: sed -E 's/[0-9]+//g' %t.64 > %t.64.text
+// RUN: sed -E 's/[0-9]+//g' %t.512 > %t.512.text
+// RUN: diff %t.64.text %t.512.text
+// RUN: sed 's#//4:##' %s | pp-opt -pipeline-schedule=kind=window -lower-pipeline-to-rank -verify-rank-programs=microbatches=1 -o /dev/null
+// RUN: sed 's#//4:##' %s | pp-opt -pipeline-schedule=kind=window -lower-pipeline-to-rank -verify-rank-programs=microbatches=2 -o /dev/null
+// RUN: sed 's#//4:##' %s | pp-opt -pipeline-schedule=kind=window -lower-pipeline-to-rank -verify-rank-programs=microbatches=5 -o /dev/null
 // RUN: sed 's#//4:##' %s | pp-opt -lower-pipeline-to-rank -verify-rank-programs=microbatches=1 -o /dev/null
 // RUN: sed 's#//4:##' %s | pp-opt -lower-pipeline-to-rank -verify-rank-programs=microbatches=2 -o /dev/null
 // RUN: sed 's#//4:##' %s | pp-opt -lower-pipeline-to-rank -verify-rank-programs=microbatches=3 -o /dev/null

@@ -1,5 +1,7 @@
 // RUN: pp-opt %s -split-input-file -pipeline-schedule=kind=1f1b | FileCheck %s --check-prefixes=CHECK,ALT
 // RUN: pp-opt %s -split-input-file -pipeline-schedule=kind=gpipe | FileCheck %s --check-prefixes=CHECK,GPIPE
+// RUN: pp-opt %s -split-input-file -pipeline-schedule=kind=early-backward | FileCheck %s --check-prefixes=CHECK,EARLY
+// RUN: pp-opt %s -split-input-file -pipeline-schedule=kind=window | FileCheck %s --check-prefixes=CHECK,WINDOW
 
 pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor<4xf32> {pipeline.role = "batch"})
     -> (tensor<f32> {pipeline.role = "loss"}, tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "gradient"})
@@ -25,6 +27,12 @@ pipeline.program @plan of @step on @local microbatches 3 {
 // GPIPE:      pipeline.schedule @gpipe of @plan kind "gpipe" {
 // GPIPE-NEXT:   pipeline.order 0 "0F0 0F1 0F2 0B0 0B1 0B2"
 // GPIPE-NEXT:   pipeline.order 1 "1F0 1F1 1F2 1B0 1B1 1B2"
+// EARLY:      pipeline.schedule @early_backward of @plan kind "early-backward" {
+// EARLY-NEXT:   pipeline.order 0 "0F0 0F1 0F2 0B0 0B1 0B2"
+// EARLY-NEXT:   pipeline.order 1 "1F0 1B0 1F1 1B1 1F2 1B2"
+// WINDOW:      pipeline.schedule @window of @plan kind "window" {
+// WINDOW-NEXT:   pipeline.order 0 "0F0 0F1 0F2 0B0 0B1 0B2"
+// WINDOW-NEXT:   pipeline.order 1 "1F0 1B0 1F1 1B1 1F2 1B2"
 
 // An older schedule of the program is replaced.
 // CHECK-NOT: "2F0"

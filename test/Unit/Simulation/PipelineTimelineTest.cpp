@@ -89,6 +89,29 @@ TEST(PipelineTimeline, GeneratedSchedulesTakeWhatTheirOrdersTake) {
   }
 }
 
+// Whatever the times, stages compute in the order of the generator.
+TEST(PipelineTimeline, WindowOrderComputesInTheGeneratorsOrder) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 200; ++round) {
+    size_t stages = 1 + random() % 6;
+    auto m = int64_t(1 + random() % 30);
+    PipelineModel model = randomChain(random, stages, m, true);
+    for (PipelineStage &stage : model.stages)
+      stage.times.forward += Seconds(1); // Without length there is no order.
+    Schedule schedule = generateWindow({int64_t(stages), m, false});
+    auto timeline = simulatePipeline(model, ExecutionOrder::Window);
+    for (size_t rank = 0; rank < stages; ++rank) {
+      Order order;
+      for (const PipelineBlock &block : timeline->processors[rank])
+        order.push_back({block.kind == BlockKind::Forward
+                             ? ActionKind::Forward
+                             : ActionKind::Backward,
+                         int64_t(block.number), block.microbatch});
+      ASSERT_EQ(order, schedule.ranks[rank]) << "round " << round;
+    }
+  }
+}
+
 // The zero-bubble orders as schedules.md 1.1 gives them: H1 with `slack` 1, H2
 // with `slack` 2.
 static Schedule zeroBubble(int64_t stages, int64_t m, int64_t slack) {

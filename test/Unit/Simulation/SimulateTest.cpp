@@ -45,6 +45,15 @@ TEST(Simulate, BubbleIsTheClosedForm) {
       }
 }
 
+// schedules.md 1.3: early backward hides transfers of 2c <= F + B.
+TEST(Simulate, EarlyBackwardPaysTransfersOnce) {
+  for (int64_t p = 1; p <= 8; ++p)
+    for (int64_t m = 1; m <= 32; ++m)
+      for (double c : {0.0, 0.25, 1.0, 1.5})
+        EXPECT_DOUBLE_EQ(makespan("early-backward", p, m, c),
+                         3 * m + (p - 1) * (3 + 2 * c));
+}
+
 TEST(Simulate, RingDepthDelaysTheSender) {
   StageGraph graph = chainGraph(2, true);
   graph.edges[0].depth = 1;

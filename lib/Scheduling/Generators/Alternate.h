@@ -1,0 +1,27 @@
+//===- Alternate.h - forwards first, then by turns --------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room: the schedules that differ only in how many forwards a
+// rank runs before its first backward.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SCHEDULING_GENERATORS_ALTERNATE_H
+#define STAGEWRIGHT_SCHEDULING_GENERATORS_ALTERNATE_H
+
+#include "stagewright/Scheduling/Generators.h"
+
+namespace stagewright {
+
+/// Rank r runs `warmUp(p - r)` >= 1 forwards, then one backward and one forward
+/// by turns; holds as many activations as that, at most M.
+Schedule alternate(const char *kind, const ScheduleShape &shape,
+                   int64_t (*warmUp)(int64_t ranksFromEnd));
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SCHEDULING_GENERATORS_ALTERNATE_H

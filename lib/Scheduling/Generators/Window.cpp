@@ -1,0 +1,33 @@
+//===- Window.cpp - the order with a bound --------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two stages, six microbatches (a backward takes two slots):
+//
+//   rank 0 |F0|F1|F2|F3|B0   |F4|B1   |F5|B2   |  |B3   |  |B4   |  |B5   |
+//   rank 1    |F0|B0   |F1|B1   |F2|B2   |F3|B3   |F4|B4   |F5|B5   |
+//
+// A microbatch moves on by one block in every window: compute, transfer,
+// compute, ... down the stages and back up, the last stage's forward and
+// backward in one window. Stage i is reached in window 2 i and left in window
+// 4 (p - 1) - 2 i, so that it runs 4 (p - 1 - i) forwards before the first
+// backward; inside a window the backward goes first. A resource has at most one
+// forward and one backward in a window, hence the bound of planners.md 1.6.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Alternate.h"
+#include <algorithm>
+
+namespace stagewright {
+
+Schedule generateWindow(const ScheduleShape &shape) {
+  return alternate("window", shape, [](int64_t ranksFromEnd) {
+    return std::max<int64_t>(1, 4 * (ranksFromEnd - 1));
+  });
+}
+
+} // namespace stagewright
