@@ -1,0 +1,18 @@
+pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor<4xf32> {pipeline.role = "batch"})
+    -> (tensor<f32> {pipeline.role = "loss"}, tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "gradient"})
+    attributes {layers = ["a", "b"]} {
+  %h = pipeline.node "a.F" phase F layer 0 (%w, %x) cost <flops = 1, read = 0, written = 0> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %l:2 = pipeline.node "b.F" phase F layer 1 (%h) cost <flops = 1, read = 0, written = 0> : (tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>)
+  %d = pipeline.node "b.I" phase I layer 1 (%l#1) cost <flops = 1, read = 0, written = 0> : (tensor<4xf32>) -> tensor<4xf32>
+  %g = pipeline.node "a.W" phase W layer 0 (%d) cost <flops = 1, read = 0, written = 0> : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %l#0, %g results [0, 1] : tensor<f32>, tensor<4xf32>
+}
+pipeline.cluster @one {
+  pipeline.device @d0 class "unit" memory 1024 node 0 flops 1.0 bandwidth 1.0
+}
+pipeline.program @first of @step on @one microbatches 2 {
+  pipeline.stage 0 on [@d0] layers [0, 1]
+}
+pipeline.program @second of @step on @one microbatches 2 {
+  pipeline.stage 0 on [@d0] layers [0, 1]
+}
