@@ -16,11 +16,7 @@
 // Tarnawski et al., "Efficient algorithms for device placement of DNN graph
 // operators" (NeurIPS 2020), section 3; "FPGA load" in its public program.
 //
-// Nodes are layers, or groups of them: a layer that takes no time, has one
-// neighbour in the forward, and whose values all touch that neighbour is part
-// of it, since moving it there never makes a load larger (masks, weights of an
-// operator graph; as in the public program. Where memory is tight it can cost a
-// solution).
+// Nodes are groups of layers (LayerGroups.h).
 //
 //===----------------------------------------------------------------------===//
 
