@@ -7,6 +7,7 @@ loss and gradients, accumulated. Runs of the two sides alternate, so that a slow
   jax      1 stage on one core beside jax.jit on the same core
   torch    2 stages on two cores beside torch.distributed.pipelining, 2 processes with one thread each (with --torch)
   growth   compile time of 24 and of 72 layers, with each pass's share
+  planners seconds of the planners beside those of public programs, one core (bench/planners)
 """
 
 import argparse
@@ -115,16 +116,23 @@ def growth(bench):
           f"and under 60 s for 72 layers)", flush=True)
 
 
+def planners(bench):
+    """A program of its own, for it asks the dynamic program from inside."""
+    done = subprocess.run(["taskset", "-c", "0", bench.options.build / "bin/bench-planners"])
+    if done.returncode:
+        sys.exit(f"error: bench-planners ended with {done.returncode}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", help="jax, torch, growth")
+    parser.add_argument("what", nargs="*", help="jax, torch, growth, planners")
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the build tree")
     parser.add_argument("--python", type=pathlib.Path, required=True, help="a Python with JAX and Stagewright")
     parser.add_argument("--torch", type=pathlib.Path, help="a Python with torch")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=7, help="measured steps of one run; two more warm up")
     options = parser.parse_args()
-    kinds = {"jax": jax, "torch": torch, "growth": growth}
+    kinds = {"jax": jax, "torch": torch, "growth": growth, "planners": planners}
     for name in options.what or [k for k in kinds if k != "torch" or options.torch]:
         kinds[name](Bench(options))
 

@@ -11,7 +11,7 @@ TORCH = BUILD / "venv-torch"
 
 def options(parser):
     parser.add_argument("what", nargs="*", metavar="WHAT",
-                        help="jax, torch, growth: which comparison (default: jax and growth, and torch where it is installed)")
+                        help="jax, torch, growth, planners: which comparison (default: all, torch where it is installed)")
     parser.add_argument("--torch", action="store_true",
                         help="install torch into build/venv-torch first (5.3 GB: its CPU part needs its GPU part)")
     parser.add_argument("--rounds", default="5", help="alternations of the two sides (default: 5)")
@@ -27,8 +27,8 @@ def _torch(install):
 
 
 def run(options):
-    if unknown := set(options.what) - {"jax", "torch", "growth"}:
-        raise Failure(f"no such comparison: {' '.join(sorted(unknown))}; there are jax, torch and growth")
+    if unknown := set(options.what) - {"jax", "torch", "growth", "planners"}:
+        raise Failure(f"no such comparison: {' '.join(sorted(unknown))}; there are jax, torch, growth and planners")
     setup.everything()
     python = _torch(options.torch or "torch" in options.what)
     if not python:
