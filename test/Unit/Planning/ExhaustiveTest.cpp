@@ -67,11 +67,12 @@ static Problem randomProblem(uint64_t instance, size_t devices,
   return problem;
 }
 
+/// Compares spp, and beside it what refine makes of its plans.
 static Ratios compare(const char *what, uint64_t instances, size_t devices,
                       int64_t leastLayers, int64_t mostLayers,
                       double slowest = 0.5, double fastest = 8) {
   std::printf("seed %llu, ", (unsigned long long)kSeed);
-  Ratios ratios;
+  Ratios ratios, refined;
   for (uint64_t i = 0; i < instances; ++i) {
     Problem problem =
         randomProblem(i, devices, leastLayers, mostLayers, slowest, fastest);
@@ -84,8 +85,15 @@ static Ratios compare(const char *what, uint64_t instances, size_t devices,
     double best = bestOfAllPlans(problem, network, time);
     EXPECT_LE(plan->familyBound.value, best * (1 + 1e-9)) << "instance " << i;
     ratios.add(i, time, best, plan->familyBound.value);
+    Result<Plan> better = planRefine(problem);
+    EXPECT_TRUE(better.ok());
+    if (!better)
+      return ratios;
+    EXPECT_LE(better->time.value, time * (1 + 1e-12)) << "instance " << i;
+    refined.add(i, better->time.value, best, plan->familyBound.value);
   }
   ratios.print(what);
+  refined.print("  with refine");
   return ratios;
 }
 
