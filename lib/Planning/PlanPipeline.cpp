@@ -157,6 +157,7 @@ void Builder::addTail(StagePlan &stage, PipelineStage &result,
   }
   stage.allReduce = reduced;
   result.tail = stage.tail;
+  result.overlapped = reduced - stage.tail;
 }
 
 /// Stages that have a device in common share a processor.

@@ -122,37 +122,6 @@ Ticks PipelineEngine::run(const PipelineModel &model, ExecutionOrder order,
   return runEvents();
 }
 
-/// Adds `action`, and the blocks without length that its row needs with it.
-void PipelineEngine::addAction(const Action &action) {
-  size_t stage = action.stage;
-  auto add = [&](BlockKind kind) {
-    blocks.push_back({static_cast<uint32_t>(rows.find(kind, stage)),
-                      static_cast<uint32_t>(action.microbatch)});
-  };
-  bool first = action.kind == ActionKind::Backward ||
-               action.kind == ActionKind::InputGradient;
-  if (first && split->recompute[stage] &&
-      split->plain[stage][action.microbatch])
-    add(BlockKind::Recompute);
-  switch (action.kind) {
-  case ActionKind::Forward:
-    return add(BlockKind::Forward);
-  case ActionKind::Recompute:
-    return add(BlockKind::Recompute);
-  case ActionKind::InputGradient:
-    return add(BlockKind::InputGradient);
-  case ActionKind::WeightGradient:
-    return add(BlockKind::WeightGradient);
-  case ActionKind::Backward:
-    if (!split->apart[stage])
-      return add(BlockKind::Backward);
-    add(BlockKind::InputGradient);
-    return add(BlockKind::WeightGradient);
-  case ActionKind::Update:
-    return; // Takes no time.
-  }
-}
-
 Ticks PipelineEngine::run(const PipelineModel &model,
                           const SplitBackwards &split,
                           const std::vector<Order> &orders) {

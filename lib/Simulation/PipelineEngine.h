@@ -7,7 +7,8 @@
 //
 // Private to this room: runs the rows of a pipeline. The window order is one
 // total order, so that one pass over it (PipelineWindow.cpp) finds all times;
-// the other orders are decided as time goes by (PipelineEvents.cpp). The rules
+// the other orders are decided as time goes by (PipelineEvents.cpp), some along
+// lists that are stated before (PipelineSequences.cpp). The rules
 // stand in Pipeline.h.
 //
 //===----------------------------------------------------------------------===//
@@ -115,6 +116,8 @@ private:
   bool pick(uint32_t processor, BlockId &best) const;
   void startTransfers();
   bool startComputes();
+  bool startComputesByPriority();
+  void runPicked(uint32_t processor, BlockId block);
   bool comesBefore(BlockId a, BlockId b) const;
 
   const PipelineModel *model = nullptr;
@@ -157,7 +160,6 @@ private:
   std::vector<Part> sequencesOf; ///< By processor; sequences are sorted.
   std::vector<uint32_t> candidates, zeroCandidates, awake;
   std::vector<uint8_t> isCandidate, isAwake;
-  std::vector<BlockId> picks;
 };
 
 } // namespace stagewright

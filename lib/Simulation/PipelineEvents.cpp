@@ -106,67 +106,6 @@ void PipelineEngine::layQueues() {
 }
 
 //===----------------------------------------------------------------------===//
-// Stated orders
-//===----------------------------------------------------------------------===//
-
-void PipelineEngine::addSequence(uint32_t processor, size_t begin) {
-  if (begin != blocks.size())
-    sequences.push_back({processor, begin, blocks.size()});
-}
-
-/// All forwards of a processor stage by stage, then all backwards the other way
-/// round.
-void PipelineEngine::layGPipe() {
-  std::vector<std::vector<uint32_t>> rowsOf(model->numProcessors);
-  for (uint32_t row = 0; row < rows.size() && !rows[row].transfer; ++row)
-    for (uint32_t processor : rows.list(rows[row].lanes))
-      rowsOf[processor].push_back(row);
-  for (uint32_t processor = 0; processor < rowsOf.size(); ++processor) {
-    size_t begin = blocks.size();
-    auto add = [&](uint32_t row) {
-      std::span<const uint32_t> lanes = rows.list(rows[row].lanes);
-      auto lane = static_cast<uint32_t>(
-          std::find(lanes.begin(), lanes.end(), processor) - lanes.begin());
-      for (uint32_t m = lane; m < microbatches;
-           m += static_cast<uint32_t>(lanes.size()))
-        blocks.push_back({row, m});
-    };
-    const std::vector<uint32_t> &own = rowsOf[processor];
-    for (auto row = own.begin(); row != own.end(); ++row)
-      if (!rows[*row].backward)
-        add(*row);
-    for (auto row = own.rbegin(); row != own.rend(); ++row)
-      if (rows[*row].backward)
-        add(*row);
-    addSequence(processor, begin);
-  }
-}
-
-/// Of every stage cap forwards, then one backward, one forward; each of its
-/// processors runs its own microbatches in that order.
-void PipelineEngine::layOneFOneB() {
-  for (size_t stage = 0; stage < model->stages.size(); ++stage) {
-    auto forward = static_cast<uint32_t>(rows.find(BlockKind::Forward, stage));
-    std::span<const uint32_t> lanes = rows.list(rows[forward].lanes);
-    auto warmUp = static_cast<uint32_t>(
-        std::min(caps[stage], static_cast<int64_t>(microbatches)));
-    auto step = static_cast<uint32_t>(lanes.size());
-    for (uint32_t lane = 0; lane < step; ++lane) {
-      size_t begin = blocks.size();
-      for (uint32_t m = lane; m < warmUp; m += step)
-        blocks.push_back({forward, m});
-      for (uint32_t m = 0; !model->forwardOnly && m < microbatches; ++m) {
-        if (m % step == lane)
-          blocks.push_back({forward + 1, m});
-        if (m + warmUp < microbatches && (m + warmUp) % step == lane)
-          blocks.push_back({forward, m + warmUp});
-      }
-      addSequence(lanes[lane], begin);
-    }
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Events
 //===----------------------------------------------------------------------===//
 
@@ -301,60 +240,67 @@ bool PipelineEngine::pick(uint32_t processor, BlockId &best) const {
   return found;
 }
 
+/// Takes the block that pick() chose from where it waits, and starts it.
+void PipelineEngine::runPicked(uint32_t processor, BlockId block) {
+  if (!sequenced) {
+    take(queues[firstQueue[block.row] +
+                laneOf(rows[block.row], block.microbatch)]);
+    return start(block);
+  }
+  for (uint32_t number = sequencesOf[processor].begin;
+       number < sequencesOf[processor].end; ++number) {
+    Sequence &sequence = sequences[number];
+    if (sequence.begin == sequence.end)
+      continue;
+    BlockId first = blocks[sequence.begin];
+    if (first.row == block.row && first.microbatch == block.microbatch) {
+      ++sequence.begin;
+      break;
+    }
+  }
+  start(block);
+}
+
 /// Starts what idle processors may run. True if it has to be called again,
 /// after the transfers: a block without length has ended.
 bool PipelineEngine::startComputes() {
-  auto run = [&](uint32_t processor, BlockId block) {
-    if (sequenced) {
-      Part own = sequencesOf[processor];
-      for (uint32_t number = own.begin; number < own.end; ++number) {
-        BlockId first = blocks[sequences[number].begin];
-        if (sequences[number].begin != sequences[number].end &&
-            first.row == block.row && first.microbatch == block.microbatch) {
-          ++sequences[number].begin;
-          break;
-        }
-      }
-    } else {
-      take(queues[firstQueue[block.row] +
-                  laneOf(rows[block.row], block.microbatch)]);
-    }
-    start(block);
-  };
+  if (careful)
+    return startComputesByPriority();
+  // No processor's choice changes another's.
   BlockId block;
-  if (!careful) {
-    // No processor's choice changes another's.
-    for (uint32_t processor : awake) {
-      isAwake[processor] = 0;
-      if (pick(processor, block))
-        run(processor, block);
-    }
-    awake.clear();
-    return false;
+  for (uint32_t processor : awake) {
+    isAwake[processor] = 0;
+    if (pick(processor, block))
+      runPicked(processor, block);
   }
+  awake.clear();
+  return false;
+}
+
+/// One after the other: replicas share their stage's cap, and a block without
+/// length makes others ready.
+bool PipelineEngine::startComputesByPriority() {
   while (!awake.empty()) {
-    size_t best = awake.size(), kept = 0;
-    BlockId bestBlock;
+    size_t best = 0, kept = 0;
+    BlockId block, bestBlock;
     for (uint32_t processor : awake) {
       isAwake[processor] = 0;
       if (!pick(processor, block))
         continue;
       isAwake[processor] = 1;
-      if (best == awake.size() || comesBefore(block, bestBlock)) {
+      if (kept == 0 || comesBefore(block, bestBlock)) {
         best = kept;
         bestBlock = block;
       }
       awake[kept++] = processor;
     }
-    if (kept == 0)
-      best = 0;
     awake.resize(kept);
     if (kept == 0)
-      break;
+      return false;
     uint32_t processor = awake[best];
     awake.erase(awake.begin() + static_cast<std::ptrdiff_t>(best));
     isAwake[processor] = 0;
-    run(processor, bestBlock);
+    runPicked(processor, bestBlock);
     if (!busy[processor]) {
       awaken(processor);
       return true;
