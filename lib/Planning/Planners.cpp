@@ -28,6 +28,10 @@ std::span<const Planner> allPlanners() {
               planPiper},
       Planner{"refine", "local moves on top of the plan of spp", planRefine},
       Planner{"fixed", "the plan that is given, in ranges or JSON", planFixed},
+      Planner{"pipedream", "least bottleneck, all-reduce overlapped",
+              planPipeDream},
+      Planner{"pipedream-code", "least bottleneck, all-reduce added",
+              planPipeDreamCode},
   };
   return planners;
 }

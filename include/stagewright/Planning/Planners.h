@@ -60,6 +60,19 @@ Result<Plan> planIdealDp(const Problem &problem);
 /// The same along one depth-first topological order of the layers ("DPL"):
 /// O(L^2) loads, not exact where there are branches.
 Result<Plan> planIdealDpLinear(const Problem &problem);
+/// PipeDream's hierarchical dynamic program with the formulas of its paper:
+/// all-reduce overlapped with compute. Minimises the bottleneck, the seconds of
+/// the slowest stage or transfer per microbatch. Levels are the devices of a
+/// host and the hosts, if all hosts are alike and replicas are not limited, and
+/// else all devices as one. A graph of too many antichains is read as a chain.
+/// Time O(N^3 d^2 + N^2 h^2) for N antichains, d devices a host, h hosts.
+///
+/// Source: Narayanan et al., PipeDream, SOSP 2019; PipeDream.h.
+Result<Plan> planPipeDream(const Problem &problem);
+
+/// The same with the formulas of the published optimizer: all-reduce added to
+/// compute, and at twice the bytes.
+Result<Plan> planPipeDreamCode(const Problem &problem);
 
 /// Starts from planIdealDp's plan and lets a device hold several stages that
 /// are not next to each other, which pays where an encoder's values are used

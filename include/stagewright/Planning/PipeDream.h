@@ -1,0 +1,105 @@
+//===- PipeDream.h - PipeDream's dynamic program ------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PipeDream's partitioner (Narayanan et al., SOSP 2019) on plain numbers. It
+// divides a graph into stages and gives each a number of workers so that the
+// slowest stage or transfer, in seconds per minibatch, is as fast as possible:
+// the throughput of an asynchronous pipeline. It knows neither fill and drain
+// nor the number of microbatches.
+//
+// The states of the program are the augmented antichains of the graph, in
+// topological order; stage [first, end) of states is all that lies up to state
+// end - 1 and not up to first - 1. A chain has one state per node.
+//
+// The paper and the published optimizer differ in the cost of a stage of m
+// replicas (planners.md 3.1, 3.2):
+//   paper: max(compute, 2 (m - 1) P / B) / m, input transfer 2 a / B;
+//   code:  (compute + 4 (m - 1) P / (B m)) / m, input and output transfer
+//          2 a / (B m); the all-reduce of the first stage of a level is divided
+//          by the width of the level below.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_PIPEDREAM_H
+#define STAGEWRIGHT_PLANNING_PIPEDREAM_H
+
+#include "stagewright/Support/Result.h"
+#include <cstdint>
+#include <limits>
+
+namespace stagewright {
+
+/// A node of the forward graph.
+struct PipeDreamNode {
+  double seconds = 0; ///< Forward and backward of a minibatch.
+  double outputBytes = 0, parameterBytes = 0;
+  std::vector<size_t> successors;
+};
+
+/// An augmented antichain, with the sums over everything up to it.
+struct PipeDreamState {
+  double seconds = 0, parameterBytes = 0, activationBytes = 0;
+  double outputBytes = 0;           ///< Over the augmented antichain.
+  std::vector<size_t> nodes;        ///< Everything up to it; increasing.
+  std::vector<size_t> predecessors; ///< All states before it; increasing.
+};
+
+/// The states of an acyclic graph, the last of them all nodes. Fails where
+/// there are more than `limit`; their number is exponential in the width of
+/// the graph. Several sources or sinks are joined by a node that costs nothing.
+Result<std::vector<PipeDreamState>>
+pipeDreamStates(const std::vector<PipeDreamNode> &nodes, size_t limit);
+
+/// The states of the nodes taken as a chain in the order of their numbers: cut
+/// i carries every output up to i that is used behind it.
+std::vector<PipeDreamState>
+chainStates(const std::vector<PipeDreamNode> &nodes);
+
+enum class PipeDreamFormula { Paper, Code };
+
+/// `width` components of the level below, joined at `bandwidth` bytes a second.
+struct PipeDreamLevel {
+  int64_t width = 1;
+  double bandwidth = 1;
+};
+
+struct PipeDreamOptions {
+  PipeDreamFormula formula = PipeDreamFormula::Paper;
+  bool countTransfers = true; ///< The optimizer's compression ratio of 1.
+  bool useFewer = false;      ///< Workers of a level may stay idle.
+  /// Most replicas of a stage of one level; 0: no limit.
+  int64_t maxReplicas = 0;
+  /// Most bytes that a stage stashes: activations and parameters for each of
+  /// ceil((workers - m) / m) minibatches in flight.
+  double memory = std::numeric_limits<double>::infinity();
+};
+
+/// States [first, end), `replicas` times; each replica runs `inner`, stages of
+/// the level below, unless that level is a single worker.
+struct PipeDreamStage {
+  size_t first = 0, end = 0;
+  int64_t replicas = 1;
+  std::vector<PipeDreamStage> inner;
+};
+
+struct PipeDreamAnswer {
+  double bottleneck = 0;              ///< Seconds per minibatch.
+  std::vector<PipeDreamStage> stages; ///< Of the top level.
+};
+
+/// The optimum over all stages and replicas, level by level, the innermost
+/// first. Of equal ways to a state the one of fewest stages, then with the
+/// latest last cut, then with the fewest replicas of the last stage. Time O(N^3 m^2) for each level below the top
+/// one, whose ranges start anywhere, and O(N^2 m^2) for the top one.
+Result<PipeDreamAnswer>
+solvePipeDream(const std::vector<PipeDreamState> &states,
+               const std::vector<PipeDreamLevel> &levels,
+               const PipeDreamOptions &options);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_PIPEDREAM_H
