@@ -32,6 +32,8 @@ std::span<const Planner> allPlanners() {
               planPipeDream},
       Planner{"pipedream-code", "least bottleneck, all-reduce added",
               planPipeDreamCode},
+      Planner{"dapple", "least latency L, stages placed by three policies",
+              planDapple},
   };
   return planners;
 }

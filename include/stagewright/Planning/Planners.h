@@ -144,6 +144,14 @@ Result<Plan> refineFrom(Result<Plan> (*start)(const Problem &),
 
 /// The plan of `spp`, refined.
 Result<Plan> planRefine(const Problem &problem);
+/// DAPPLE's search: stages from the front, placed by three policies, ranked by
+/// the latency L with pivot, with the stage costs of Evaluate.h (equal slices).
+/// Minimises L; where the plan of least L does not fit in memory, the best of
+/// the others kept that does. Time O(states * N * G), Dapple.h; 96 layers on 32
+/// devices in seconds.
+///
+/// Source: Fan et al., DAPPLE, PPoPP 2021, sections 4 and 5; Dapple.h.
+Result<Plan> planDapple(const Problem &problem);
 
 /// A planner: problem in, plan out.
 struct Planner {
