@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Dapple.h"
+#include "DappleArrangements.h"
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -15,26 +15,6 @@ namespace stagewright {
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
-struct Kept;
-struct Arrangement;
-
-/// Devices for the next stage, and what is left then.
-struct Choice {
-  const DappleGroup *group = nullptr;
-  const DappleGroup *all = nullptr; ///< All that are left.
-  /// Some of them, as many as a stage may have, where that is fewer.
-  const DappleGroup *few = nullptr;
-  Arrangement *after = nullptr;
-};
-
-/// Which devices are in use, and the choices that leaves.
-struct Arrangement {
-  std::vector<size_t> used; ///< By host.
-  size_t free = 0;
-  std::vector<Choice> choices; ///< Filled when first asked for.
-  bool isFilled = false;
-};
-
 /// Planned stages that the rest may follow.
 struct Prefix {
   double latency = kInfinity; ///< With all the rest as one last stage.
@@ -53,26 +33,12 @@ struct Kept {
   Prefix byLatency, byOwn;
 };
 
-/// What prefixes of as many layers have in common. In order of the devices in
-/// use, so that a prefix comes before those that it is part of.
-struct Occupancy {
-  size_t devices = 0;
-  size_t stages = 0; ///< Where their number is asked for.
-  std::vector<std::pair<size_t, size_t>> hosts; ///< Kind, in use; sorted.
-
-  auto operator<=>(const Occupancy &) const = default;
-};
-
 class Search {
 public:
   explicit Search(const DappleInput &input);
   std::vector<DapplePlan> run();
 
 private:
-  const DappleGroup &groupOf(const std::vector<size_t> &devices);
-  Arrangement &arrangementOf(const std::vector<size_t> &used);
-  const std::vector<Choice> &choicesOf(Arrangement &arrangement);
-  Occupancy occupancyOf(const std::vector<size_t> &used, size_t stages) const;
   void planWhole();
   void expand(const Prefix &prefix, size_t layers);
   void extend(const Prefix &prefix, size_t layers, const Choice &choice);
@@ -87,14 +53,9 @@ private:
                       : dappleLatency(stages, input.microbatches).seconds;
   }
   bool isHopeless(double load) const { return bounded * load >= best; }
-  bool allows(size_t replicas) const {
-    return input.maxReplicas == 0 || replicas <= size_t(input.maxReplicas);
-  }
 
   const DappleInput &input;
-  std::vector<std::vector<size_t>> hosts;
-  std::map<std::vector<size_t>, DappleGroup> groups;
-  std::map<std::vector<size_t>, Arrangement> arrangements;
+  DappleArrangements arrangements;
   std::map<Occupancy, std::vector<Kept>> memo; ///< By number of layers.
   std::vector<double> leastAfter; ///< By layer: least load from there on.
   double bounded = 0; ///< As many loads of any stage are in every latency.
@@ -103,70 +64,13 @@ private:
 };
 } // namespace
 
-Search::Search(const DappleInput &input) : input(input) {
-  for (size_t device = 0; device < input.hostOf.size(); ++device) {
-    hosts.resize(std::max(hosts.size(), input.hostOf[device] + 1));
-    hosts[input.hostOf[device]].push_back(device);
-  }
+Search::Search(const DappleInput &input) : input(input), arrangements(input) {
   leastAfter.assign(input.layers + 1, 0);
   if (input.leastLoad.empty())
     return;
   bounded = double(input.microbatches) - (input.rank ? 1 : 0);
   for (size_t layer = input.layers; layer-- > 0;)
     leastAfter[layer] = leastAfter[layer + 1] + input.leastLoad[layer];
-}
-
-const DappleGroup &Search::groupOf(const std::vector<size_t> &devices) {
-  auto [entry, isNew] = groups.try_emplace(devices);
-  if (isNew)
-    entry->second = {groups.size() - 1, devices};
-  return entry->second;
-}
-
-Arrangement &Search::arrangementOf(const std::vector<size_t> &used) {
-  auto [entry, isNew] = arrangements.try_emplace(used);
-  if (isNew) {
-    entry->second.used = used;
-    for (size_t h = 0; h < hosts.size(); ++h)
-      entry->second.free += hosts[h].size() - used[h];
-  }
-  return entry->second;
-}
-
-const std::vector<Choice> &Search::choicesOf(Arrangement &arrangement) {
-  if (arrangement.isFilled)
-    return arrangement.choices;
-  arrangement.isFilled = true;
-  const std::vector<size_t> &used = arrangement.used;
-  for (size_t replicas = 1; replicas < arrangement.free && allows(replicas);
-       ++replicas)
-    for (const auto &devices : dapplePlacements(hosts, used, replicas)) {
-      std::vector<size_t> after = used, rest;
-      for (size_t device : devices)
-        ++after[input.hostOf[device]];
-      for (size_t h = 0; h < hosts.size(); ++h)
-        rest.insert(rest.end(), hosts[h].begin() + after[h], hosts[h].end());
-      std::sort(rest.begin(), rest.end());
-      Choice choice{&groupOf(devices), &groupOf(rest), nullptr,
-                    &arrangementOf(after)};
-      if (!allows(rest.size()))
-        choice.few = &groupOf(
-            dapplePlacements(hosts, after, size_t(input.maxReplicas)).front());
-      arrangement.choices.push_back(choice);
-    }
-  return arrangement.choices;
-}
-
-Occupancy Search::occupancyOf(const std::vector<size_t> &used,
-                              size_t stages) const {
-  Occupancy key;
-  key.stages = input.stages ? stages : 0;
-  for (size_t h = 0; h < hosts.size(); ++h) {
-    key.devices += used[h];
-    key.hosts.emplace_back(input.kindOf[h], used[h]);
-  }
-  std::sort(key.hosts.begin(), key.hosts.end());
-  return key;
 }
 
 double Search::finish(std::vector<DappleStage> &stages, size_t first,
@@ -180,7 +84,7 @@ double Search::finish(std::vector<DappleStage> &stages, size_t first,
 void Search::accept(double latency, const Prefix &prefix,
                     const DapplePlace &middle, const DappleGroup &last) {
   size_t count = prefix.places.size() + 2;
-  if (!allows(last.devices.size()) ||
+  if (!arrangements.allows(last.devices.size()) ||
       (input.stages && size_t(input.stages) != count))
     return;
   DapplePlan &plan =
@@ -197,12 +101,7 @@ void Search::accept(double latency, const Prefix &prefix,
 void Search::planWhole() {
   if (input.stages > 1)
     return;
-  size_t count = input.hostOf.size();
-  if (!allows(count))
-    count = size_t(input.maxReplicas);
-  std::vector<size_t> none(hosts.size(), 0);
-  const DappleGroup &group =
-      groupOf(dapplePlacements(hosts, none, count).front());
+  const DappleGroup &group = arrangements.whole();
   best = rank({input.stage(0, input.layers, group)});
   found[1] = {best, {{0, input.layers, group.devices}}};
 }
@@ -236,8 +135,8 @@ void Search::extend(const Prefix &prefix, size_t layers, const Choice &choice) {
     if (isHopeless(stages.back().load()))
       return;
   }
-  std::vector<Kept> &kept =
-      memo[occupancyOf(choice.after->used, prefix.places.size() + 1)];
+  std::vector<Kept> &kept = memo[arrangements.occupancyOf(
+      choice.after->used, prefix.places.size() + 1)];
   kept.resize(input.layers);
   DapplePlace middle{layers, layers, group.devices};
   size_t size = stages.size() + 1;
@@ -268,14 +167,14 @@ void Search::expand(const Prefix &prefix, size_t layers) {
   for (const DappleStage &stage : prefix.stages)
     if (isHopeless(stage.load()))
       return;
-  for (const Choice &choice : choicesOf(*prefix.arrangement))
+  for (const Choice &choice : arrangements.choicesOf(*prefix.arrangement))
     extend(prefix, layers, choice);
 }
 
 std::vector<DapplePlan> Search::run() {
   planWhole();
   Prefix nothing;
-  nothing.arrangement = &arrangementOf(std::vector<size_t>(hosts.size(), 0));
+  nothing.arrangement = &arrangements.empty();
   expand(nothing, 0);
   // Inserting does not disturb the order: what comes has more devices.
   for (auto &[occupancy, prefixes] : memo) {

@@ -34,6 +34,12 @@ std::span<const Planner> allPlanners() {
               planPipeDreamCode},
       Planner{"dapple", "least latency L, stages placed by three policies",
               planDapple},
+      Planner{"alpa", "least sum of stages plus (M - 1) times the slowest",
+              planAlpa},
+      Planner{"straight", "one device a stage, balanced by time", planStraight},
+      Planner{"block-partition", "one device a stage, as torchgpipe balances",
+              planBlockPartition},
+      Planner{"data-parallel", "one stage on all devices", planDataParallel},
   };
   return planners;
 }

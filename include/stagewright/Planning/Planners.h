@@ -153,6 +153,27 @@ Result<Plan> planRefine(const Problem &problem);
 /// Source: Fan et al., DAPPLE, PPoPP 2021, sections 4 and 5; Dapple.h.
 Result<Plan> planDapple(const Problem &problem);
 
+/// Alpa's stage dynamic program with the stage costs of Evaluate.h in equal
+/// slices on the slowest device class and the all-reduce spread over the
+/// microbatches. Minimises sum t + (M - 1) max t; all devices are used; hosts of
+/// unequal size, or not of a power of two, count as hosts of one device.
+///
+/// Source: Zheng et al., Alpa, OSDI 2022, section 5; Alpa.h.
+Result<Plan> planAlpa(const Problem &problem);
+
+/// torchgpipe's balance by time: stage s on device s, block sums alike. The
+/// weakest baseline; the value is the spread of the stages' seconds.
+///
+/// Source: BlockPartition.h.
+Result<Plan> planBlockPartition(const Problem &problem);
+
+/// One device a stage, as many stages as devices, the slowest stage as fast as
+/// possible; transfers do not count.
+Result<Plan> planStraight(const Problem &problem);
+
+/// One stage on all devices.
+Result<Plan> planDataParallel(const Problem &problem);
+
 /// A planner: problem in, plan out.
 struct Planner {
   const char *name;    ///< As in `planner=`.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanningData.h"
 #include "stagewright/Planning/PipeDream.h"
+#include "PlanningData.h"
 #include "stagewright/Planning/Planners.h"
 #include <cmath>
 #include <functional>
@@ -64,13 +64,13 @@ private:
     double below = first == 0 ? double(widths[0]) : 1;
     double whole = reduced(inside, all, hosts, bandwidths[1], below);
     bool isBehindCut = first > 0;
-    return std::max({whole,
-                     isBehindCut ? 2 * bytesBefore(plan, first) /
-                                       (bandwidths[1] * hosts)
-                                 : 0.0,
-                     isBehindCut && end < plan.stages.size()
-                         ? 2 * bytesBefore(plan, end) / (bandwidths[1] * hosts)
-                         : 0.0});
+    return std::max(
+        {whole,
+         isBehindCut ? 2 * bytesBefore(plan, first) / (bandwidths[1] * hosts)
+                     : 0.0,
+         isBehindCut && end < plan.stages.size()
+             ? 2 * bytesBefore(plan, end) / (bandwidths[1] * hosts)
+             : 0.0});
   }
 
   /// (compute + 4 (m - 1) P / (B m below)) / m.
@@ -202,8 +202,8 @@ TEST(PipeDream, FindsTheBottlenecksOfThePublishedOptimizer) {
 
 TEST(PipeDream, AlexNetOnSixteenIsFifteenAndOne) {
   Problem problem = sharedProfile("pipedream/alexnet.txt", "pipedream");
-  ASSERT_TRUE(placeOn(
-      problem, hostsOf(std::vector<int64_t>(16, 1), 1.25e9, 1.25e9)));
+  ASSERT_TRUE(
+      placeOn(problem, hostsOf(std::vector<int64_t>(16, 1), 1.25e9, 1.25e9)));
   Plan plan = *planPipeDreamCode(problem);
   ASSERT_EQ(plan.stages.size(), 2u);
   EXPECT_EQ(plan.stages[0].devices.size(), 15u);

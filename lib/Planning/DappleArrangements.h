@@ -1,0 +1,76 @@
+//===- DappleArrangements.h - devices in use and left -----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to DAPPLE's search: which devices are in use, and which the next
+// stage may take. Prefixes share arrangements, so that each is worked out once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_DAPPLEARRANGEMENTS_H
+#define STAGEWRIGHT_PLANNING_DAPPLEARRANGEMENTS_H
+
+#include "stagewright/Planning/Dapple.h"
+#include <map>
+
+namespace stagewright {
+
+struct Arrangement;
+
+/// Devices for the next stage, and what is left then.
+struct Choice {
+  const DappleGroup *group = nullptr;
+  const DappleGroup *all = nullptr; ///< All that are left.
+  /// Some of them, as many as a stage may have, where that is fewer.
+  const DappleGroup *few = nullptr;
+  Arrangement *after = nullptr;
+};
+
+/// Which devices are in use, and the choices that leaves.
+struct Arrangement {
+  std::vector<size_t> used; ///< By host.
+  size_t free = 0;
+  std::vector<Choice> choices; ///< Filled when first asked for.
+  bool isFilled = false;
+};
+
+/// What prefixes of as many layers have in common. In order of the devices in
+/// use, so that a prefix comes before those that it is part of.
+struct Occupancy {
+  size_t devices = 0;
+  size_t stages = 0; ///< Where their number is asked for.
+  std::vector<std::pair<size_t, size_t>> hosts; ///< Kind, in use; sorted.
+
+  auto operator<=>(const Occupancy &) const = default;
+};
+
+class DappleArrangements {
+public:
+  explicit DappleArrangements(const DappleInput &input);
+
+  Arrangement &of(const std::vector<size_t> &used);
+  /// With no device in use.
+  Arrangement &empty() { return of(std::vector<size_t>(hosts.size(), 0)); }
+  const std::vector<Choice> &choicesOf(Arrangement &arrangement);
+  /// All devices, or as many as a stage may have.
+  const DappleGroup &whole();
+  Occupancy occupancyOf(const std::vector<size_t> &used, size_t stages) const;
+  bool allows(size_t replicas) const {
+    return input.maxReplicas == 0 || replicas <= size_t(input.maxReplicas);
+  }
+
+private:
+  const DappleGroup &groupOf(const std::vector<size_t> &devices);
+
+  const DappleInput &input;
+  std::vector<std::vector<size_t>> hosts;
+  std::map<std::vector<size_t>, DappleGroup> groups;
+  std::map<std::vector<size_t>, Arrangement> arrangements;
+};
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_DAPPLEARRANGEMENTS_H
