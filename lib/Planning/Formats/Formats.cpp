@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Formats.h"
+#include <algorithm>
 
 namespace stagewright {
 
@@ -28,9 +29,25 @@ Result<ProfileFormat> findProfileFormat(std::string_view name) {
                "'; there are " + known};
 }
 
+/// The number of the class "profiled" among the times of a reader's layers.
+static Result<size_t> profiledClassOf(const Problem &problem) {
+  std::vector<std::string> own = problem.cluster.classes();
+  if (own.empty())
+    own = {kProfiledClass};
+  auto found = std::find(own.begin(), own.end(), kProfiledClass);
+  for (const Layer &layer : problem.layers)
+    if (found == own.end() || layer.times.size() != own.size())
+      return Error{"layer '" + layer.name + "' has no times of class '" +
+                   kProfiledClass + "'; it is on a cluster already"};
+  return size_t(found - own.begin());
+}
+
 Status placeOn(Problem &problem, const Cluster &cluster) {
   if (Status status = cluster.check(); !status)
     return status;
+  Result<size_t> source = profiledClassOf(problem);
+  if (!source)
+    return source.error();
   std::vector<double> speeds;
   for (const std::string &name : cluster.classes())
     for (const Device &device : cluster.devices)
@@ -38,17 +55,8 @@ Status placeOn(Problem &problem, const Cluster &cluster) {
         speeds.push_back(device.speed);
         break;
       }
-  // A reader's own cluster may have more classes; the one profiled comes first.
-  std::vector<std::string> old = problem.cluster.classes();
   for (Layer &layer : problem.layers) {
-    bool isProfiled =
-        layer.times.size() == 1 || (layer.times.size() > 1 && !old.empty() &&
-                                    old.front() == kProfiledClass);
-    if (!isProfiled)
-      return Error{"layer '" + layer.name + "' must have one time, that of '" +
-                   kProfiledClass + "', got " +
-                   std::to_string(layer.times.size())};
-    StageTimes profiled = layer.times.front();
+    StageTimes profiled = layer.times[*source];
     layer.times.clear();
     for (double speed : speeds)
       layer.times.push_back({profiled.forward * (1 / speed),

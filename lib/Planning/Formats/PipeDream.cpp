@@ -23,6 +23,7 @@
 
 #include "Text.h"
 #include "stagewright/Planning/Formats.h"
+#include "stagewright/Support/Limits.h"
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -73,6 +74,9 @@ static Result<Bytes> parseSizes(std::string_view text,
     if (!bytes)
       return bytes;
     sum += *bytes;
+    if (sum.value > kMostBytes)
+      return Error{what + " must be at most " + std::to_string(kMostBytes) +
+                   " bytes in all, got '" + std::string(text) + "'"};
   }
   return sum;
 }

@@ -12,11 +12,23 @@ using namespace mlir;
 
 namespace stagewright {
 
+/// The execution order that the simulator knows a schedule by.
+static ExecutionOrder orderOf(StringRef schedule) {
+  if (schedule == "early-backward")
+    return ExecutionOrder::CapB;
+  Result<ExecutionOrder> order = parseExecutionOrder(schedule);
+  return order ? *order : ExecutionOrder::OneFOneB;
+}
+
 Plan planOf(pipeline::ProgramOp program) {
   Plan plan;
   plan.planner = "fixed";
-  if (pipeline::PlanAttr promise = program.getPlanAttr())
+  if (pipeline::PlanAttr promise = program.getPlanAttr()) {
     plan.planner = promise.getPlanner().getValue().str();
+    plan.familyBound = Seconds(promise.getBound().getValueAsDouble());
+    if (promise.getSchedule())
+      plan.order = orderOf(promise.getSchedule().getValue());
+  }
   llvm::StringMap<size_t> numbers;
   for (auto device : pipeline::clusterOf(program)
                          .getBody()
@@ -28,6 +40,7 @@ Plan planOf(pipeline::ProgramOp program) {
     stage.layers.assign(op.getLayers().begin(), op.getLayers().end());
     for (auto device : op.getDevices().getAsRange<FlatSymbolRefAttr>())
       stage.devices.push_back(numbers.lookup(device.getValue()));
+    stage.recompute = op.getRecompute();
     plan.stages.push_back(std::move(stage));
   }
   return plan;

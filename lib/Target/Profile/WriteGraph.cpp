@@ -78,7 +78,9 @@ void GraphWriter::listNodes() {
   splitBackward =
       llvm::any_of(problem.layers,
                    [](const Layer &layer) {
-                     return layer.times.front().weightGradient.value > 0;
+                     return llvm::any_of(layer.times, [](StageTimes times) {
+                       return times.weightGradient.value > 0;
+                     });
                    }) ||
       llvm::any_of(problem.values, [&](const PlanValue &value) {
         return isW(value.producer) || llvm::any_of(value.uses, isW);
@@ -220,15 +222,20 @@ GraphOp GraphWriter::createGraph() {
 }
 
 CostAttr GraphWriter::costOf(LayerPhase place) {
-  const StageTimes &times = problem.layers[place.layer].times.front();
-  Seconds seconds = place.phase == ActionKind::Forward ? times.forward
-                    : place.phase == ActionKind::InputGradient
-                        ? times.inputGradient
-                        : times.weightGradient;
-  return CostAttr::get(
-      builder.getContext(), 0, 0, 0,
-      builder.getDictionaryAttr(builder.getNamedAttr(
-          kProfiledClass, builder.getF64FloatAttr(seconds.value))));
+  std::vector<std::string> classes = problem.cluster.classes();
+  const std::vector<StageTimes> &times = problem.layers[place.layer].times;
+  SmallVector<NamedAttribute> seconds;
+  for (auto [number, of] : llvm::enumerate(times)) {
+    Seconds time = place.phase == ActionKind::Forward ? of.forward
+                   : place.phase == ActionKind::InputGradient
+                       ? of.inputGradient
+                       : of.weightGradient;
+    seconds.push_back(builder.getNamedAttr(
+        classes.empty() ? kProfiledClass : classes[number].c_str(),
+        builder.getF64FloatAttr(time.value)));
+  }
+  return CostAttr::get(builder.getContext(), 0, 0, 0,
+                       builder.getDictionaryAttr(seconds));
 }
 
 ArrayAttr GraphWriter::alternativesOf(const Layer &layer) {
@@ -295,6 +302,12 @@ void GraphWriter::createNode(const NodePlan &node, Block &block) {
 }
 
 Result<OwningOpRef<ModuleOp>> GraphWriter::write() {
+  size_t classes = std::max<size_t>(problem.cluster.classes().size(), 1);
+  for (const Layer &layer : problem.layers)
+    if (layer.times.size() != classes)
+      return Error{"layer '" + layer.name + "' has times for " +
+                   std::to_string(layer.times.size()) +
+                   " device classes, expected " + std::to_string(classes)};
   nameLayers();
   listNodes();
   if (Status status = placeValues(); !status)

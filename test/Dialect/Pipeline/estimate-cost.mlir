@@ -68,11 +68,13 @@ func.func private @loop(%x: tensor<8x16xf32>) -> tensor<8xf32> {
 
 // -----
 
-// A node without a body keeps its counts and its own seconds; a missing class is estimated.
+// A node without a body keeps its counts and its own seconds; a missing class is estimated where something is counted.
 pipeline.graph @step(%x: tensor<8xf32>) -> (tensor<8xf32>) attributes {layers = ["a"]} {
   // CHECK: "a.F" {{.*}} cost <flops = 7, seconds = {"cpu-core" = 2.500000e-01 : f64}>
   %0 = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 7, seconds = {"cpu-core" = 2.5e-01 : f64}> : (tensor<8xf32>) -> tensor<8xf32>
   // CHECK: "b.F" {{.*}} cost <flops = 78000000000, seconds = {"cpu-core" = 1.000000e+00 : f64}>
   %1 = pipeline.node "b.F" phase F layer 0 (%0) cost <flops = 78000000000> : (tensor<8xf32>) -> tensor<8xf32>
-  pipeline.yield %1 results [0] : tensor<8xf32>
+  // CHECK: "c.F" {{.*}} cost <seconds = {profiled = 2.000000e+00 : f64}>
+  %2 = pipeline.node "c.F" phase F layer 0 (%1) cost <seconds = {"profiled" = 2.0 : f64}> : (tensor<8xf32>) -> tensor<8xf32>
+  pipeline.yield %2 results [0] : tensor<8xf32>
 }

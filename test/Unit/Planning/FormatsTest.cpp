@@ -205,6 +205,11 @@ TEST(Formats, PipeDreamErrors) {
   EXPECT_EQ(error(node(1, "1", "1e30")),
             "f:1: activation_size must be at most 281474976710656 bytes, got "
             "1e30");
+  EXPECT_EQ(error(node(1, "1", "[2e14; 2e14]")),
+            "f:1: activation_size must be at most 281474976710656 bytes in "
+            "all, got '[2e14; 2e14]'");
+  EXPECT_EQ(error(node(1) + "\tnode1 -- node1\n"),
+            "f:1: the edges form a cycle: node1 -> node1");
   EXPECT_EQ(error("node1 -- A -- forward_compute_time=1\n"),
             "f:1: node has no 'backward_compute_time'");
   EXPECT_EQ(error(node(1) + "\tnode1\n"),

@@ -99,8 +99,13 @@ Cluster twoClasses() {
   return cluster;
 }
 
+/// On the devices that the file brings, too.
+void expectUnchangedOnItsOwn(const Problem &problem) {
+  ASSERT_FALSE(problem.cluster.devices.empty());
+  EXPECT_EQ(factsOf(thereAndBack(problem, problem.cluster)), factsOf(problem));
+}
+
 void expectUnchanged(Problem problem) {
-  problem.cluster = Cluster();
   Problem read = thereAndBack(problem, twoClasses());
   ASSERT_TRUE(placeOn(problem, twoClasses()));
   EXPECT_EQ(factsOf(read), factsOf(problem));
@@ -116,7 +121,17 @@ TEST(Profile, GraphsHoldTheWholeProfile) {
     expectUnchanged(readShared(file, "pipedream"));
   }
   expectUnchanged(readShared("chains/vgg19.chain", "chain"));
-  expectUnchanged(readShared("piper/bert32a100.json", "piper"));
+  Problem piper = readShared("piper/bert32a100.json", "piper");
+  expectUnchanged(piper);
+  expectUnchangedOnItsOwn(piper);
+  for (const char *file : {"bert24_inference", "gnmt_training"}) {
+    SCOPED_TRACE(file);
+    Problem problem =
+        readShared("dnn-partitioning/layers/" + std::string(file) + ".json",
+                   "dnn-partitioning");
+    expectUnchanged(problem);
+    expectUnchangedOnItsOwn(problem);
+  }
 }
 
 TEST(Profile, GraphsHoldWhatOnlySomeFormatsState) {

@@ -116,8 +116,10 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
                        Bytes(cost.getWritten())};
       for (const Device &device : cluster->devices) {
         auto name = StringAttr::get(node.getContext(), device.deviceClass);
-        // Seconds without counts came with the node; they stay.
-        if (node.getCalleeAttr() || !seconds.contains(name))
+        // Seconds without counts came with the node; they stay alone.
+        bool isMeasured = cost.getSeconds() && !cost.getFlops() &&
+                          !cost.getRead() && !cost.getWritten();
+        if (node.getCalleeAttr() || (!isMeasured && !seconds.contains(name)))
           seconds[name] = rooflineSeconds(work, device);
       }
       cost = withSeconds(cost, seconds);

@@ -1,0 +1,169 @@
+//===- Input.cpp - what pp-plan plans -------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Input.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "stagewright/Analysis/ClusterData.h"
+#include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/InitAllDialects.h"
+#include "stagewright/Pipelines/Compile.h"
+#include "stagewright/Planning/Formats.h"
+#include "stagewright/Support/Files.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace stagewright {
+
+static Error noCluster(const std::string &file) {
+  return Error{"'" + file +
+               "' names no devices; give them with --cluster=PRESET|FILE, "
+               "--list-clusters lists the presets"};
+}
+
+static Error noMicrobatches(const std::string &file) {
+  return Error{"'" + file +
+               "' does not say how many microbatches a step has; give "
+               "--microbatches=M"};
+}
+
+Result<std::string> guessFormat(const std::string &text,
+                                const std::string &file) {
+  StringRef content = StringRef(text).ltrim();
+  StringRef name = file;
+  auto has = [&](StringRef field) { return content.contains(field); };
+  if (name.ends_with(".mlir") || content.starts_with("ML\xefR"))
+    return std::string("mlir");
+  if (name.ends_with(".chain"))
+    return std::string("chain");
+  if (content.starts_with("{") && has("\"maxSizePerFPGA\""))
+    return std::string("dnn-partitioning");
+  if (content.starts_with("{") && has("\"TMPCs\""))
+    return std::string("piper");
+  if (content.starts_with("node") && has(" -- "))
+    return std::string("pipedream");
+  if (has("pipeline.graph") || has("func.func"))
+    return std::string("mlir");
+  StringRef first = content;
+  while (first.consume_front("#"))
+    first = first.drop_until([](char c) { return c == '\n'; }).ltrim();
+  if (!first.empty() && (llvm::isDigit(first.front()) || first.front() == '.'))
+    return std::string("chain");
+  return Error{"cannot tell what '" + file +
+               "' is; say it with --format=mlir|pipedream|dnn-partitioning|"
+               "piper|chain"};
+}
+
+/// Reads a profile and puts it on the cluster of the options, or its own.
+static Result<Problem> readProfile(const PlanOptions &options, size_t number,
+                                   const std::string &format,
+                                   const std::string &text) {
+  const std::string &file = options.files[number];
+  Result<ProfileFormat> reader = findProfileFormat(format);
+  if (!reader)
+    return Error{"unknown format '" + format +
+                 "'; there are mlir, pipedream, dnn-partitioning, piper, "
+                 "chain"};
+  Result<Problem> problem = reader->read(text, file);
+  if (!problem)
+    return problem;
+  bool ownDevices = !problem->cluster.devices.empty();
+  if (options.cluster.empty() && !ownDevices)
+    return noCluster(file);
+  // What brings devices brings its number of microbatches, or has none.
+  if (options.microbatches.empty() && !ownDevices)
+    return noMicrobatches(file);
+  if (options.cluster.empty())
+    return problem;
+  Result<Cluster> cluster = loadCluster(options.cluster);
+  if (!cluster)
+    return cluster.error();
+  if (Status status = placeOn(*problem, *cluster); !status)
+    return Error{file + ": " + status.error().message};
+  return problem;
+}
+
+/// Forms the graph of a module with the passes of `pipeline-partition`, and
+/// turns it into a problem.
+static FailureOr<Problem> problemOfModule(ModuleOp module,
+                                          const PlanOptions &options,
+                                          const std::string &file) {
+  CompileOptions compile;
+  compile.cluster = options.cluster;
+  compile.profile = options.profile;
+  TimingScope untimed;
+  FailureOr<std::optional<Cluster>> cluster =
+      pipeline::findCluster(module, options.cluster);
+  if (failed(cluster))
+    return failure();
+  if (!*cluster)
+    return emitError(module.getLoc(), noCluster(file).message);
+  if (failed(compileTo(Level::Graph, module, compile, untimed)))
+    return failure();
+  auto graphs = llvm::to_vector(module.getOps<pipeline::GraphOp>());
+  if (graphs.size() != 1)
+    return emitError(module.getLoc())
+           << "one graph can be planned, the module has " << graphs.size();
+  FailureOr<Problem> problem = pipeline::problemOf(graphs.front(), **cluster);
+  if (failed(problem))
+    return failure();
+  auto stated = module->getAttrOfType<IntegerAttr>(
+      pipeline::PipelineDialect::kMicrobatches);
+  if (stated)
+    problem->microbatches = stated.getInt();
+  else if (options.microbatches.empty())
+    return emitError(module.getLoc(), noMicrobatches(file).message);
+  return problem;
+}
+
+static Result<Problem> readModule(const PlanOptions &options, size_t number,
+                                  const std::string &text) {
+  const std::string &file = options.files[number];
+  DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  stagewright::registerAllDialects(registry);
+  MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, file),
+                             llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  Error wrong{"'" + file + "' cannot be planned"};
+  if (!module)
+    return Error{"'" + file + "' is no MLIR module"};
+  FailureOr<Problem> problem = problemOfModule(*module, options, file);
+  if (failed(problem))
+    return wrong;
+  return std::move(*problem);
+}
+
+Result<Problem> readInput(const PlanOptions &options, size_t number) {
+  const std::string &file = options.files[number];
+  Result<std::string> text = readTextFile(file);
+  if (!text)
+    return text.error();
+  Result<std::string> format = options.format.empty()
+                                   ? guessFormat(*text, file)
+                                   : Result<std::string>(options.format);
+  if (!format)
+    return format.error();
+  Result<Problem> problem = *format == "mlir"
+                                ? readModule(options, number, *text)
+                                : readProfile(options, number, *format, *text);
+  if (!problem)
+    return problem;
+  if (Status status = applyOptions(options, number, *problem); !status)
+    return status.error();
+  return problem;
+}
+
+} // namespace stagewright

@@ -1,0 +1,213 @@
+//===- Options.cpp - the command line of pp-plan --------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace stagewright {
+
+static constexpr const char *kExamples = R"(Examples:
+  pp-plan vgg19.txt --cluster=dapple-a --microbatches=64
+      A PipeDream profile on two hosts of eight devices: stages, devices, what
+      binds each stage, and how far from the best possible plan this one is.
+  pp-plan model.mlir --cluster=local:4 --microbatches=8 --max-replicas=1 --json
+      A step from `stagewright import`; layers and costs are found first.
+  pp-plan mb16.txt mb32.txt --cluster=lab.json --microbatches=32,16 --explain
+      One batch of 512 rows profiled at two microbatch sizes: the better of both,
+      and why it won.
+  pp-plan gnmt.json --planner=ideal-dp
+      The format brings its own devices.
+  pp-plan vgg19.txt --cluster=dapple-a --microbatches=64 --plan='[0,19)x15 [19,26)x1'
+      What the plan of somebody else takes.
+
+Exit status: 0 a plan was found, 1 there is none or an input is wrong, 2 the
+command line is wrong.)";
+
+static void declareInput(CLI::App &app, PlanOptions &options) {
+  app.add_option("file", options.files,
+                 "What to plan: a module, a profile or - for standard input")
+      ->type_name("FILE");
+  app.add_option("--format", options.format,
+                 "What FILE is; guessed from its name and content if not given")
+      ->type_name("mlir|pipedream|dnn-partitioning|piper|chain");
+  app.add_option(
+         "--cluster", options.cluster,
+         "The devices: a preset (--list-clusters) or a file; not needed "
+         "if FILE brings its own")
+      ->type_name("PRESET|FILE.json");
+  app.add_option("--memory", options.memory,
+                 "Memory of every device instead of the cluster's, as in 16GiB")
+      ->type_name("BYTES");
+  app.add_option("--profile", options.profile,
+                 "Seconds measured by pp-run --profile, for a module")
+      ->type_name("FILE.json");
+  app.add_option(
+         "--microbatches", options.microbatches,
+         "Microbatches of a step. With several FILEs, which are the same "
+         "batch profiled at several microbatch sizes, one number for "
+         "each; a profile is never rescaled")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("M");
+  app.add_option("--samples", options.samples,
+                 "Rows of a microbatch: slices of replicas are whole rows")
+      ->type_name("N");
+}
+
+/// A flag without a value that sets `target` to `value`.
+static void declareSwitch(CLI::App &app, const char *name, bool &target,
+                          bool value, const char *group, const char *help) {
+  app.add_flag_callback(
+         name, [&target, value] { target = value; }, help)
+      ->group(group);
+}
+
+static void declareSearch(CLI::App &app, PlanOptions &options) {
+  const char *group = "What is searched";
+  app.add_option(
+         "--planner", options.planner,
+         "Algorithm (--list-planners); spp if not given, and refine:NAME "
+         "improves what NAME finds")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option(
+         "--plan", options.plan,
+         "Take these stages instead of searching: what --json wrote, or "
+         "ranges of layers with their replicas")
+      ->type_name("FILE.json|'[0,19)x15 [19,26)x1'")
+      ->group(group);
+  app.add_option("--stages", options.stages,
+                 "Number of stages; without it, what is best")
+      ->type_name("S")
+      ->group(group);
+  app.add_option("--max-replicas", options.maxReplicas,
+                 "Most devices of one stage; without it, no limit")
+      ->type_name("R")
+      ->group(group);
+  app.add_option(
+         "--orders", options.orders,
+         "Execution orders to choose from: window, greedy, cap-a, cap-b, "
+         "gpipe, 1f1b; without it, all")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME")
+      ->group(group);
+  declareSwitch(app, "--no-recompute", options.recompute, false, group,
+                "No stage short of memory may run its forward twice");
+}
+
+static void declareModel(CLI::App &app, PlanOptions &options) {
+  const char *group = "What a step costs";
+  CostModel &model = options.model;
+  declareSwitch(app, "--no-overlap", model.overlapAllReduce, false, group,
+                "All-reduces wait for the last backward of their stage");
+  declareSwitch(app, "--full-duplex", model.halfDuplex, false, group,
+                "A channel carries a transfer each way at a time");
+  declareSwitch(app, "--no-nic", model.sharedNics, false, group,
+                "Channels of one host do not share its NIC");
+  declareSwitch(app, "--equal-slices", model.unevenSlices, false, group,
+                "Replicas of unequal speed get equal slices");
+  declareSwitch(app, "--direct-skips", model.directSkips, true, group,
+                "What a later stage needs goes there directly (the default)");
+  declareSwitch(app, "--no-direct-skips", model.directSkips, false, group,
+                "It goes through every stage on its way");
+  app.add_option("--optimizer-state", model.optimizerState,
+                 "Bytes of optimizer state for each byte of parameters")
+      ->type_name("X")
+      ->group(group);
+}
+
+static void declareOutput(CLI::App &app, PlanOptions &options) {
+  const char *group = "What is written";
+  app.add_flag("--json", options.json, "The plan as JSON instead of a table")
+      ->group(group);
+  app.add_flag("--explain", options.explain,
+               "The runner-up and why it lost, below the table")
+      ->group(group);
+  app.add_option("-o", options.output, "Where the plan goes instead of stdout")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--svg", options.svg, "A picture of the simulated step")
+      ->type_name("FILE.svg")
+      ->group(group);
+  app.add_option("--trace", options.trace,
+                 "The simulated step for ui.perfetto.dev")
+      ->type_name("FILE.json")
+      ->group(group);
+  app.add_flag("--list-clusters", options.listClusters,
+               "The presets of --cluster, and stop")
+      ->group(group);
+  app.add_flag("--list-planners", options.listPlanners,
+               "The algorithms of --planner, and stop")
+      ->group(group);
+}
+
+void declareOptions(CLI::App &app, PlanOptions &options) {
+  app.footer(kExamples);
+  declareInput(app, options);
+  declareSearch(app, options);
+  declareModel(app, options);
+  declareOutput(app, options);
+}
+
+/// A number that must be at least 1, where 0 would mean that none is given.
+static Status applyCount(const char *option, std::optional<int64_t> given,
+                         int64_t &number) {
+  if (!given)
+    return {};
+  if (*given < 1)
+    return Error{std::string(option) + " must be at least 1, got " +
+                 std::to_string(*given)};
+  number = *given;
+  return {};
+}
+
+/// The orders by name, each once.
+static Status applyOrders(const std::vector<std::string> &names,
+                          std::vector<ExecutionOrder> &orders) {
+  if (names.empty())
+    return {};
+  orders.clear();
+  for (const std::string &name : names) {
+    Result<ExecutionOrder> order = parseExecutionOrder(name);
+    if (!order)
+      return order.error();
+    if (std::find(orders.begin(), orders.end(), *order) == orders.end())
+      orders.push_back(*order);
+  }
+  return {};
+}
+
+Status applyOptions(const PlanOptions &options, size_t file, Problem &problem) {
+  if (!options.microbatches.empty())
+    problem.microbatches = options.microbatches[file];
+  problem.recompute = options.recompute;
+  problem.model = options.model;
+  if (Status status = applyCount("--stages", options.stages, problem.stages);
+      !status)
+    return status;
+  if (Status status = applyCount("--max-replicas", options.maxReplicas,
+                                 problem.maxReplicas);
+      !status)
+    return status;
+  if (Status status = applyCount("--samples", options.samples, problem.samples);
+      !status)
+    return status;
+  if (Status status = applyOrders(options.orders, problem.orders); !status)
+    return status;
+  if (options.memory.empty())
+    return {};
+  Result<Bytes> memory = parseBytes(options.memory);
+  if (!memory)
+    return memory.error();
+  for (Device &device : problem.cluster.devices)
+    device.memory = *memory;
+  return {};
+}
+
+} // namespace stagewright

@@ -1,0 +1,43 @@
+//===- Options.h - the command line of pp-plan ------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TOOLS_PP_PLAN_OPTIONS_H
+#define STAGEWRIGHT_TOOLS_PP_PLAN_OPTIONS_H
+
+#include "stagewright/Planning/Planners.h"
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace stagewright {
+
+struct PlanOptions {
+  std::vector<std::string> files;
+  std::string format, cluster, memory, profile;
+  std::vector<int64_t> microbatches; ///< One, or one per file.
+
+  std::string planner, plan;
+  std::vector<std::string> orders;
+  std::optional<int64_t> stages, maxReplicas, samples;
+  bool recompute = true;
+  CostModel model;
+
+  bool json = false, explain = false;
+  std::string output = "-", svg, trace;
+  bool listClusters = false, listPlanners = false;
+};
+
+/// Declares the options and the text of --help.
+void declareOptions(CLI::App &app, PlanOptions &options);
+
+/// What the options ask for, written into `problem`; `file` counts from 0.
+Status applyOptions(const PlanOptions &options, size_t file, Problem &problem);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_TOOLS_PP_PLAN_OPTIONS_H

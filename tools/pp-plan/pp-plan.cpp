@@ -1,0 +1,171 @@
+//===- pp-plan.cpp - where to cut, how often to replicate, where to place -===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A plan from any input in one step. The algorithms are the functions of
+// Planning/Planners.h; what pipeline-partition runs inside a compilation runs
+// here alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Input.h"
+#include "Picture.h"
+
+#include "stagewright/InitAllPasses.h"
+#include "stagewright/Planning/PlanJson.h"
+#include "stagewright/Support/Files.h"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+using namespace stagewright;
+
+namespace {
+
+/// What was planned, and how.
+struct Planned {
+  Problem problem;
+  Plan plan;
+};
+
+void list(const std::string &name, const std::string &summary, size_t width) {
+  std::cout << name << std::string(width - name.size() + 2, ' ') << summary
+            << "\n";
+}
+
+int printLists(const PlanOptions &options) {
+  size_t width = 0;
+  if (options.listClusters) {
+    for (const ClusterPreset &preset : clusterPresets())
+      width = std::max(width, preset.name.size());
+    for (const ClusterPreset &preset : clusterPresets())
+      list(preset.name, preset.summary, width);
+    return 0;
+  }
+  for (const Planner &planner : allPlanners())
+    width = std::max(width, std::string(planner.name).size());
+  for (const Planner &planner : allPlanners())
+    list(planner.name, planner.summary, width);
+  return 0;
+}
+
+/// Ranges of layers as they are, anything else is a file.
+Status readFixedPlan(const PlanOptions &options, Problem &problem) {
+  problem.fixedPlan = options.plan;
+  if (options.plan.empty() || options.plan.front() == '[')
+    return {};
+  Result<std::string> text = readTextFile(options.plan);
+  if (!text)
+    return text.error();
+  problem.fixedPlan = *text;
+  return {};
+}
+
+Result<Planned> planFile(const PlanOptions &options, size_t number) {
+  Result<Problem> problem = readInput(options, number);
+  if (!problem)
+    return problem.error();
+  if (Status status = readFixedPlan(options, *problem); !status)
+    return status.error();
+  std::string name = options.planner;
+  if (name.empty())
+    name = options.plan.empty() ? allPlanners().front().name : "fixed";
+  Result<Planner> planner = findPlanner(name);
+  if (!planner)
+    return planner.error();
+  Result<Plan> plan = runPlanner(*planner, *problem);
+  if (!plan)
+    return plan.error();
+  return Planned{std::move(*problem), std::move(*plan)};
+}
+
+/// The best plan of all files; a file without one loses.
+Result<Planned> planBest(const PlanOptions &options) {
+  Result<Planned> best = Error{};
+  size_t bestFile = 0;
+  std::vector<std::string> outcomes;
+  for (size_t i = 0; i < options.files.size(); ++i) {
+    Result<Planned> planned = planFile(options, i);
+    // One input has to be right, several all.
+    if (!planned && options.files.size() == 1)
+      return planned;
+    outcomes.push_back(
+        options.files[i] + ": " +
+        (planned ? toString(planned->plan.time) + " with " +
+                       std::to_string(planned->problem.microbatches) +
+                       " microbatches"
+                 : planned.error().message));
+    if (planned && (!best || planned->plan.time < best->plan.time)) {
+      best = std::move(planned);
+      bestFile = i;
+    }
+  }
+  if (!best)
+    return Error{"no input has a plan", outcomes};
+  if (options.files.size() > 1) {
+    std::vector<std::string> &lines = best->plan.explanation;
+    lines.insert(lines.begin(), "best input is " + options.files[bestFile]);
+    lines.insert(lines.begin() + 1, outcomes.begin(), outcomes.end());
+  }
+  return best;
+}
+
+/// What CLI11 cannot see.
+Status checkOptions(const PlanOptions &options) {
+  if (options.files.empty())
+    return Error{"no input; give a file, or --help"};
+  if (!options.microbatches.empty() &&
+      options.microbatches.size() != options.files.size())
+    return Error{std::to_string(options.files.size()) +
+                 " inputs need as many numbers of microbatches, got " +
+                 std::to_string(options.microbatches.size())};
+  return {};
+}
+
+int fail(const Error &error, int status = 1) {
+  std::cerr << "pp-plan: error: " << error.message << "\n";
+  for (const std::string &note : error.notes)
+    std::cerr << "pp-plan: note: " << note << "\n";
+  return status;
+}
+
+int run(const PlanOptions &options) {
+  Result<Planned> best = planBest(options);
+  if (!best)
+    return fail(best.error());
+  const auto &[problem, plan] = *best;
+  if (Status status = writePictures(problem, plan, options.svg, options.trace);
+      !status)
+    return fail(status.error());
+  Status status = writeTextFile(
+      options.output, options.json ? planToJson(problem, plan)
+                                   : planTable(problem, plan, options.explain));
+  return status ? 0 : fail(status.error());
+}
+
+} // namespace
+
+// NOLINTNEXTLINE(bugprone-exception-escape): of the streams, out of memory
+int main(int argc, char **argv) {
+  CLI::App app("Cuts a model into stages for a cluster, chooses replicas and "
+               "devices, and says how good the plan is.");
+  PlanOptions options;
+  declareOptions(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError &error) {
+    return fail(Error{error.what()}, 2);
+  }
+  if (options.listClusters || options.listPlanners)
+    return printLists(options);
+  if (Status status = checkOptions(options); !status)
+    return fail(status.error(), 2);
+  stagewright::registerAllPasses();
+  return run(options);
+}
