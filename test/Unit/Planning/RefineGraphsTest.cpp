@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomInstances.h"
+#include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/Planners.h"
 #include <gtest/gtest.h>
 #include <iostream>
@@ -105,6 +106,13 @@ void expectFound(const Problem &problem, double leastGain, const char *what) {
             << " s\n";
   EXPECT_LE(best.any, best.contiguous * (1 - leastGain));
   EXPECT_LE(refined->time.value, best.any * (1 + 1e-9));
+  // The bound over contiguous plans is not claimed for one that is not.
+  EXPECT_FALSE(isChainOfOwnDevices(*refined));
+  Result<Plan> whole = runPlanner(*findPlanner("refine"), problem);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(whole->time, refined->time);
+  EXPECT_LE(whole->familyBound, whole->time);
+  EXPECT_EQ(whole->familyBound, workLowerBound(problem));
 }
 
 TEST(RefineGraphs, EncoderAndDecoder) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomInstances.h"
+#include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/Planners.h"
 #include <gtest/gtest.h>
 
@@ -70,6 +71,10 @@ TEST(Refine, NeverSlowerThanTheStart) {
     EXPECT_LE(refined->time, start.time);
     EXPECT_TRUE(verify(problem, *refined));
     EXPECT_GE(refined->time.value, refined->planBound.value * (1 - 1e-9));
+    EXPECT_GE(refined->time.value, workLowerBound(problem).value * (1 - 1e-9));
+    if (isChainOfOwnDevices(*refined))
+      EXPECT_GE(refined->time.value,
+                familyLowerBound(problem, *network).value * (1 - 1e-9));
     // What it says is what the plan takes.
     Plan again = *refined;
     ASSERT_TRUE(evaluate(problem, *network, again));
