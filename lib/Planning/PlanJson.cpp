@@ -114,6 +114,35 @@ public:
     return 1;
   }
 
+  /// The alternatives of `layers` by their names, those for `ways` devices.
+  std::vector<size_t> alternatives(const Problem &problem,
+                                   const std::vector<int64_t> &layers,
+                                   int64_t ways) {
+    std::vector<size_t> result;
+    auto list = object.find("alternatives");
+    if (list == object.end())
+      return result;
+    if (!list->is_array() || list->size() != layers.size()) {
+      fail("needs one name in 'alternatives' for each of its " +
+           std::to_string(layers.size()) + " nodes");
+      return result;
+    }
+    for (size_t i = 0; i < layers.size(); ++i) {
+      const Layer &layer = problem.layers[layers[i]];
+      auto found = std::find_if(
+          layer.alternatives.begin(), layer.alternatives.end(),
+          [&](const Alternative &way) {
+            return way.ways == ways && json(way.name) == (*list)[i];
+          });
+      if (found == layer.alternatives.end())
+        fail("runs '" + layer.name + "' by " + (*list)[i].dump() +
+             ", which is no alternative for " + std::to_string(ways) +
+             " devices");
+      result.push_back(size_t(found - layer.alternatives.begin()));
+    }
+    return result;
+  }
+
   void fail(std::string reason) {
     if (!problem)
       problem = Error{where + " " + std::move(reason)};
@@ -134,6 +163,20 @@ numbersByName(const std::vector<Named> &named) {
   for (size_t i = 0; i < named.size(); ++i)
     numbers.try_emplace(named[i].name, i);
   return numbers;
+}
+
+/// Puts the layers into increasing order, `ways` with them.
+static void sortLayers(StagePlan &stage, const std::vector<size_t> &ways) {
+  std::vector<std::pair<int64_t, size_t>> pairs;
+  for (size_t i = 0; i < stage.layers.size(); ++i)
+    pairs.emplace_back(stage.layers[i], ways.empty() ? 0 : ways[i]);
+  std::sort(pairs.begin(), pairs.end());
+  stage.layers.clear();
+  for (auto [layer, way] : pairs) {
+    stage.layers.push_back(layer);
+    if (!ways.empty())
+      stage.alternatives.push_back(way);
+  }
 }
 
 Result<Plan> planFromJson(const std::string &text, const std::string &file,
@@ -162,12 +205,14 @@ Result<Plan> planFromJson(const std::string &text, const std::string &file,
     StagePlan stage;
     for (size_t layer : reader.numbers("nodes", layers, "layer of the model"))
       stage.layers.push_back(int64_t(layer));
-    std::sort(stage.layers.begin(), stage.layers.end());
     stage.devices = reader.numbers("devices", devices, "device of the cluster");
     stage.recompute = reader.flag("recompute");
     stage.ways = reader.ways(stage.devices.size());
+    std::vector<size_t> ways =
+        reader.alternatives(problem, stage.layers, stage.ways);
     if (reader.error())
       return *reader.error();
+    sortLayers(stage, ways);
     plan.stages.push_back(std::move(stage));
   }
   return plan;

@@ -53,9 +53,8 @@ Result<Plan> runPlanner(const Planner &planner, const Problem &problem) {
   Result<Plan> plan = planner.plan(problem);
   if (!plan)
     return plan.error();
-  plan->familyBound = isChainOfOwnDevices(*plan)
-                          ? familyLowerBound(problem, *network)
-                          : workLowerBound(problem);
+  plan->familyBound = isOfFamily(*plan) ? familyLowerBound(problem, *network)
+                                        : workLowerBound(problem);
   if (Status status = verify(problem, *plan); !status)
     return status.error();
   return plan;

@@ -7,14 +7,16 @@
 
 #include "stagewright/Planning/Bounds.h"
 #include <algorithm>
+#include <limits>
 
 namespace stagewright {
 
-bool isChainOfOwnDevices(const Plan &plan) {
+bool isOfFamily(const Plan &plan) {
   std::vector<size_t> devices;
   for (const StagePlan &stage : plan.stages) {
-    if (stage.layers.back() - stage.layers.front() + 1 !=
-        int64_t(stage.layers.size()))
+    if (!stage.alternatives.empty() || stage.layers.empty() ||
+        stage.layers.back() - stage.layers.front() + 1 !=
+            int64_t(stage.layers.size()))
       return false;
     devices.insert(devices.end(), stage.devices.begin(), stage.devices.end());
   }
@@ -22,15 +24,27 @@ bool isChainOfOwnDevices(const Plan &plan) {
   return std::adjacent_find(devices.begin(), devices.end()) == devices.end();
 }
 
+/// Seconds of one device, or of several together, for one microbatch.
+static double leastSeconds(const Layer &layer, bool forwardOnly,
+                           double fastest) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const StageTimes &times : layer.times)
+    least = std::min(least,
+                     forwardOnly ? times.forward.value : times.total().value);
+  // How long their forward takes is not known.
+  if (forwardOnly && !layer.alternatives.empty())
+    return 0;
+  for (const Alternative &way : layer.alternatives)
+    least = std::min(least, double(way.ways) * way.time.value / fastest);
+  return least;
+}
+
 Seconds workLowerBound(const Problem &problem) {
-  double sum = 0;
-  for (const Layer &layer : problem.layers) {
-    double least = layer.times.front().total().value;
-    for (const StageTimes &times : layer.times)
-      least = std::min(least, problem.forwardOnly ? times.forward.value
-                                                  : times.total().value);
-    sum += least;
-  }
+  double fastest = 0, sum = 0;
+  for (const Device &device : problem.cluster.devices)
+    fastest = std::max(fastest, device.speed);
+  for (const Layer &layer : problem.layers)
+    sum += leastSeconds(layer, problem.forwardOnly, fastest);
   return Seconds(double(problem.microbatches) * sum /
                  double(problem.cluster.devices.size()));
 }

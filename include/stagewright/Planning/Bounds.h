@@ -34,13 +34,13 @@ std::optional<Seconds> windowUpperBound(const PipelineModel &model);
 /// channel the best link.
 Seconds familyLowerBound(const Problem &problem, const Network &network);
 
-/// Whether the stages of `plan` are contiguous and share no device: the family
-/// of familyLowerBound().
-bool isChainOfOwnDevices(const Plan &plan);
+/// Whether familyLowerBound() speaks of `plan`: its stages are contiguous,
+/// share no device and run by no alternatives of their layers.
+bool isOfFamily(const Plan &plan);
 
 /// No plan at all is faster, stages that share devices or leave layers out
-/// between theirs included: every layer of every microbatch on its best device,
-/// and all devices busy all the time.
+/// between theirs included: every layer of every microbatch where it takes the
+/// fewest seconds of devices, and all devices busy all the time.
 Seconds workLowerBound(const Problem &problem);
 
 } // namespace stagewright

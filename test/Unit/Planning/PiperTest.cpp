@@ -13,6 +13,7 @@
 
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
 #include <fstream>
 #include <gtest/gtest.h>
@@ -214,6 +215,35 @@ TEST(Piper, StagesAsAskedFor) {
     EXPECT_EQ(int64_t(plan->stages.size()), stages);
     EXPECT_GE(plan->value, free->value - 1e-12);
   }
+}
+
+TEST(Piper, PlanGoesThroughJson) {
+  Problem problem = bertFor({{"mem", 8.0}, {"N", 512.0}, {"k", 16.0}});
+  Result<Plan> plan = planPiper(problem);
+  ASSERT_TRUE(plan) << plan.error().message;
+  problem.fixedPlan = planToJson(problem, *plan);
+  Result<Plan> again = planFixed(problem);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->time, plan->time);
+  for (size_t s = 0; s < plan->stages.size(); ++s) {
+    EXPECT_EQ(again->stages[s].alternatives, plan->stages[s].alternatives);
+    EXPECT_EQ(again->stages[s].memory, plan->stages[s].memory);
+  }
+  json wrong = json::parse(problem.fixedPlan);
+  wrong["stages"][0]["alternatives"][0] = "other";
+  problem.fixedPlan = wrong.dump();
+  EXPECT_EQ(planFixed(problem).error().message,
+            "the plan: stage 0 runs 'node0 tensor' by \"other\", which is no "
+            "alternative for 1 devices");
+}
+
+TEST(Piper, CertificateOfAlternatives) {
+  Problem problem = bertFor({{"mem", 2.0}, {"N", 512.0}, {"k", 64.0}});
+  Result<Plan> plan = runPlanner(*findPlanner("piper"), problem);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_GT(plan->familyBound.value, 0);
+  EXPECT_LE(plan->familyBound, plan->time);
+  EXPECT_LE(plan->planBound.value, plan->time.value * (1 + 1e-9));
 }
 
 TEST(Piper, LayersWithoutAlternatives) {

@@ -107,7 +107,7 @@ void expectFound(const Problem &problem, double leastGain, const char *what) {
   EXPECT_LE(best.any, best.contiguous * (1 - leastGain));
   EXPECT_LE(refined->time.value, best.any * (1 + 1e-9));
   // The bound over contiguous plans is not claimed for one that is not.
-  EXPECT_FALSE(isChainOfOwnDevices(*refined));
+  EXPECT_FALSE(isOfFamily(*refined));
   Result<Plan> whole = runPlanner(*findPlanner("refine"), problem);
   ASSERT_TRUE(whole) << whole.error().message;
   EXPECT_EQ(whole->time, refined->time);

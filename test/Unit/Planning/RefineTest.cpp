@@ -72,7 +72,7 @@ TEST(Refine, NeverSlowerThanTheStart) {
     EXPECT_TRUE(verify(problem, *refined));
     EXPECT_GE(refined->time.value, refined->planBound.value * (1 - 1e-9));
     EXPECT_GE(refined->time.value, workLowerBound(problem).value * (1 - 1e-9));
-    if (isChainOfOwnDevices(*refined))
+    if (isOfFamily(*refined))
       EXPECT_GE(refined->time.value,
                 familyLowerBound(problem, *network).value * (1 - 1e-9));
     // What it says is what the plan takes.
