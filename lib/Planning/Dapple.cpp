@@ -7,6 +7,7 @@
 
 #include "stagewright/Planning/Dapple.h"
 #include "ChainCosts.h"
+#include "DapplePlans.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Planners.h"
 #include <algorithm>
@@ -168,20 +169,32 @@ std::vector<size_t> Costs::kindsOfHosts() const {
   return kinds;
 }
 
-Result<Plan> planDapple(const Problem &problem) {
-  if (Status status = problem.check(); !status)
-    return status.error();
-  Result<Network> network = Network::create(problem.cluster);
-  if (!network)
-    return network.error();
-  Costs costs(problem, *network);
+double dappleSteps(const Problem &problem, const Network &network) {
+  // Hosts as large as each other are interchangeable: of n hosts of s devices
+  // there are (n + s choose s) occupancies.
+  std::vector<size_t> sizes(network.numHosts(), 0);
+  for (size_t device = 0; device < network.size(); ++device)
+    ++sizes[network.hostOf(device)];
+  std::map<size_t, size_t> hosts;
+  for (size_t size : sizes)
+    ++hosts[size];
+  double occupancies = 1;
+  for (auto [size, count] : hosts)
+    for (size_t i = 1; i <= size; ++i)
+      occupancies *= double(count + i) / double(i);
+  double layers = double(problem.layers.size());
+  return occupancies * layers * layers * double(network.size());
+}
+
+std::vector<Plan> dapplePlans(const Problem &problem, const Network &network) {
+  Costs costs(problem, network);
   DappleInput input;
   input.layers = problem.layers.size();
   input.microbatches = problem.microbatches;
   input.maxReplicas = problem.maxReplicas;
   input.stages = problem.stages;
-  for (size_t device = 0; device < network->size(); ++device)
-    input.hostOf.push_back(network->hostOf(device));
+  for (size_t device = 0; device < network.size(); ++device)
+    input.hostOf.push_back(network.hostOf(device));
   input.kindOf = costs.kindsOfHosts();
   input.leastLoad = costs.leastLoad();
   input.stage = [&](size_t first, size_t end, const DappleGroup &group) {
@@ -191,15 +204,27 @@ Result<Plan> planDapple(const Problem &problem) {
                       const DappleGroup &to) {
     return costs.channel(cut, from, to);
   };
-  std::optional<Error> misfit;
+  std::vector<Plan> plans;
   for (const DapplePlan &found : searchDapple(input)) {
-    Plan plan;
+    Plan &plan = plans.emplace_back();
     plan.planner = "dapple";
     plan.objective = "latency";
     plan.value = found.latency;
     for (const DapplePlace &place : found.stages)
       plan.stages.push_back(
           stageOf(int64_t(place.first), int64_t(place.end), place.devices));
+  }
+  return plans;
+}
+
+Result<Plan> planDapple(const Problem &problem) {
+  if (Status status = problem.check(); !status)
+    return status.error();
+  Result<Network> network = Network::create(problem.cluster);
+  if (!network)
+    return network.error();
+  std::optional<Error> misfit;
+  for (Plan &plan : dapplePlans(problem, *network)) {
     // L knows no memory: of the plans that fit, the one of least L.
     Status status = evaluate(problem, *network, plan);
     if (status)

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Spp.h"
+#include "DapplePlans.h"
 #include "SppCandidates.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/DeviceOrder.h"
@@ -191,13 +192,53 @@ Result<Plan> planOnLists(const Problem &problem, const Network &network,
   return plan;
 }
 
+/// Most stages that DAPPLE's search may look at: under 0.4 s.
+static constexpr double kMostDappleSteps = 2e7;
+
+/// Replaces `plan` by one that other planners find and that is faster: DAPPLE
+/// takes devices of hosts in any order, PipeDream alike on every host.
+static void compareWithOthers(const Problem &problem, const Network &network,
+                              Plan &plan) {
+  if (dappleSteps(problem, network) > kMostDappleSteps)
+    return;
+  std::vector<Plan> others = dapplePlans(problem, network);
+  if (Result<Plan> other = planPipeDream(problem))
+    others.push_back(std::move(*other));
+  for (Plan &other : others) {
+    bool isChain = std::all_of(
+        other.stages.begin(), other.stages.end(), [](const StagePlan &stage) {
+          return stage.layers.back() - stage.layers.front() + 1 ==
+                 int64_t(stage.layers.size());
+        });
+    if (!isChain || !evaluate(problem, network, other) ||
+        other.time >= plan.time)
+      continue;
+    other.explanation = {"runner-up on a list of devices: " + shapeOf(plan) +
+                         ", order " + toString(plan.order) + ", takes " +
+                         toString(plan.time) + ", " +
+                         more(plan.time, other.time) + "; " + boundBy(plan)};
+    other.explanation.insert(other.explanation.begin(),
+                             std::string("found by the search of ") +
+                                 other.planner);
+    other.planner = "spp";
+    other.objective = "time";
+    other.value = other.time.value;
+    other.familyBound = plan.familyBound;
+    plan = std::move(other);
+  }
+}
+
 Result<Plan> planSpp(const Problem &problem) {
   if (Status status = problem.check(); !status)
     return status.error();
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();
-  return planOnLists(problem, *network, chooseOrders(problem, *network));
+  Result<Plan> plan =
+      planOnLists(problem, *network, chooseOrders(problem, *network));
+  if (plan)
+    compareWithOthers(problem, *network, *plan);
+  return plan;
 }
 
 } // namespace stagewright
