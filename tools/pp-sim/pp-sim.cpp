@@ -107,6 +107,7 @@ LogicalResult readOptions(SimulationOptions &options) {
   return success();
 }
 
+/// Files first: a table says that they are there.
 LogicalResult report(const Simulation &simulation) {
   if (!svg.empty())
     if (Status status =
@@ -120,6 +121,8 @@ LogicalResult report(const Simulation &simulation) {
                                                         simulation.names));
         !status)
       return fail(status.error());
+  if (svg == "-" || trace == "-") // Nothing else on the same stream.
+    return success();
   std::string text = asJson ? jsonOf(simulation) : tableOf(simulation);
   if (grid && !asJson)
     text += "\n" + gridOf(simulation);

@@ -2,6 +2,7 @@
 // RUN: pp-sim %s --order=cap-a | FileCheck %s --check-prefix=CAP
 // RUN: pp-sim %s --order=window --critical-path --grid | FileCheck %s --check-prefix=PATH
 // RUN: pp-sim %s --order=gpipe --microbatches=1 --json | FileCheck %s --check-prefix=JSON
+// RUN: sed 's/layers .0.$/layers [0] {recompute}/' %s | pp-sim --order=gpipe --microbatches=1 | FileCheck %s --check-prefix=AGAIN
 // RUN: pp-opt %s -pipeline-schedule=kind=gpipe | pp-sim | FileCheck %s --check-prefix=SCHEDULE
 // RUN: pp-opt %s -pipeline-schedule=kind=gpipe | pp-sim --microbatches=2 | FileCheck %s --check-prefix=FEWER
 
@@ -54,6 +55,9 @@ pipeline.program @plan of @step on @pair microbatches 4 {
 // JSON-DAG: "makespan_s": 13
 // JSON-DAG: "lower_bound_plan_s": 13
 // JSON-DAG: "bubble_share": 0.538
+
+// Stage 0 runs its forward again: 2 s more.
+// AGAIN: makespan 15 s
 
 // SCHEDULE: 2 stages on pair, schedule gpipe, 4 microbatches
 // SCHEDULE: makespan 31 s
