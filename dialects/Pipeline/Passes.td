@@ -115,7 +115,8 @@ def EstimateCost : Pass<"pipeline-estimate-cost", "::mlir::ModuleOp"> {
     **Why** A planner compares nodes by seconds; the counts say where the seconds come from.
     **Expects** A `pipeline.graph`. Without one, it is formed from `@step` first.
     **Leaves** Every node with a body with its `cost`: arithmetic counted from the body, bytes of its inputs and results,
-    and seconds for each device class of the cluster by the roofline. A profile, as `pp-run --profile` writes it,
+    and seconds for each device class of the cluster by the roofline, with contractions at the class's rate for their
+    element type. A profile, as `pp-run --profile` writes it,
     replaces the estimates of its class by what was measured; a time measured for a whole backward is divided among
     the nodes I and W by their arithmetic. The cluster is the option, else the one in the module, else what the module
     attribute `pipeline.cluster` says; without any, nodes get no estimated seconds.

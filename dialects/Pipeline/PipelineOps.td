@@ -142,6 +142,11 @@ def Pipeline_ClusterOp : Pipeline_Op<"cluster", [
       pipeline.device @d1 class "cpu-core" memory 2147483648 node 0 flops 6.4e+10 bandwidth 1.0e+10
       pipeline.link @d0 to @d1 bandwidth 8.0e+09 latency 2.0e-06
     }
+    pipeline.cluster @two_hosts {
+      pipeline.device @g0 class "H100" memory 80000000000 node 0 flops 6.7e+13 bandwidth 3.35e+12 rates {bf16 = 9.895e+14}
+      pipeline.device @g1 class "V100" memory 16000000000 node 1 flops 1.57e+13 bandwidth 9.0e+11 speed 0.3
+      pipeline.fabric between bandwidth 5.0e+10 latency 1.4e-05 nic 4.0e+11
+    }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
@@ -153,15 +158,21 @@ def Pipeline_DeviceOp : Pipeline_Op<"device", [Symbol, HasParent<"ClusterOp">]> 
   let summary = "a place where stages run";
   let description = [{
     `memory` in bytes, `flops` in operations a second, `bandwidth` of its memory in bytes a second. Devices of one
-    `class` run a node in the same time; those of one `node` share a host.
+    `class` run a node in the same time; those of one `node` share a host. `speed` is how many times faster it is than
+    the device of a profile (1 where it is left out), `rates` are operations a second by element type, where they are
+    others than `flops`.
 
     Constraints:
-    - (device_c1) memory, flops and bandwidth are positive.
+    - (device_c1) memory, flops and bandwidth are positive;
+    - (device_c2) the speed is positive;
+    - (device_c3) rates are positive numbers of type f64.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device_class, I64Attr:$memory, I64Attr:$node,
-                       F64Attr:$flops, F64Attr:$bandwidth);
+                       F64Attr:$flops, F64Attr:$bandwidth, OptionalAttr<F64Attr>:$speed,
+                       OptionalAttr<DictionaryAttr>:$rates);
   let assemblyFormat = [{
-    $sym_name `class` $device_class `memory` $memory `node` $node `flops` $flops `bandwidth` $bandwidth attr-dict
+    $sym_name `class` $device_class `memory` $memory `node` $node `flops` $flops `bandwidth` $bandwidth
+    (`speed` $speed^)? (`rates` $rates^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -178,6 +189,31 @@ def Pipeline_LinkOp : Pipeline_Op<"link", [
   }];
   let arguments = (ins FlatSymbolRefAttr:$from, FlatSymbolRefAttr:$to, F64Attr:$bandwidth, F64Attr:$latency);
   let assemblyFormat = "$from `to` $to `bandwidth` $bandwidth `latency` $latency attr-dict";
+}
+
+def Pipeline_FabricOp : Pipeline_Op<"fabric", [HasParent<"ClusterOp">]> {
+  let summary = "links by hierarchy: inside hosts, between hosts, and the NIC of a host";
+  let description = [{
+    Joins every two devices of one host (`inside`), every two of two hosts (`between`), unless they have a link of
+    their own. All channels of a host share its `nic`, in each direction.
+
+    Example:
+    ```mlir
+    pipeline.fabric inside bandwidth 2.5e+10 latency 0.0 between bandwidth 3.125e+09 latency 0.0 nic 3.125e+09
+    ```
+    Constraints:
+    - (fabric_c1) a cluster has one fabric at most;
+    - (fabric_c2) a bandwidth comes with its latency, and one of the three is given;
+    - (fabric_c3) bandwidths are positive, latencies not negative.
+  }];
+  let arguments = (ins OptionalAttr<F64Attr>:$inside_bandwidth, OptionalAttr<F64Attr>:$inside_latency,
+                       OptionalAttr<F64Attr>:$between_bandwidth, OptionalAttr<F64Attr>:$between_latency,
+                       OptionalAttr<F64Attr>:$nic);
+  let assemblyFormat = [{
+    (`inside` `bandwidth` $inside_bandwidth^ `latency` $inside_latency)?
+    (`between` `bandwidth` $between_bandwidth^ `latency` $between_latency)? (`nic` $nic^)? attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

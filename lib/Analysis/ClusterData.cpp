@@ -13,25 +13,89 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
+static Device readDevice(DeviceOp op) {
+  Device device{op.getSymName().str(),
+                op.getDeviceClass().str(),
+                static_cast<int64_t>(op.getNode()),
+                FlopRate(op.getFlops().convertToDouble()),
+                Bandwidth(op.getBandwidth().convertToDouble()),
+                Bytes(op.getMemory())};
+  if (auto speed = op.getSpeed())
+    device.speed = speed->convertToDouble();
+  if (DictionaryAttr rates = op.getRatesAttr())
+    for (NamedAttribute rate : rates)
+      device.rates[rate.getName().str()] =
+          FlopRate(cast<FloatAttr>(rate.getValue()).getValueAsDouble());
+  return device;
+}
+
+/// The joint of a fabric, where it is given.
+static std::optional<Joint> readJoint(std::optional<APFloat> bandwidth,
+                                      std::optional<APFloat> latency) {
+  if (!bandwidth)
+    return std::nullopt;
+  return Joint{Bandwidth(bandwidth->convertToDouble()),
+               Seconds(latency->convertToDouble())};
+}
+
 Cluster readCluster(ClusterOp cluster) {
   Cluster result;
   result.name = cluster.getSymName().str();
   llvm::StringMap<size_t> numbers;
-  for (DeviceOp device : cluster.getBody().front().getOps<DeviceOp>()) {
+  Block &body = cluster.getBody().front();
+  for (DeviceOp device : body.getOps<DeviceOp>()) {
     numbers[device.getSymName()] = result.devices.size();
-    result.devices.push_back(
-        {device.getSymName().str(), device.getDeviceClass().str(),
-         static_cast<int64_t>(device.getNode()),
-         FlopRate(device.getFlops().convertToDouble()),
-         Bandwidth(device.getBandwidth().convertToDouble()),
-         Bytes(device.getMemory())});
+    result.devices.push_back(readDevice(device));
   }
-  for (LinkOp link : cluster.getBody().front().getOps<LinkOp>())
+  for (LinkOp link : body.getOps<LinkOp>())
     result.links.push_back({numbers.lookup(link.getFrom()),
                             numbers.lookup(link.getTo()),
                             Bandwidth(link.getBandwidth().convertToDouble()),
                             Seconds(link.getLatency().convertToDouble())});
+  for (FabricOp op : body.getOps<FabricOp>()) {
+    Fabric &fabric = result.fabric;
+    fabric.inside = readJoint(op.getInsideBandwidth(), op.getInsideLatency());
+    fabric.between =
+        readJoint(op.getBetweenBandwidth(), op.getBetweenLatency());
+    if (auto nic = op.getNic())
+      fabric.nic = Bandwidth(nic->convertToDouble());
+  }
   return result;
+}
+
+/// What a device need not say is left out.
+static void writeDevice(OpBuilder &builder, Location loc,
+                        const Device &device) {
+  SmallVector<NamedAttribute> rates;
+  for (const auto &[type, rate] : device.rates)
+    rates.push_back(
+        builder.getNamedAttr(type, builder.getF64FloatAttr(rate.value)));
+  DeviceOp::create(
+      builder, loc, builder.getStringAttr(device.name),
+      builder.getStringAttr(device.deviceClass),
+      builder.getI64IntegerAttr(device.memory.value),
+      builder.getI64IntegerAttr(device.node),
+      builder.getF64FloatAttr(device.flops.value),
+      builder.getF64FloatAttr(device.bandwidth.value),
+      device.speed != 1 ? builder.getF64FloatAttr(device.speed) : FloatAttr(),
+      rates.empty() ? DictionaryAttr() : builder.getDictionaryAttr(rates));
+}
+
+static void writeFabric(OpBuilder &builder, Location loc,
+                        const Fabric &fabric) {
+  if (!fabric.inside && !fabric.between && !fabric.nic)
+    return;
+  auto number = [&](bool isGiven, double value) {
+    return isGiven ? builder.getF64FloatAttr(value) : FloatAttr();
+  };
+  Joint inside = fabric.inside.value_or(Joint());
+  Joint between = fabric.between.value_or(Joint());
+  FabricOp::create(
+      builder, loc, number(fabric.inside.has_value(), inside.bandwidth.value),
+      number(fabric.inside.has_value(), inside.latency.value),
+      number(fabric.between.has_value(), between.bandwidth.value),
+      number(fabric.between.has_value(), between.latency.value),
+      number(fabric.nic.has_value(), fabric.nic.value_or(Bandwidth()).value));
 }
 
 ClusterOp writeCluster(ModuleOp module, const Cluster &cluster) {
@@ -45,16 +109,12 @@ ClusterOp writeCluster(ModuleOp module, const Cluster &cluster) {
                                   cluster.devices[device].name);
   };
   for (const Device &device : cluster.devices)
-    DeviceOp::create(builder, loc, builder.getStringAttr(device.name),
-                     builder.getStringAttr(device.deviceClass),
-                     builder.getI64IntegerAttr(device.memory.value),
-                     builder.getI64IntegerAttr(device.node),
-                     builder.getF64FloatAttr(device.flops.value),
-                     builder.getF64FloatAttr(device.bandwidth.value));
+    writeDevice(builder, loc, device);
   for (const Link &link : cluster.links)
     LinkOp::create(builder, loc, reference(link.from), reference(link.to),
                    builder.getF64FloatAttr(link.bandwidth.value),
                    builder.getF64FloatAttr(link.latency.value));
+  writeFabric(builder, loc, cluster.fabric);
   SymbolTable(module).insert(op);
   return op;
 }

@@ -12,7 +12,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tosa/IR/TosaOps.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/CastInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "stagewright/Analysis/Work.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -89,49 +91,119 @@ static double tosaFlops(Operation *op) {
       .Default([&](Operation *) { return results; });
 }
 
-double FlopCounter::countOperation(Operation *op) {
+FlopCount &FlopCount::operator+=(const FlopCount &other) {
+  total += other.total;
+  for (const auto &[type, flops] : other.contractions)
+    contractions[type] += flops;
+  return *this;
+}
+
+FlopCount FlopCount::operator*(double times) const {
+  FlopCount result = *this;
+  result.total *= times;
+  for (auto &[type, flops] : result.contractions)
+    flops *= times;
+  return result;
+}
+
+/// The widest element type of what `op` contracts, as rates name it; empty for
+/// a type without a rate.
+static std::string rateTypeOf(Operation *op) {
+  Type widest;
+  size_t inputs = op->getNumOperands();
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    inputs = structured.getNumDpsInputs();
+  for (Value input : op->getOperands().take_front(inputs)) {
+    Type type = getElementTypeOrSelf(input.getType());
+    if (type.isIntOrFloat() && (!widest || type.getIntOrFloatBitWidth() >
+                                               widest.getIntOrFloatBitWidth()))
+      widest = type;
+  }
+  if (!widest)
+    return {};
+  unsigned width = widest.getIntOrFloatBitWidth();
+  if (isa<FloatTF32Type>(widest))
+    return "tf32";
+  if (widest.isBF16())
+    return "bf16";
+  if (isa<FloatType>(widest) && width >= 4 && width <= 64)
+    return width == 6 ? "" : "f" + std::to_string(width);
+  return widest.isInteger(4) || widest.isInteger(8)
+             ? "i" + std::to_string(width)
+             : "";
+}
+
+FlopCount FlopCounter::countOperation(Operation *op) {
+  FlopCount count;
+  // A contraction as a whole, by its type.
+  auto contraction = [&](double flops) {
+    count.total = flops;
+    if (isContraction(op))
+      if (std::string type = rateTypeOf(op); !type.empty())
+        count.contractions[type] = flops;
+    return count;
+  };
   if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
     double points = 1;
     for (int64_t size : structured.getStaticLoopRanges())
       points *= ShapedType::isDynamic(size) ? 1 : size;
-    return points * countRegion(structured->getRegion(0));
+    double each = countRegion(structured->getRegion(0)).total;
+    if (isContraction(op)) // Widening its inputs is part of the product.
+      for (Operation &scalar : structured.getBlock()->getOperations())
+        each -= isa<CastOpInterface>(scalar) ? scalarFlops(&scalar) : 0;
+    return contraction(points * each);
   }
-  if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op)) // Max, exp, sum, divide.
-    return 27 * elementsOf(softmax.getInput().getType());
+  if (auto softmax =
+          dyn_cast<linalg::SoftmaxOp>(op)) { // Max, exp, sum, divide.
+    count.total = 27 * elementsOf(softmax.getInput().getType());
+    return count;
+  }
   if (auto call = dyn_cast<CallOpInterface>(op)) {
     auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
-    return callee ? count(callee) : 0;
+    return callee ? this->count(callee) : count;
   }
-  double inside = 0;
   for (Region &region : op->getRegions())
-    inside += countRegion(region);
+    count += countRegion(region);
   if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
     std::optional<APInt> trips = loop.getStaticTripCount();
-    return inside * (trips ? trips->getSExtValue() : 1);
+    return count * (trips ? trips->getSExtValue() : 1);
   }
   if (isa<tensor::GenerateOp>(op))
-    return inside * elementsOf(op->getResult(0).getType());
+    return count * elementsOf(op->getResult(0).getType());
   if (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
-    return scalarFlops(op) * elementsOf(op->getResult(0).getType());
-  if (isa_and_nonnull<tosa::TosaDialect>(op->getDialect()))
-    return tosaFlops(op) + inside;
-  return inside;
+    count.total = scalarFlops(op) * elementsOf(op->getResult(0).getType());
+  else if (isa_and_nonnull<tosa::TosaDialect>(op->getDialect()))
+    return contraction(tosaFlops(op) + count.total);
+  return count;
 }
 
-double FlopCounter::countRegion(Region &region) {
-  double flops = 0;
+FlopCount FlopCounter::countRegion(Region &region) {
+  FlopCount count;
   for (Operation &op : region.getOps())
-    flops += countOperation(&op);
-  return flops;
+    count += countOperation(&op);
+  return count;
 }
 
-double FlopCounter::count(FunctionOpInterface function) {
+FlopCount FlopCounter::count(FunctionOpInterface function) {
   // A function that calls itself counts as nothing inside itself.
-  auto [entry, isNew] = known.try_emplace(function, 0);
+  auto [entry, isNew] = known.try_emplace(function, FlopCount());
   if (!isNew)
     return entry->second;
-  double flops = countRegion(function.getFunctionBody());
-  return known[function] = flops;
+  FlopCount count = countRegion(function.getFunctionBody());
+  return known[function] = count;
+}
+
+NodeWork workOf(NodeOp node, FlopCounter &counter) {
+  CostAttr cost = node.getCostAttr();
+  NodeWork work = {Flops(double(cost.getFlops())), Bytes(cost.getRead()),
+                   Bytes(cost.getWritten())};
+  if (!node.getCalleeAttr())
+    return work;
+  auto body = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+      node, node.getCalleeAttr());
+  for (const auto &[type, flops] : counter.count(body).contractions)
+    work.contractions[type] = Flops(flops);
+  return work;
 }
 
 } // namespace stagewright::pipeline

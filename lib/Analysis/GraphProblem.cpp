@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Analysis/CountFlops.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Cost/Roofline.h"
@@ -18,7 +19,8 @@ namespace stagewright::pipeline {
 
 /// Seconds of `node` on `device`; none for a node that only other classes were
 /// measured for.
-static std::optional<Seconds> secondsOf(NodeOp node, const Device &device) {
+static std::optional<Seconds> secondsOf(NodeOp node, const Device &device,
+                                        FlopCounter &counter) {
   CostAttr cost = node.getCostAttr();
   if (DictionaryAttr seconds = cost.getSeconds()) {
     if (auto time = seconds.getAs<FloatAttr>(device.deviceClass))
@@ -28,9 +30,7 @@ static std::optional<Seconds> secondsOf(NodeOp node, const Device &device) {
     if (!cost.getFlops() && !cost.getRead() && !cost.getWritten())
       return std::nullopt;
   }
-  return rooflineSeconds({Flops(double(cost.getFlops())), Bytes(cost.getRead()),
-                          Bytes(cost.getWritten())},
-                         device);
+  return rooflineSeconds(workOf(node, counter), device);
 }
 
 /// Bytes by layer, as a node's attribute gives them.
@@ -61,7 +61,8 @@ static void addLayerFacts(NodeOp node, Layer &layer) {
 }
 
 /// Adds `node` to the times of its layer and its results to the values.
-static LogicalResult addNode(NodeOp node, Problem &problem) {
+static LogicalResult addNode(NodeOp node, FlopCounter &counter,
+                             Problem &problem) {
   if (!node.getCostAttr())
     return node.emitOpError() << "'" << node.getNodeName()
                               << "' has no cost; run pipeline-estimate-cost";
@@ -77,7 +78,7 @@ static LogicalResult addNode(NodeOp node, Problem &problem) {
     Seconds &time = phase == ActionKind::Forward         ? times.forward
                     : phase == ActionKind::InputGradient ? times.inputGradient
                                                          : times.weightGradient;
-    std::optional<Seconds> seconds = secondsOf(node, device);
+    std::optional<Seconds> seconds = secondsOf(node, device, counter);
     if (!seconds)
       return node.emitOpError()
              << "'" << node.getNodeName()
@@ -157,8 +158,9 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
     problem.layers.push_back(
         {graph.getLayerName(layer).str(),
          std::vector<StageTimes>(cluster.classes().size())});
+  FlopCounter counter;
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-    if (failed(addNode(node, problem)))
+    if (failed(addNode(node, counter, problem)))
       return failure();
   addArguments(graph, problem);
   addResults(graph, problem);

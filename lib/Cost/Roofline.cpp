@@ -11,7 +11,15 @@
 namespace stagewright {
 
 Seconds rooflineSeconds(const NodeWork &work, const Device &device) {
-  return std::max(work.flops / device.flops,
+  Flops rest = work.flops;
+  Seconds arithmetic;
+  for (const auto &[type, flops] : work.contractions)
+    if (auto rate = device.rates.find(type); rate != device.rates.end()) {
+      rest -= flops;
+      arithmetic += flops / rate->second;
+    }
+  rest = std::max(rest, Flops()); // Counts are rounded.
+  return std::max(arithmetic + rest / device.flops,
                   (work.read + work.written) / device.bandwidth);
 }
 

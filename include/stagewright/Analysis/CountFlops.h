@@ -11,29 +11,50 @@
 // output and filter element, a pooling one. Loops count their body times their
 // static trip count; one without counts once. Moving data counts nothing.
 //
+// Contractions are counted by the element type of their inputs as well: devices
+// do them at other rates in other types.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_ANALYSIS_COUNTFLOPS_H
 #define STAGEWRIGHT_ANALYSIS_COUNTFLOPS_H
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "stagewright/Cost/Roofline.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "llvm/ADT/DenseMap.h"
+#include <map>
+#include <string>
 
 namespace stagewright::pipeline {
+
+/// Scalar operations; a division or root counts as 4, a transcendental function
+/// as 20.
+struct FlopCount {
+  double total = 0;
+  /// The part of contractions by element type ("f32", "bf16", "f8" for all of
+  /// eight bits); types that no device has a rate for are left out.
+  std::map<std::string, double> contractions;
+
+  FlopCount &operator+=(const FlopCount &other);
+  FlopCount operator*(double times) const;
+};
 
 /// Counts functions, each once however often it is called.
 class FlopCounter {
 public:
-  /// Scalar operations of one run of `function`, calls included. A division or
-  /// root counts as 4, a transcendental function as 20.
-  double count(mlir::FunctionOpInterface function);
+  /// One run of `function`, calls included.
+  FlopCount count(mlir::FunctionOpInterface function);
 
 private:
-  double countRegion(mlir::Region &region);
-  double countOperation(mlir::Operation *op);
+  FlopCount countRegion(mlir::Region &region);
+  FlopCount countOperation(mlir::Operation *op);
 
-  llvm::DenseMap<mlir::Operation *, double> known;
+  llvm::DenseMap<mlir::Operation *, FlopCount> known;
 };
+
+/// What `node` does by its cost, with the contractions of its body by type.
+NodeWork workOf(NodeOp node, FlopCounter &counter);
 
 } // namespace stagewright::pipeline
 

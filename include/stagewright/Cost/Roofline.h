@@ -22,9 +22,13 @@ namespace stagewright {
 struct NodeWork {
   Flops flops;
   Bytes read, written;
+  /// The part of the flops that are contractions, by element type.
+  std::map<std::string, Flops> contractions = {};
 };
 
-/// max(flops / rate, bytes / bandwidth) on `device`.
+/// max(arithmetic, bytes / bandwidth) on `device`. Contractions run at the
+/// device's rate for their element type where it has one, everything else at
+/// its `flops`.
 Seconds rooflineSeconds(const NodeWork &work, const Device &device);
 
 } // namespace stagewright

@@ -36,6 +36,22 @@ pipeline.cluster @local {
   pipeline.link @d0 to @d1 bandwidth 8.0e9 latency 2.0e-6
 }
 
+// CHECK-LABEL: pipeline.cluster @two_hosts
+pipeline.cluster @two_hosts {
+  // CHECK: pipeline.device @g0 class "H100" memory 1024 node 0 flops 6.700000e+13 bandwidth 3.350000e+12 rates {bf16 = 9.895000e+14 : f64, f8 = 1.979000e+15 : f64}
+  pipeline.device @g0 class "H100" memory 1024 node 0 flops 6.7e13 bandwidth 3.35e12 rates {bf16 = 9.895e14, f8 = 1.979e15}
+  // CHECK: pipeline.device @g1 class "V100" memory 1024 node 1 flops 1.570000e+13 bandwidth 9.000000e+11 speed 3.000000e-01{{$}}
+  pipeline.device @g1 class "V100" memory 1024 node 1 flops 1.57e13 bandwidth 9.0e11 speed 0.3
+  // CHECK: pipeline.fabric inside bandwidth 4.500000e+11 latency 3.400000e-06 between bandwidth 5.000000e+10 latency 1.400000e-05 nic 4.000000e+11
+  pipeline.fabric inside bandwidth 4.5e11 latency 3.4e-6 between bandwidth 5.0e10 latency 1.4e-5 nic 4.0e11
+}
+
+// CHECK-LABEL: pipeline.cluster @one_nic
+pipeline.cluster @one_nic {
+  // CHECK: pipeline.fabric nic 4.000000e+11
+  pipeline.fabric nic 4.0e11
+}
+
 // CHECK-LABEL: pipeline.program @plan of @step on @local microbatches 8 plan <time = 4.000000e+00 : f64, bound = 3.000000e+00 : f64, planner = "balance">
 pipeline.program @plan of @step on @local microbatches 8 plan <time = 4.0 : f64, bound = 3.0 : f64, planner = "balance"> {
   // CHECK: pipeline.stage 0 on [@d0] layers [0]

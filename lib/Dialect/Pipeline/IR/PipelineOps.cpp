@@ -178,34 +178,6 @@ LogicalResult YieldOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// DeviceOp, LinkOp
-//===----------------------------------------------------------------------===//
-
-LogicalResult DeviceOp::verify() {
-  if (getMemory() > 0 && getFlops().convertToDouble() > 0 &&
-      getBandwidth().convertToDouble() > 0) // device_c1
-    return success();
-  return emitOpError() << "memory, flops and bandwidth must be positive, got "
-                       << getMemory() << ", " << getFlops().convertToDouble()
-                       << " and " << getBandwidth().convertToDouble();
-}
-
-LogicalResult LinkOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (getFrom() == getTo()) // link_c1
-    return emitOpError() << "must join two devices, got @" << getFrom()
-                         << " twice";
-  for (FlatSymbolRefAttr end : {getFromAttr(), getToAttr()})
-    if (!symbols.lookupNearestSymbolFrom<DeviceOp>(*this, end)) // link_c1
-      return emitOpError() << end << " is not a device of the cluster";
-  double bandwidth = getBandwidth().convertToDouble();
-  double latency = getLatency().convertToDouble();
-  if (!(bandwidth > 0) || !(latency >= 0)) // link_c2
-    return emitOpError() << "needs a positive bandwidth and a latency of at "
-                         << "least 0, got " << bandwidth << " and " << latency;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // ProgramOp, BoundaryOp
 //===----------------------------------------------------------------------===//
 

@@ -15,6 +15,7 @@
 #include "stagewright/Cost/Roofline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Planning/Formats.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -50,9 +51,9 @@ static ClassSeconds secondsOf(CostAttr cost) {
 
 /// Bytes of the tensors among `values`, each value once.
 static int64_t bytesOfAll(ValueRange values) {
-  llvm::SmallPtrSet<Value, 8> seen;
+  llvm::SmallPtrSet<mlir::Value, 8> seen;
   int64_t bytes = 0;
-  for (Value value : values)
+  for (mlir::Value value : values)
     if (seen.insert(value).second)
       bytes += bytesOf(value.getType());
   return bytes;
@@ -100,20 +101,25 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
     if (node.getCalleeAttr()) {
       auto body = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
           node, node.getCalleeAttr());
-      cost = withSeconds(
-          CostAttr::get(node.getContext(), wholeFlops(counter.count(body)),
-                        bytesOfAll(node.getInputs()),
-                        bytesOfAll(node.getOutputs()), DictionaryAttr()),
-          secondsOf(cost));
+      cost = withSeconds(CostAttr::get(node.getContext(),
+                                       wholeFlops(counter.count(body).total),
+                                       bytesOfAll(node.getInputs()),
+                                       bytesOfAll(node.getOutputs()),
+                                       DictionaryAttr()),
+                         secondsOf(cost));
     }
     if (!cost)
       return node.emitOpError() << "'" << node.getNodeName()
                                 << "' has neither a body nor a cost; give it "
                                 << "one of them";
-    if (cluster) {
-      ClassSeconds seconds = secondsOf(cost);
-      NodeWork work = {Flops(double(cost.getFlops())), Bytes(cost.getRead()),
-                       Bytes(cost.getWritten())};
+    // What an imported profile says stays as it is.
+    ClassSeconds seconds = secondsOf(cost);
+    bool isCounted = cost.getFlops() || cost.getRead() || cost.getWritten();
+    bool isProfiled =
+        seconds.contains(StringAttr::get(node.getContext(), kProfiledClass));
+    if (cluster && (node.getCalleeAttr() || (isCounted && !isProfiled))) {
+      node.setCostAttr(cost);
+      NodeWork work = workOf(node, counter);
       for (const Device &device : cluster->devices) {
         auto name = StringAttr::get(node.getContext(), device.deviceClass);
         // Seconds without counts came with the node; they stay alone.

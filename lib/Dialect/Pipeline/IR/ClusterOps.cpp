@@ -1,0 +1,81 @@
+//===- ClusterOps.cpp - verifiers of the machines -------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The labels (device_c1, …) are those of the constraints in PipelineOps.td and
+// of the tests.
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+
+using namespace mlir;
+using namespace stagewright::pipeline;
+
+LogicalResult DeviceOp::verify() {
+  if (getMemory() <= 0 || !(getFlops().convertToDouble() > 0) ||
+      !(getBandwidth().convertToDouble() > 0)) // device_c1
+    return emitOpError() << "memory, flops and bandwidth must be positive, got "
+                         << getMemory() << ", " << getFlops().convertToDouble()
+                         << " and " << getBandwidth().convertToDouble();
+  if (getSpeed() && !(getSpeed()->convertToDouble() > 0)) // device_c2
+    return emitOpError() << "speed must be positive, got "
+                         << getSpeed()->convertToDouble();
+  for (NamedAttribute rate : getRatesAttr() ? getRatesAttr().getValue()
+                                            : ArrayRef<NamedAttribute>()) {
+    auto number = dyn_cast<FloatAttr>(rate.getValue());
+    if (!number || !number.getType().isF64() ||
+        !(number.getValueAsDouble() > 0)) // device_c3
+      return emitOpError() << "rate of '" << rate.getName().getValue()
+                           << "' must be a positive f64, got "
+                           << rate.getValue();
+  }
+  return success();
+}
+
+LogicalResult LinkOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (getFrom() == getTo()) // link_c1
+    return emitOpError() << "must join two devices, got @" << getFrom()
+                         << " twice";
+  for (FlatSymbolRefAttr end : {getFromAttr(), getToAttr()})
+    if (!symbols.lookupNearestSymbolFrom<DeviceOp>(*this, end)) // link_c1
+      return emitOpError() << end << " is not a device of the cluster";
+  double bandwidth = getBandwidth().convertToDouble();
+  double latency = getLatency().convertToDouble();
+  if (!(bandwidth > 0) || !(latency >= 0)) // link_c2
+    return emitOpError() << "needs a positive bandwidth and a latency of at "
+                         << "least 0, got " << bandwidth << " and " << latency;
+  return success();
+}
+
+LogicalResult FabricOp::verify() {
+  auto cluster = cast<ClusterOp>((*this)->getParentOp());
+  FabricOp first = *cluster.getBody().front().getOps<FabricOp>().begin();
+  if (first != *this) // fabric_c1
+    return (emitOpError() << "is the second one of @" << cluster.getSymName()
+                          << ", a cluster has one at most")
+               .attachNote(first.getLoc())
+           << "the first one stands here";
+  if (!getInsideBandwidth() && !getBetweenBandwidth() && !getNic()) // fabric_c2
+    return emitOpError() << "needs 'inside', 'between' or 'nic'";
+  for (auto [where, bandwidth, latency] :
+       {std::tuple("inside", getInsideBandwidth(), getInsideLatency()),
+        std::tuple("between", getBetweenBandwidth(), getBetweenLatency())}) {
+    if (bool(bandwidth) != bool(latency)) // fabric_c2
+      return emitOpError() << "needs both bandwidth and latency '" << where
+                           << "', got one of them";
+    if (bandwidth && (!(bandwidth->convertToDouble() > 0) ||
+                      !(latency->convertToDouble() >= 0))) // fabric_c3
+      return emitOpError() << "needs '" << where
+                           << "' a positive bandwidth and a latency of at "
+                           << "least 0, got " << bandwidth->convertToDouble()
+                           << " and " << latency->convertToDouble();
+  }
+  if (getNic() && !(getNic()->convertToDouble() > 0)) // fabric_c3
+    return emitOpError() << "nic must be positive, got "
+                         << getNic()->convertToDouble();
+  return success();
+}

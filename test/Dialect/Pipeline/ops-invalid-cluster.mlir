@@ -1,0 +1,75 @@
+// RUN: pp-opt --split-input-file --verify-diagnostics %s
+
+// One case per constraint of speed, rates and fabric; the label stands above it.
+
+// device_c2
+pipeline.cluster @lab {
+  // expected-error @below {{speed must be positive, got 0.000000e+00}}
+  pipeline.device @d0 class "c" memory 1 node 0 flops 1.0 bandwidth 1.0 speed 0.0
+}
+
+// -----
+
+// device_c3: the number.
+pipeline.cluster @lab {
+  // expected-error @below {{rate of 'bf16' must be a positive f64, got -1.000000e+00 : f64}}
+  pipeline.device @d0 class "c" memory 1 node 0 flops 1.0 bandwidth 1.0 rates {bf16 = -1.0}
+}
+
+// -----
+
+// device_c3: its type.
+pipeline.cluster @lab {
+  // expected-error @below {{rate of 'f16' must be a positive f64, got 7 : i64}}
+  pipeline.device @d0 class "c" memory 1 node 0 flops 1.0 bandwidth 1.0 rates {bf16 = 2.0, f16 = 7}
+}
+
+// -----
+
+// fabric_c1
+pipeline.cluster @lab {
+  // expected-note @below {{the first one stands here}}
+  pipeline.fabric nic 1.0
+  // expected-error @below {{is the second one of @lab, a cluster has one at most}}
+  pipeline.fabric nic 2.0
+}
+
+// -----
+
+// fabric_c2: nothing.
+pipeline.cluster @lab {
+  // expected-error @below {{needs 'inside', 'between' or 'nic'}}
+  pipeline.fabric
+}
+
+// -----
+
+// fabric_c2: half of it.
+pipeline.cluster @lab {
+  // expected-error @below {{needs both bandwidth and latency 'inside', got one of them}}
+  "pipeline.fabric"() {inside_bandwidth = 1.0, nic = 1.0} : () -> ()
+}
+
+// -----
+
+// fabric_c3: bandwidth.
+pipeline.cluster @lab {
+  // expected-error @below {{needs 'between' a positive bandwidth and a latency of at least 0, got 0.000000e+00 and 1.000000e+00}}
+  pipeline.fabric between bandwidth 0.0 latency 1.0
+}
+
+// -----
+
+// fabric_c3: latency.
+pipeline.cluster @lab {
+  // expected-error @below {{needs 'inside' a positive bandwidth and a latency of at least 0, got 1.000000e+00 and -1.000000e+00}}
+  pipeline.fabric inside bandwidth 1.0 latency -1.0
+}
+
+// -----
+
+// fabric_c3: NIC.
+pipeline.cluster @lab {
+  // expected-error @below {{nic must be positive, got 0.000000e+00}}
+  pipeline.fabric nic 0.0
+}
