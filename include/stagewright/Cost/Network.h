@@ -25,8 +25,8 @@ public:
   static Result<Network> create(const Cluster &cluster);
 
   size_t size() const { return count; }
-  /// Bytes a second from `a` to `b`, both ways; infinite from a device to
-  /// itself.
+  /// Bytes a second from `a` to `b`, both ways, at most what a NIC between them
+  /// lets through; infinite from a device to itself.
   double bandwidth(size_t a, size_t b) const {
     return bandwidths[a * count + b];
   }

@@ -214,3 +214,16 @@ TEST(Roofline, TakesTheLongerOfArithmeticAndTraffic) {
   EXPECT_EQ(rooflineSeconds({Flops(8), Bytes(6), Bytes(4)}, device),
             Seconds(5));
 }
+
+TEST(Roofline, ContractionsRunAtTheRateOfTheirType) {
+  Device device{"d0", "c", 0, FlopRate(4), Bandwidth(2), Bytes(1)};
+  device.rates = {{"bf16", FlopRate(16)}, {"f8", FlopRate(32)}};
+  // 4 s of bf16, 1 s of f8; f64 has no rate and counts with the rest.
+  EXPECT_EQ(rooflineSeconds(
+                {Flops(116),
+                 Bytes(1),
+                 Bytes(1),
+                 {{"bf16", Flops(64)}, {"f8", Flops(32)}, {"f64", Flops(12)}}},
+                device),
+            Seconds(10));
+}
