@@ -21,6 +21,8 @@ std::span<const Planner> allPlanners() {
               planIdealDp},
       Planner{"ideal-dp-linear", "the same along one order of the layers",
               planIdealDpLinear},
+      Planner{"branch-dp", "ideal-dp with branches contracted as in PipeDream",
+              planBranchDp},
       Planner{"local-search",
               "least maximum load where devices may hold several stages",
               planLocalSearch},

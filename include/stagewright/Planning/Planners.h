@@ -74,6 +74,12 @@ Result<Plan> planPipeDream(const Problem &problem);
 /// compute, and at twice the bytes.
 Result<Plan> planPipeDreamCode(const Problem &problem);
 
+/// planIdealDp() after layers between which branches leave and meet again have
+/// become one, as PipeDream does (biconnected components of the graph of
+/// forward and backward nodes): the baseline called "pipeDream" in the same
+/// program.
+Result<Plan> planBranchDp(const Problem &problem);
+
 /// Starts from planIdealDp's plan and lets a device hold several stages that
 /// are not next to each other, which pays where an encoder's values are used
 /// all along the decoder: simulated annealing on the loads with ten restarts,

@@ -1,0 +1,26 @@
+//===- BranchDp.h - branches contracted as in PipeDream ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_BRANCHDP_H
+#define STAGEWRIGHT_PLANNING_BRANCHDP_H
+
+#include "stagewright/Planning/Plan.h"
+
+namespace stagewright {
+
+/// planBranchDp() where what the layers `ignored` make joins nothing: the
+/// public program leaves out inputs and masks of its workloads, by number.
+Result<Plan> planBranches(const Problem &problem,
+                          const std::vector<int64_t> &ignored);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_BRANCHDP_H
