@@ -82,6 +82,7 @@ static LogicalResult exportPlan(Operation *op, llvm::raw_ostream &stream) {
   };
   if (Status status = evaluated(); !status)
     return program.emitOpError(status.error().message);
+  plan.value = plan.time.value;
   stream << planToJson(*problem, plan);
   return success();
 }

@@ -1,0 +1,8 @@
+"""Fails unless two plans in JSON have the same stages and promise the same."""
+
+import json
+import sys
+
+first, second = (json.load(open(name)) for name in sys.argv[1:])
+for field in ("stages", "order", "microbatches", "time_s", "lower_bound_plan_s", "lower_bound_family_s"):
+    assert first[field] == second[field], (field, first[field], second[field])
