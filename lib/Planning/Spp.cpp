@@ -84,6 +84,8 @@ static std::string shapeOf(const Plan &plan) {
 
 /// "3 % more".
 static std::string more(Seconds time, Seconds best) {
+  if (!(best.value > 0))
+    return "no step takes any time";
   char text[32];
   std::snprintf(text, sizeof text, "%.2f %% more",
                 100 * (time.value / best.value - 1));

@@ -73,7 +73,9 @@ Status writeTextFile(const std::string &path, const std::string &text) {
   std::optional<int> reason;
   std::error_code code;
   fs::file_status status = fs::status(path, code);
-  if (path == "-") {
+  if (fs::is_directory(status)) {
+    reason = EISDIR;
+  } else if (path == "-") {
     reason = writeAll(STDOUT_FILENO, text);
   } else if (fs::exists(status) && !fs::is_regular_file(status)) {
     std::ofstream stream(path, std::ios::binary);

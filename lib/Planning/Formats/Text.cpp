@@ -12,6 +12,9 @@
 
 namespace stagewright {
 
+/// No layer takes thirty million years; sums of what does would be infinite.
+static constexpr double kMostCost = 1e15;
+
 static constexpr std::string_view kBlanks = " \t\r";
 
 std::string_view trim(std::string_view text) {
@@ -60,6 +63,8 @@ Result<double> parseCost(std::string_view text, const std::string &what) {
   if (!std::isfinite(number) || number < 0)
     return Error{what + " must be finite and at least 0, got " +
                  std::string(text)};
+  if (number > kMostCost)
+    return Error{what + " must be at most 1e15, got " + std::string(text)};
   return number;
 }
 

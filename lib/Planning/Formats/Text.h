@@ -38,7 +38,8 @@ std::string_view trim(std::string_view text);
 /// "file:12: message".
 Error errorAt(const std::string &file, size_t line, std::string message);
 
-/// Reads a cost: a finite number of at least 0. `what` names it in the error.
+/// Reads a cost: a finite number of at least 0 and at most 1e15. `what` names
+/// it in the error.
 Result<double> parseCost(std::string_view text, const std::string &what);
 
 /// Reads a cost in bytes; fractions round to the nearest.

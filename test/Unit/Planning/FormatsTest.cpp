@@ -202,9 +202,11 @@ TEST(Formats, PipeDreamErrors) {
             "f:1: activation_size must be a number, got 'x'");
   EXPECT_EQ(error(node(1, "1", "[4; 4")),
             "f:1: activation_size is a list without its ']', got '[4; 4'");
-  EXPECT_EQ(error(node(1, "1", "1e30")),
+  EXPECT_EQ(error(node(1, "1e16")),
+            "f:1: forward_compute_time must be at most 1e15, got 1e16");
+  EXPECT_EQ(error(node(1, "1", "3e14")),
             "f:1: activation_size must be at most 281474976710656 bytes, got "
-            "1e30");
+            "3e14");
   EXPECT_EQ(error(node(1, "1", "[2e14; 2e14]")),
             "f:1: activation_size must be at most 281474976710656 bytes in "
             "all, got '[2e14; 2e14]'");

@@ -42,7 +42,8 @@ TEST_F(Files, ErrorsNameFileAndReason) {
             "cannot write '" + missing + "': No such file or directory");
   EXPECT_EQ(readTextFile(folder).error().message,
             "cannot read '" + folder.string() + "': it is a directory");
-  EXPECT_FALSE(writeTextFile(folder, ""));
+  EXPECT_EQ(writeTextFile(folder, "").error().message,
+            "cannot write '" + folder.string() + "': Is a directory");
 }
 
 TEST_F(Files, DevicesAreWrittenTo) {
