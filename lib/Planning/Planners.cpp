@@ -73,6 +73,12 @@ static constexpr Planner kRefined[] = {
     {"refine:spp", "", planRefined<planSpp>},
     {"refine:balance", "", planRefined<planBalance>},
     {"refine:ideal-dp", "", planRefined<planIdealDp>},
+    {"refine:local-search", "", planRefined<planLocalSearch>},
+    {"refine:pipedream", "", planRefined<planPipeDream>},
+    {"refine:dapple", "", planRefined<planDapple>},
+    {"refine:alpa", "", planRefined<planAlpa>},
+    {"refine:straight", "", planRefined<planStraight>},
+    {"refine:data-parallel", "", planRefined<planDataParallel>},
     {"refine:fixed", "", planRefined<planFixed>},
 };
 

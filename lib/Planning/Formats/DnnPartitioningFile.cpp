@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DnnPartitioningFile.h"
-#include "../../Cost/JsonFields.h"
+#include "JsonCosts.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>
 #include <cmath>
@@ -16,27 +16,8 @@ using nlohmann::json;
 
 namespace stagewright {
 
-/// More accelerators than any instance has; a number above is a slip.
-static constexpr int64_t kMostDevices = 10000;
 /// Costs of one producer's edges that differ by less are the same number.
 static constexpr double kSameCost = 1e-6;
-
-/// JSON has no word for what is no number, though programs write one.
-static Result<json> parse(const std::string &text, const std::string &file) {
-  Result<json> parsed = parseJson(text, file);
-  if (parsed)
-    return parsed;
-  for (const char *word : {"NaN", "Infinity"})
-    if (size_t place = text.find(word); place != std::string::npos)
-      return Error{
-          file + ":" +
-          std::to_string(std::count(text.begin(), text.begin() + place, '\n') +
-                         1) +
-          ": a cost is " + word +
-          ", which JSON does not know; costs "
-          "must be finite numbers of at least 0"};
-  return parsed;
-}
 
 namespace {
 class Parser {
@@ -58,15 +39,6 @@ private:
   std::map<int64_t, size_t> colorOf;    ///< By the file's colour classes.
 };
 } // namespace
-
-/// A time or a number of bytes.
-static Status checkAmount(double amount, const std::string &where,
-                          const char *field) {
-  if (amount >= 0 && amount <= double(kMostBytes))
-    return {};
-  return Error{where + ": field '" + field + "' must be from 0 to " +
-               std::to_string(kMostBytes) + ", got " + json(amount).dump()};
-}
 
 /// A yes or no, which the files write as a boolean or as 0 and 1.
 static Result<bool> parseFlag(const json &object, const std::string &where,
@@ -96,10 +68,10 @@ Status Parser::parseRequest(const json &root) {
   result.memory = Bytes(int64_t(memory));
   for (auto [count, least, field] : {std::tuple(result.devices, 1, "maxFPGAs"),
                                      std::tuple(result.hosts, 0, "maxCPUs")})
-    if (count < least || count > kMostDevices)
+    if (count < least || count > kMostProfileDevices)
       return Error{file + ": field '" + field + "' must be from " +
                    std::to_string(least) + " to " +
-                   std::to_string(kMostDevices) + ", got " +
+                   std::to_string(kMostProfileDevices) + ", got " +
                    std::to_string(count)};
   for (const char *list : {"nodes", "edges"})
     if (!root.contains(list) || !root[list].is_array())
@@ -238,7 +210,7 @@ Status Parser::parse(const json &root) {
 }
 
 Result<DnnFile> parseDnnFile(const std::string &text, const std::string &file) {
-  Result<json> root = parse(text, file);
+  Result<json> root = parseProfileJson(text, file);
   if (!root)
     return root.error();
   DnnFile result;

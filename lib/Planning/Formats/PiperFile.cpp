@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PiperFile.h"
-#include "../../Cost/JsonFields.h"
+#include "JsonCosts.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>
 #include <charconv>
@@ -16,9 +16,6 @@
 using nlohmann::json;
 
 namespace stagewright {
-
-/// More devices than any instance has.
-static constexpr int64_t kMostDevices = 10000;
 
 namespace {
 class Parser {
@@ -43,15 +40,6 @@ private:
   std::map<int64_t, size_t> positionOf; ///< Of nodes by their ids.
 };
 } // namespace
-
-/// A number of bytes or seconds that a file may state.
-static Status checkAmount(double amount, const std::string &where,
-                          const char *field) {
-  if (amount >= 0 && amount <= double(kMostBytes))
-    return {};
-  return Error{where + ": field '" + field + "' must be from 0 to " +
-               std::to_string(kMostBytes) + ", got " + json(amount).dump()};
-}
 
 static Status checkRange(int64_t number, int64_t most, const std::string &where,
                          const char *field) {
@@ -100,7 +88,7 @@ Status Parser::parseRequest(const json &root) {
                    std::to_string(kMostBytes) + ", got " + json(amount).dump()};
   result.memory = Bytes(int64_t(memory));
   if (Status status =
-          checkRange(result.devices, kMostDevices, file, "maxDevices");
+          checkRange(result.devices, kMostProfileDevices, file, "maxDevices");
       !status)
     return status;
   return checkRange(result.microbatches, kMostMicrobatches, file, "mbsInBatch");
@@ -220,7 +208,7 @@ Status Parser::parseWays(const json &node, size_t position) {
     return found.error();
   for (const auto &[key, list] : (*found)->items()) {
     int64_t ways = parseKey(key).value_or(0);
-    if (ways < 1 || ways > kMostDevices || !list.is_array())
+    if (ways < 1 || ways > kMostProfileDevices || !list.is_array())
       return Error{where +
                    ": field 'TMPCs' must hold lists by numbers of "
                    "devices, got '" +
@@ -270,7 +258,7 @@ Status Parser::parse(const json &root) {
 
 Result<PiperFile> parsePiperFile(const std::string &text,
                                  const std::string &file) {
-  Result<json> root = parseJson(text, file);
+  Result<json> root = parseProfileJson(text, file);
   if (!root)
     return root.error();
   PiperFile result;

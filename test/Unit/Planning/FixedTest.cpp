@@ -5,43 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PrototypeRows.h"
 #include "stagewright/Planning/Evaluate.h"
-#include "stagewright/Planning/Formats.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
-#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 using namespace stagewright;
+using namespace stagewright::testing;
 using nlohmann::json;
 
 namespace {
-
-std::string readShared(const std::string &path) {
-  std::ifstream stream(std::string(STAGEWRIGHT_SHARED) + "/data/" + path);
-  EXPECT_TRUE(stream) << path << " is missing";
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-/// `hosts` of `each` devices that hold anything.
-Cluster clusterOf(int hosts, int each, double inside, double between) {
-  Cluster cluster;
-  cluster.name = "test";
-  for (int i = 0; i < hosts * each; ++i)
-    cluster.devices.push_back({"d" + std::to_string(i), "profiled", i / each,
-                               FlopRate(1), Bandwidth(1),
-                               Bytes(int64_t(1) << 46)});
-  cluster.fabric.inside = Joint{Bandwidth(inside), Seconds(0)};
-  if (hosts > 1) {
-    cluster.fabric.between = Joint{Bandwidth(between), Seconds(0)};
-    cluster.fabric.nic = Bandwidth(between);
-  }
-  return cluster;
-}
 
 /// In the cost model of the prototype: the all-reduce after the backward, NICs
 /// counted by each channel alone.
@@ -66,7 +42,7 @@ struct Example {
 
   Example(const std::string &name, int devices) {
     json all =
-        json::parse(readShared("golden/planners.json"))["worked_examples"];
+        json::parse(sharedText("golden/planners.json"))["worked_examples"];
     golden = all[name];
     json layers = golden.contains("same_as") ? all[golden["same_as"]] : golden;
     std::ostringstream rows;
@@ -75,8 +51,8 @@ struct Example {
            << ' ' << layers["p"][l] << '\n';
     Result<Problem> read = readChain(rows.str(), name);
     EXPECT_TRUE(read) << read.error().message;
-    problem = onCluster(*read,
-                        clusterOf(1, devices, layers["beta"].get<double>(), 1));
+    problem =
+        onCluster(*read, hostsOf({devices}, layers["beta"].get<double>(), 1));
     problem.microbatches = layers["M"].get<int64_t>();
     if (golden["plan"].get<std::string>().starts_with('['))
       problem.fixedPlan = golden["plan"].get<std::string>();
@@ -131,55 +107,17 @@ TEST(Fixed, WorkedExample4) {
   EXPECT_DOUBLE_EQ(e.time(ExecutionOrder::GPipe), e.golden["gpipe"]);
 }
 
-/// A row of spp_prototype.csv.
-struct PrototypeRow {
-  std::string model, config, plan;
-  int64_t microbatches = 0;
-  std::vector<double> times; ///< Window, greedy, K_A, K_B, GPipe.
-};
-
-std::vector<PrototypeRow> prototypeRows() {
-  std::istringstream lines(readShared("golden/spp_prototype.csv"));
-  std::vector<PrototypeRow> rows;
-  std::string line;
-  for (std::getline(lines, line); std::getline(lines, line);) {
-    PrototypeRow row;
-    std::istringstream cells(line);
-    std::vector<std::string> texts;
-    for (std::string cell; texts.size() < 14 && std::getline(cells, cell, ',');)
-      texts.push_back(cell);
-    row.model = texts[0];
-    row.config = texts[1];
-    row.microbatches = std::stoll(texts[2]);
-    for (size_t i = 6; i < 11; ++i)
-      row.times.push_back(std::stod(texts[i]));
-    size_t quote = line.find('"');
-    row.plan = line.substr(quote + 1, line.rfind('"') - quote - 1);
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 TEST(Fixed, PlansOfThePrototype) {
-  const std::map<std::string, Cluster> clusters = {
-      {"A", clusterOf(2, 8, 25e9, 3.125e9)},
-      {"B", clusterOf(16, 1, 25e9, 3.125e9)},
-      {"C", clusterOf(16, 1, 25e9, 1.25e9)},
-      {"P4", clusterOf(4, 4, 10e9, 1.25e9)}};
   const ExecutionOrder orders[] = {ExecutionOrder::Window,
                                    ExecutionOrder::Greedy, ExecutionOrder::CapA,
                                    ExecutionOrder::CapB, ExecutionOrder::GPipe};
   std::vector<PrototypeRow> rows = prototypeRows();
   ASSERT_EQ(rows.size(), 20u);
   for (const PrototypeRow &row : rows) {
-    Result<Problem> chain =
-        readChain(readShared("chains/" + row.model + ".chain"), row.model);
-    ASSERT_TRUE(chain) << chain.error().message;
-    Problem problem = onCluster(*chain, clusters.at(row.config));
-    problem.microbatches = row.microbatches;
+    Problem problem = prototypeProblem(row);
     problem.fixedPlan = row.plan;
     for (size_t i = 0; i < 5; ++i)
-      EXPECT_NEAR(timeOf(problem, orders[i]), row.times[i], 1e-6)
+      EXPECT_NEAR(timeOf(problem, orders[i]), row.orderTimes[i], 1e-6)
           << row.model << ' ' << row.config << ' ' << toString(orders[i]);
   }
 }

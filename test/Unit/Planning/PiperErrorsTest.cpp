@@ -134,7 +134,9 @@ TEST(PiperFormat, WrongCosts) {
   expectError(wrong, std::string(place) +
                          ": field 'syncTimeFw' names 'x', which is no node "
                          "that an edge comes from");
-  EXPECT_FALSE(readPiper("{\"maxDevices\": NaN}", "p.json"));
+  EXPECT_EQ(readPiper("{\n\"maxDevices\": NaN}", "p.json").error().message,
+            "p.json:2: a cost is NaN, which JSON does not know; costs must be "
+            "finite numbers of at least 0");
 }
 
 TEST(PiperFormat, WrongRequests) {

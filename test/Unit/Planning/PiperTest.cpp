@@ -11,11 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlanningData.h"
 #include "stagewright/Planning/Evaluate.h"
-#include "stagewright/Planning/Formats.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
-#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -28,22 +27,14 @@ namespace {
 /// Half of the last printed decimal.
 constexpr double kPrinted = 0.5e-6 + 1e-12;
 
-std::string readShared(const std::string &path) {
-  std::ifstream stream(std::string(STAGEWRIGHT_SHARED) + "/data/" + path);
-  EXPECT_TRUE(stream) << path << " is missing";
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
 json goldenRows() {
   return json::parse(
-      readShared("golden/planners.json"))["piper_bert32_tps_seconds"];
+      sharedText("golden/planners.json"))["piper_bert32_tps_seconds"];
 }
 
 /// BERT-32 with the memory, batch and devices of `row`.
 Problem bertFor(const json &row) {
-  json instance = json::parse(readShared("piper/bert32a100.json"));
+  json instance = json::parse(sharedText("piper/bert32a100.json"));
   instance["maxMemoryPerDevice"] = row["mem"].get<double>() * double(1 << 30);
   instance["maxDevices"] = int64_t(row["k"].get<double>());
   instance["mbsInBatch"] = int64_t(row["N"].get<double>());

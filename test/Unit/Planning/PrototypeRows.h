@@ -23,7 +23,8 @@ struct PrototypeRow {
   std::string model, config;
   int64_t microbatches = 0;
   double time = 0, dappleLatency = 0;
-  std::string plan; ///< "[0,19)x15 [19,26)x1".
+  std::string plan;                    ///< "[0,19)x15 [19,26)x1".
+  std::vector<double> orderTimes = {}; ///< Window, greedy, K_A, K_B, GPipe.
 };
 
 /// All rows of the file; a missing column fails the test.
@@ -46,6 +47,8 @@ inline std::vector<PrototypeRow> prototypeRows() {
     rows.push_back({row[0], row[1], std::stoll(row[2]), std::stod(row[3]),
                     std::stod(row[11]),
                     line.substr(quote, line.rfind('"') - quote)});
+    for (size_t i = 6; i < 11; ++i)
+      rows.back().orderTimes.push_back(std::stod(row[i]));
   }
   return rows;
 }

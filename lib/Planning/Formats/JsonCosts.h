@@ -1,0 +1,32 @@
+//===- JsonCosts.h - costs in the JSON of a profile -------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room: what the readers of JSON formats share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_FORMATS_JSONCOSTS_H
+#define STAGEWRIGHT_PLANNING_FORMATS_JSONCOSTS_H
+
+#include "../../Cost/JsonFields.h"
+
+namespace stagewright {
+
+/// More devices than any instance has; a number above is a slip.
+inline constexpr int64_t kMostProfileDevices = 10000;
+
+/// Parses `text`. JSON has no word for what is no number, though programs write
+/// one: the error says where.
+Result<nlohmann::json> parseProfileJson(const std::string &text,
+                                        const std::string &file);
+
+/// Whether a time or a number of bytes is finite and not negative.
+Status checkAmount(double amount, const std::string &where, const char *field);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_FORMATS_JSONCOSTS_H
