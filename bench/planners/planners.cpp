@@ -210,6 +210,15 @@ int main() {
   whole("spp, 1,000 layers, 64 devices in hosts of 8",
         chain(cluster(64, 8), 1000, 64), "spp", "Aceso about 200 s",
         "< 60 s, 2 GB");
+  whole("dapple, 96 layers, 16 devices in hosts of 8",
+        chain(cluster(16, 8), 96, 64), "dapple", "-", "-");
+  whole("dapple, 48 layers, 32 devices in hosts of 8",
+        chain(cluster(32, 8), 48, 64), "dapple", "seconds (its paper)", "-");
+  whole("pipedream, 64 layers, 64 devices in hosts of 8",
+        chain(cluster(64, 8), 64, 64), "pipedream", "under 8 s (its paper)",
+        "-");
+  whole("alpa, 48 layers, 64 devices in hosts of 8",
+        chain(cluster(64, 8), 48, 64), "alpa", "1.65 s (64 GPUs, its DP)", "-");
   large();
   idealDp();
 }
