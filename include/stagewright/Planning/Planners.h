@@ -27,8 +27,9 @@ namespace stagewright {
 /// and devices under several objectives (bottleneck, the plan's own lower
 /// bound, least fill under a cap of the loads), every plan whose lower bound is
 /// below the best time simulated in every execution order. Stages that do not
-/// fit in memory recompute. Ties: fewer stages, earlier cuts, narrower stages,
-/// lower devices. Time O(S L V^3) for each list; docs/planner.md.
+/// fit in memory recompute. On small clusters the plans of DAPPLE's search and
+/// PipeDream's are simulated too. Ties: fewer stages, earlier cuts, narrower
+/// stages, lower devices. Time O(S L V^3) for each list; docs/planner.md.
 ///
 /// Source: Luo et al., "Efficient Pipeline Planning for Expedited Distributed
 /// DNN Training" (INFOCOM 2022), as specified in docs/planner.md.
