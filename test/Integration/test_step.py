@@ -24,8 +24,6 @@ PLANS += [("gpt.py:gpt_tied", 4, "1f1b"), ("encoder_decoder.py:encoder_decoder",
 PLANS += [(GPT, 3, "early-backward"), (GPT, 3, "window")]
 BY_PLAN = pytest.mark.parametrize("plan", PLANS, ids=lambda p: f"{p[0].split(':')[1]}-{p[1]}-{p[2]}")
 
-PLANS += [(GPT, 3, "window"), (GPT, 4, "early-backward")]
-
 # Resident memory a step may take besides its arenas: stacks of the ranks' threads, the copy of the inputs being set.
 RESIDENT_CONSTANT = 8 << 20
 
