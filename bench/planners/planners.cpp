@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Seconds of the planners on one core, beside those published or measured of
-// other programs (planners.md; not on this machine) and the limits wanted.
+// Seconds of processor time of the planners (one thread), beside those
+// published or measured of other programs (planners.md; not on this machine)
+// and the limits wanted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +15,8 @@
 #include "Prm.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Formats.h"
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <numeric>
 #include <random>
@@ -24,10 +25,11 @@
 
 using namespace stagewright;
 
+/// Seconds of processor time, so that other programs do not count.
 static double now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
 /// The same numbers on every machine.

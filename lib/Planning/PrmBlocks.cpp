@@ -20,7 +20,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 class Builder {
 public:
   Builder(const Problem &problem, const Network &network,
-          const ChainCosts &costs, PrmBlocks &result);
+          const ChainCosts &costs, PrmBlocks &result, bool byHost);
 
   void addBlocks();
   void addPairs();
@@ -41,6 +41,7 @@ private:
     return uneven.empty() ? b.share : uneven[place - b.start];
   }
 
+  bool byHost;
   const Problem &problem;
   const Network &network;
   const ChainCosts &costs;
@@ -57,8 +58,9 @@ private:
 } // namespace
 
 Builder::Builder(const Problem &problem, const Network &network,
-                 const ChainCosts &costs, PrmBlocks &result)
-    : problem(problem), network(network), costs(costs), result(result),
+                 const ChainCosts &costs, PrmBlocks &result, bool byHost)
+    : byHost(byHost || result.order.size() > kMostDevicesOfAllRuns),
+      problem(problem), network(network), costs(costs), result(result),
       count(result.order.size()) {
   std::vector<size_t> classes = problem.cluster.classOfDevices();
   hostBegin.assign(count, 0);
@@ -98,7 +100,7 @@ static bool isStep(size_t number) {
 bool Builder::isOffered(size_t start, size_t width) const {
   if (width > result.maxWidth)
     return false;
-  if (count <= kMostDevicesOfAllRuns || width == count)
+  if (!byHost || width == count)
     return true;
   size_t end = start + width;
   if (end <= hostEnd[start]) {
@@ -277,11 +279,12 @@ void Builder::addPairs() {
 }
 
 PrmBlocks::PrmBlocks(const Problem &problem, const Network &network,
-                     const ChainCosts &costs, std::vector<size_t> list)
+                     const ChainCosts &costs, std::vector<size_t> list,
+                     bool byHost)
     : devices(list.size()), order(std::move(list)), maxWidth(devices) {
   if (problem.maxReplicas > 0)
     maxWidth = std::min(maxWidth, size_t(problem.maxReplicas));
-  Builder builder(problem, network, costs, *this);
+  Builder builder(problem, network, costs, *this, byHost);
   builder.addBlocks();
   builder.addPairs();
 }

@@ -52,8 +52,10 @@ struct PrmPair {
 /// All blocks of a list of devices, by increasing `used`, then by width.
 struct PrmBlocks {
   PrmBlocks() = default;
+  /// With `byHost` only the runs that a large cluster offers.
   PrmBlocks(const Problem &problem, const Network &network,
-            const ChainCosts &costs, std::vector<size_t> order);
+            const ChainCosts &costs, std::vector<size_t> order,
+            bool byHost = false);
 
   size_t devices = 0;
   std::vector<size_t> order; ///< The list; empty for the family's blocks.

@@ -78,12 +78,22 @@ bool SppCandidates::tellsStages(const PrmBlocks &blocks, double budget) const {
 }
 
 void SppCandidates::addOrder(const std::vector<size_t> &devices) {
-  PrmBlocks blocks(problem, network, costs, devices);
-  for (ExecutionOrder order : memoryOrders) {
-    PrmOptions options;
-    options.memory = memory ? &*memory : nullptr;
-    options.memoryOrder = order;
-    addGoals(blocks, options);
+  // Stages that begin or end inside a host make channels share its NIC, which
+  // the program does not see; without them it need not.
+  bool sharesNics = false;
+  for (size_t d = 1; d < devices.size(); ++d)
+    sharesNics |= problem.model.sharedNics &&
+                  network.hostOf(devices[d]) == network.hostOf(devices[d - 1]);
+  for (bool byHost : {false, true}) {
+    if (byHost && (!sharesNics || devices.size() > kMostDevicesOfAllRuns))
+      continue;
+    PrmBlocks blocks(problem, network, costs, devices, byHost);
+    for (ExecutionOrder order : memoryOrders) {
+      PrmOptions options;
+      options.memory = memory ? &*memory : nullptr;
+      options.memoryOrder = order;
+      addGoals(blocks, options);
+    }
   }
   ++orders;
 }

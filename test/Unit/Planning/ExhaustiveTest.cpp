@@ -9,7 +9,9 @@
 // and assignment of devices, the best of window, greedy, K_A, K_B and GPipe
 // orders. Links are drawn from [0.5, 8], 1 to 32 microbatches; F from [0.2, 2],
 // B 1 to 2.5 times F, cuts up to 4 units, gradients up to 8; the all-reduce
-// overlaps with the backward in every other instance.
+// overlaps with the backward in every other instance. What refine makes of a
+// plan may let devices hold several stages, which none of all those plans does,
+// and may then be faster than all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,14 +100,16 @@ static Ratios compare(const char *what, uint64_t instances, size_t devices,
 }
 
 TEST(Exhaustive, SixLayersFourDevices) {
-  EXPECT_LE(compare("up to 6 layers, 4 devices", 1000, 4, 2, 6).mean(), 1.01);
+  EXPECT_LE(compare("up to 6 layers, 4 devices", 1000 / kPart, 4, 2, 6).mean(),
+            1.01);
 }
 
 TEST(Exhaustive, FiveLayersSixDevices) {
-  EXPECT_LE(compare("5 layers, 6 devices", 200, 6, 5, 5).mean(), 1.02);
+  EXPECT_LE(compare("5 layers, 6 devices", 200 / kPart, 6, 5, 5).mean(), 1.02);
 }
 
 TEST(Exhaustive, FlatNetwork) {
-  EXPECT_LE(compare("flat network, 4 devices", 250, 4, 2, 6, 2, 2).mean(),
-            1.0008);
+  EXPECT_LE(
+      compare("flat network, 4 devices", 250 / kPart, 4, 2, 6, 2, 2).mean(),
+      1.0008);
 }

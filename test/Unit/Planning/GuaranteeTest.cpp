@@ -23,7 +23,7 @@ using namespace stagewright;
 using namespace stagewright::testing;
 
 static constexpr uint64_t kSeed = 20240617;
-static constexpr uint64_t kInstances = 100000;
+static constexpr uint64_t kInstances = 100000 / kPart;
 
 static Problem randomProblem(Draw &draw) {
   Problem problem;

@@ -21,6 +21,20 @@ namespace stagewright::testing {
 /// Bytes of one unit: bytes are whole numbers.
 inline constexpr double kUnit = 1e6;
 
+/// Builds that check more and run many times slower draw fewer instances: one
+/// of so many.
+#if !defined(NDEBUG)
+inline constexpr uint64_t kPart = 20;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr uint64_t kPart = 20;
+#else
+inline constexpr uint64_t kPart = 1;
+#endif
+#else
+inline constexpr uint64_t kPart = 1;
+#endif
+
 /// The same numbers on every machine; distributions of <random> are not.
 class Draw {
 public:

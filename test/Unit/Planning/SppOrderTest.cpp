@@ -53,7 +53,7 @@ TEST(SppOrder, RecoversTheGainOfTheKnownOrder) {
   };
   constexpr Row rows[] = {
       {"gnmt16", 16}, {"bert48", 32}, {"xlnet36", 128}, {"amoeba36", 128}};
-  constexpr uint64_t kSeeds = 20;
+  constexpr uint64_t kSeeds = 20 / kPart;
   double sum = 0, least = 1;
   int count = 0;
   std::vector<size_t> places(16);
@@ -85,6 +85,6 @@ TEST(SppOrder, RecoversTheGainOfTheKnownOrder) {
   std::printf("seeds 1 to %llu, %d shuffles that cost over 2 %%: %.4f of the "
               "gain in the mean, %.4f at least\n",
               (unsigned long long)kSeeds, count, sum / count, least);
-  ASSERT_GT(count, 80);
+  ASSERT_GT(count, 4 * int(kSeeds));
   EXPECT_GE(sum / count, 0.95);
 }
