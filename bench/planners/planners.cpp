@@ -129,12 +129,11 @@ static void whole(const char *what, const Problem &problem, const char *planner,
   row(what, seconds, other, wanted);
   if (!plan)
     std::printf("    %s\n", plan.error().message.c_str());
-  else if (plan->objective == "time")
-    std::printf("    step %.4f s on %zu stages, at least %.4f s for this plan, "
-                "%.4f s for all\n",
-                plan->time.value, plan->stages.size(), plan->planBound.value,
-                plan->familyBound.value);
-  else
+  else if (plan->time.value > 0)
+    std::printf(
+        "    step %.4f s on %zu stages, at least %.4f s for this plan\n",
+        plan->time.value, plan->stages.size(), plan->planBound.value);
+  if (plan && plan->objective != "time")
     std::printf("    %s %.6g\n", plan->objective.c_str(), plan->value);
 }
 

@@ -30,14 +30,25 @@ public:
   /// Seconds of all microbatches on layers [l, l2), the `fromEnd`-th stage from
   /// the end; infinite where they do not fit. Grows with the interval.
   double load(size_t l, size_t l2, int64_t fromEnd) const {
-    double all = microbatches * (work[l2] - work[l]);
-    if (hasTurns && costs.unsliceable[l2] > costs.unsliceable[l])
-      all = turnScale * (work[l2] - work[l]);
+    double all = computeLoad(l, l2, fromEnd);
     if (hasTail)
       all += options.drain.empty()
                  ? tail(l, l2)
                  : std::max(0.0, tail(l, l2) - options.drain[l]);
+    return all;
+  }
+  /// The same without the all-reduce, and what that leaves behind.
+  double computeLoad(size_t l, size_t l2, int64_t fromEnd) const {
+    double all = microbatches * (work[l2] - work[l]);
+    if (hasTurns && costs.unsliceable[l2] > costs.unsliceable[l])
+      all = turnScale * (work[l2] - work[l]);
     return options.memory ? all + excess(l, l2, fromEnd) : all;
+  }
+  double tailOf(size_t l, size_t l2) const { return hasTail ? tail(l, l2) : 0; }
+  /// Sums over layers [0, l) of one microbatch: there and back, and there.
+  double bothWays(size_t l) const { return work[l]; }
+  double there(size_t l) const {
+    return forwardShare * costs.forward[deviceClass][l];
   }
   /// Sum over layers [0, l) of what one microbatch takes, as far as it counts.
   double fill(size_t l) const { return fills[l]; }

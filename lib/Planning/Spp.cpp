@@ -27,37 +27,17 @@ namespace stagewright {
 /// Most plans simulated; bounds are close enough that few are.
 static constexpr size_t kMostSimulated = 256;
 
+/// Most stages that DAPPLE's search may look at: under 0.4 s.
+static constexpr double kMostDappleSteps = 2e7;
+
+/// Of how many plans of other planners the lists of devices are searched.
+static constexpr size_t kMostListsOfOthers = 2;
+
+/// Devices up to which every list is searched by both parts of the bound.
+static constexpr size_t kMostDevicesOfAllLists = 32;
+
 /// How often the search is repeated around the best plan.
 static constexpr int kRounds = 5;
-
-/// Inner steps of one run on one list of devices.
-static double stepsOf(const Problem &problem) {
-  double devices = double(problem.cluster.devices.size());
-  return double(problem.layers.size()) * devices * devices * devices *
-         (devices / 24 + 2);
-}
-
-/// The lists of devices to search: on small clusters all that are worth it, on
-/// larger ones RDO's, its reverse, and those that promise most; only the first
-/// two where one run takes long.
-static std::vector<std::vector<size_t>> chooseOrders(const Problem &problem,
-                                                     const Network &network) {
-  size_t looked = size_t(std::clamp(1e8 / stepsOf(problem), 2.0, 64.0));
-  size_t kept = size_t(std::clamp(4e6 / stepsOf(problem), 2.0, 64.0));
-  std::vector<std::vector<size_t>> orders =
-      candidateOrders(problem.cluster, network, looked);
-  if (orders.size() <= kept)
-    return orders;
-  SppCandidates candidates(problem, network);
-  std::vector<std::pair<Seconds, size_t>> promises;
-  for (size_t i = 2; i < orders.size(); ++i)
-    promises.push_back({candidates.promiseOf(orders[i]), i});
-  std::sort(promises.begin(), promises.end());
-  std::vector<std::vector<size_t>> chosen = {orders[0], orders[1]};
-  for (size_t i = 0; chosen.size() < kept; ++i)
-    chosen.push_back(orders[promises[i].second]);
-  return chosen;
-}
 
 namespace {
 /// What has been simulated.
@@ -145,11 +125,60 @@ static Error infeasible(const Problem &problem, const Network &network,
   return error;
 }
 
+/// The devices in the order in which the stages of `plan` have them, idle ones
+/// behind.
+static std::vector<size_t> listOf(const Problem &problem, const Plan &plan) {
+  std::vector<size_t> list;
+  for (const StagePlan &stage : plan.stages)
+    list.insert(list.end(), stage.devices.begin(), stage.devices.end());
+  for (size_t device = 0; device < problem.cluster.devices.size(); ++device)
+    if (std::find(list.begin(), list.end(), device) == list.end())
+      list.push_back(device);
+  return list;
+}
+
+/// Plans of planners that place stages by other rules: DAPPLE takes devices of
+/// hosts in any order, PipeDream alike on every host. The least bound first.
+static std::vector<Plan> plansOfOthers(const Problem &problem,
+                                       const Network &network) {
+  std::vector<Plan> plans;
+  if (dappleSteps(problem, network) > kMostDappleSteps)
+    return plans;
+  plans = dapplePlans(problem, network);
+  if (Result<Plan> plan = planPipeDream(problem))
+    plans.push_back(std::move(*plan));
+  std::erase_if(plans,
+                [](const Plan &plan) { return !isChainOfOwnDevices(plan); });
+  for (Plan &plan : plans)
+    plan.planBound = planLowerBound(pipelineOf(problem, network, plan));
+  std::sort(plans.begin(), plans.end(), [](const Plan &a, const Plan &b) {
+    return a.planBound != b.planBound ? a.planBound < b.planBound
+                                      : isBefore(a, b);
+  });
+  return plans;
+}
+
 Result<Plan> planOnLists(const Problem &problem, const Network &network,
-                         const std::vector<std::vector<size_t>> &orders) {
+                         std::vector<std::vector<size_t>> orders,
+                         const std::vector<Plan> &others) {
   SppCandidates candidates(problem, network);
+  for (size_t i = 0; i < std::min(others.size(), kMostListsOfOthers); ++i) {
+    std::vector<size_t> list = listOf(problem, others[i]);
+    if (std::find(orders.begin(), orders.end(), list) == orders.end())
+      orders.push_back(std::move(list));
+  }
   for (const std::vector<size_t> &order : orders)
     candidates.addOrder(order);
+  size_t searched = orders.size();
+  for (const Plan &plan : others) {
+    std::vector<size_t> list = listOf(problem, plan);
+    size_t order =
+        std::find(orders.begin(), orders.end(), list) - orders.begin();
+    if (order == orders.size())
+      orders.push_back(std::move(list));
+    candidates.addPlan(plan, order);
+  }
+  bool isSmall = problem.cluster.devices.size() <= kMostDevicesOfAllLists;
   std::vector<Simulated> simulated;
   std::vector<SppCandidate> skipped;
   size_t best = 0;
@@ -172,8 +201,13 @@ Result<Plan> planOnLists(const Problem &problem, const Network &network,
     }
     if (simulated.empty())
       return infeasible(problem, network, candidates, orders.front());
-    if (round > 0 && best == last)
+    if (round == 0) {
+      for (size_t i = 0; i < orders.size(); ++i)
+        if ((isSmall && i < searched) || i == simulated[best].order)
+          candidates.addBelow(simulated[best].plan.time, i, orders[i]);
+    } else if (best == last) {
       break;
+    }
     const Simulated &found = simulated[best];
     candidates.addLike(found.plan, found.order, orders[found.order]);
   }
@@ -187,47 +221,13 @@ Result<Plan> planOnLists(const Problem &problem, const Network &network,
   explain(problem, network, "runner-up on another list of devices", simulated,
           skipped, plan,
           [&](const Plan &, size_t other) { return other != order; });
+  if (plan.planner != "spp")
+    plan.explanation.push_back("found by the search of " + plan.planner);
   plan.planner = "spp";
   plan.objective = "time";
   plan.value = plan.time.value;
   plan.familyBound = familyLowerBound(problem, network);
   return plan;
-}
-
-/// Most stages that DAPPLE's search may look at: under 0.4 s.
-static constexpr double kMostDappleSteps = 2e7;
-
-/// Replaces `plan` by one that other planners find and that is faster: DAPPLE
-/// takes devices of hosts in any order, PipeDream alike on every host.
-static void compareWithOthers(const Problem &problem, const Network &network,
-                              Plan &plan) {
-  if (dappleSteps(problem, network) > kMostDappleSteps)
-    return;
-  std::vector<Plan> others = dapplePlans(problem, network);
-  if (Result<Plan> other = planPipeDream(problem))
-    others.push_back(std::move(*other));
-  for (Plan &other : others) {
-    bool isChain = std::all_of(
-        other.stages.begin(), other.stages.end(), [](const StagePlan &stage) {
-          return stage.layers.back() - stage.layers.front() + 1 ==
-                 int64_t(stage.layers.size());
-        });
-    if (!isChain || !evaluate(problem, network, other) ||
-        other.time >= plan.time)
-      continue;
-    other.explanation = {"runner-up on a list of devices: " + shapeOf(plan) +
-                         ", order " + toString(plan.order) + ", takes " +
-                         toString(plan.time) + ", " +
-                         more(plan.time, other.time) + "; " + boundBy(plan)};
-    other.explanation.insert(other.explanation.begin(),
-                             std::string("found by the search of ") +
-                                 other.planner);
-    other.planner = "spp";
-    other.objective = "time";
-    other.value = other.time.value;
-    other.familyBound = plan.familyBound;
-    plan = std::move(other);
-  }
 }
 
 Result<Plan> planSpp(const Problem &problem) {
@@ -236,11 +236,8 @@ Result<Plan> planSpp(const Problem &problem) {
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();
-  Result<Plan> plan =
-      planOnLists(problem, *network, chooseOrders(problem, *network));
-  if (plan)
-    compareWithOthers(problem, *network, *plan);
-  return plan;
+  return planOnLists(problem, *network, chooseLists(problem, *network),
+                     plansOfOthers(problem, *network));
 }
 
 } // namespace stagewright

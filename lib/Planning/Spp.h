@@ -16,9 +16,16 @@
 
 namespace stagewright {
 
-/// What planSpp() finds on these lists of devices alone.
+/// What planSpp() finds on these lists of devices alone; the plans `others`, of
+/// stages that share no devices, are candidates too, and so are their lists.
 Result<Plan> planOnLists(const Problem &problem, const Network &network,
-                         const std::vector<std::vector<size_t>> &orders);
+                         std::vector<std::vector<size_t>> orders,
+                         const std::vector<Plan> &others = {});
+
+/// The lists of devices worth searching: on small clusters all that local rules
+/// find, on larger ones RDO's, another one, and those that promise most.
+std::vector<std::vector<size_t>> chooseLists(const Problem &problem,
+                                             const Network &network);
 
 } // namespace stagewright
 

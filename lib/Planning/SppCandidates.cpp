@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SppCandidates.h"
+#include "PrmPareto.h"
 #include "stagewright/Planning/Bounds.h"
 #include <algorithm>
 #include <cmath>
@@ -25,6 +26,11 @@ static constexpr double kFewSteps = 1e7, kManySteps = 4e9;
 
 /// A first microbatch that waits for others on its way takes longer than alone.
 static constexpr double kFillWeights[] = {1.5, 2};
+
+/// Pairs of blocks times layers up to which both parts of the bound are
+/// minimised at once, and how many plans that may give.
+static constexpr double kParetoSteps = 3e6;
+static constexpr size_t kMostBelow = 64;
 
 /// How often the way back of the best plan so far is put into the loads.
 static constexpr int kDrainRounds = 2;
@@ -116,6 +122,24 @@ void SppCandidates::addLike(const Plan &plan, size_t order,
       options.fillWeight = weight;
       add(blocks, options);
     }
+  }
+  std::swap(orders, order);
+}
+
+void SppCandidates::addBelow(Seconds limit, size_t order,
+                             const std::vector<size_t> &devices) {
+  PrmBlocks blocks(problem, network, costs, devices);
+  if (problem.stages > 0 ||
+      double(blocks.pairs.size()) * double(costs.layers) > kParetoSteps)
+    return;
+  std::swap(orders, order);
+  for (ExecutionOrder memoryOrder : memoryOrders) {
+    PrmOptions options;
+    options.memory = memory ? &*memory : nullptr;
+    options.memoryOrder = memoryOrder;
+    for (const PrmPlan &plan :
+         plansBelow(problem, costs, blocks, options, limit.value, kMostBelow))
+      add(blocks, plan);
   }
   std::swap(orders, order);
 }
@@ -247,22 +271,30 @@ void SppCandidates::add(const PrmBlocks &blocks, const PrmOptions &options) {
 }
 
 void SppCandidates::add(const PrmBlocks &blocks, const PrmPlan &plan) {
-  if (plan.stages.empty() ||
-      (problem.stages > 0 && int64_t(plan.stages.size()) != problem.stages))
+  if (!plan.stages.empty())
+    add(planOf(blocks, plan));
+}
+
+void SppCandidates::add(Plan plan) {
+  if (problem.stages > 0 && int64_t(plan.stages.size()) != problem.stages)
     return;
   std::vector<int64_t> key;
-  for (const PrmStage &stage : plan.stages) {
-    const PrmBlock &block = blocks.blocks[stage.block];
-    key.insert(key.end(), {stage.end, int64_t(block.width), stage.recompute});
-    for (size_t p = 0; p < block.width; ++p)
-      key.push_back(int64_t(blocks.order[block.start + p]));
+  for (const StagePlan &stage : plan.stages) {
+    key.insert(key.end(), {stage.layers.back(), int64_t(stage.devices.size()),
+                           stage.recompute});
+    for (size_t device : stage.devices)
+      key.push_back(int64_t(device));
   }
   if (!known.insert(std::move(key)).second)
     return;
-  SppCandidate candidate{planOf(blocks, plan), orders, {}};
-  candidate.bound =
-      planLowerBound(pipelineOf(problem, network, candidate.plan));
-  found.push_back(std::move(candidate));
+  Seconds bound = planLowerBound(pipelineOf(problem, network, plan));
+  found.push_back({std::move(plan), orders, bound});
+}
+
+void SppCandidates::addPlan(const Plan &plan, size_t order) {
+  std::swap(orders, order);
+  add(plan);
+  std::swap(orders, order);
 }
 
 Plan SppCandidates::planOf(const PrmBlocks &blocks,

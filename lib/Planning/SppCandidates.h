@@ -31,16 +31,25 @@ public:
   /// Adds what is found on one list of devices.
   void addOrder(const std::vector<size_t> &devices);
 
-  /// Adds what is found on list number `order` with the last microbatch's way
-  /// back as in `plan`.
+  /// Adds a plan that another planner found, on list number `order`.
+  void addPlan(const Plan &plan, size_t order);
+
+  /// Adds what is found on list number `order` around `plan`, the best so far:
+  /// with the last microbatch's way back as there, and by both parts of the
+  /// bound below its time.
   void addLike(const Plan &plan, size_t order,
                const std::vector<size_t> &devices);
+
+  /// Adds plans of list number `order` whose bound is below `limit`; nothing on
+  /// large instances.
+  void addBelow(Seconds limit, size_t order,
+                const std::vector<size_t> &devices);
 
   /// The least bound of a plan on this list, as far as one run tells.
   Seconds promiseOf(const std::vector<size_t> &devices) const;
 
-  /// All found since the last call, by increasing bound, then fewer stages, earlier cuts, narrower
-  /// stages, lower devices.
+  /// All found since the last call, by increasing bound, then fewer stages,
+  /// earlier cuts, narrower stages, lower devices.
   std::vector<SppCandidate> take();
 
   /// The plan that fits if every device has the least possible number of bytes
@@ -57,6 +66,7 @@ private:
   std::vector<double> drainOf(Plan plan) const;
   void add(const PrmBlocks &blocks, const PrmOptions &options);
   void add(const PrmBlocks &blocks, const PrmPlan &plan);
+  void add(Plan plan);
   Plan planOf(const PrmBlocks &blocks, const PrmPlan &found) const;
   bool everythingFits() const;
   bool tellsStages(const PrmBlocks &blocks, double budget) const;
