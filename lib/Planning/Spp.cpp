@@ -147,8 +147,7 @@ static std::vector<Plan> plansOfOthers(const Problem &problem,
   plans = dapplePlans(problem, network);
   if (Result<Plan> plan = planPipeDream(problem))
     plans.push_back(std::move(*plan));
-  std::erase_if(plans,
-                [](const Plan &plan) { return !isChainOfOwnDevices(plan); });
+  std::erase_if(plans, [](const Plan &plan) { return !isOfFamily(plan); });
   for (Plan &plan : plans)
     plan.planBound = planLowerBound(pipelineOf(problem, network, plan));
   std::sort(plans.begin(), plans.end(), [](const Plan &a, const Plan &b) {
