@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Planners.h"
-#include "Prm.h"
+#include "Spp/Prm.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Formats.h"
 #include <cstdio>

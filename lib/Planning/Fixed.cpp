@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PiperStep.h"
+#include "Piper/PiperStep.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/PlanJson.h"

@@ -93,8 +93,9 @@ struct PipeDreamAnswer {
 
 /// The optimum over all stages and replicas, level by level, the innermost
 /// first. Of equal ways to a state the one of fewest stages, then with the
-/// latest last cut, then with the fewest replicas of the last stage. Time O(N^3 m^2) for each level below the top
-/// one, whose ranges start anywhere, and O(N^2 m^2) for the top one.
+/// latest last cut, then with the fewest replicas of the last stage. Time O(N^3
+/// m^2) for each level below the top one, whose ranges start anywhere, and
+/// O(N^2 m^2) for the top one.
 Result<PipeDreamAnswer>
 solvePipeDream(const std::vector<PipeDreamState> &states,
                const std::vector<PipeDreamLevel> &levels,

@@ -162,8 +162,8 @@ Result<Plan> planDapple(const Problem &problem);
 
 /// Alpa's stage dynamic program with the stage costs of Evaluate.h in equal
 /// slices on the slowest device class and the all-reduce spread over the
-/// microbatches. Minimises sum t + (M - 1) max t; all devices are used; hosts of
-/// unequal size, or not of a power of two, count as hosts of one device.
+/// microbatches. Minimises sum t + (M - 1) max t; all devices are used; hosts
+/// of unequal size, or not of a power of two, count as hosts of one device.
 ///
 /// Source: Zheng et al., Alpa, OSDI 2022, section 5; Alpa.h.
 Result<Plan> planAlpa(const Problem &problem);

@@ -20,7 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../GraphParts.h"
+#include "MaxLoad/GraphParts.h"
 #include "DnnPartitioningFile.h"
 #include "stagewright/Planning/Formats.h"
 #include "stagewright/Support/Limits.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GraphParts.h"
+#include "MaxLoad/GraphParts.h"
 #include <gtest/gtest.h>
 #include <random>
 

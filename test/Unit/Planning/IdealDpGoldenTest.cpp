@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BranchDp.h"
-#include "Ideals.h"
 #include "Loads.h"
+#include "MaxLoad/BranchDp.h"
+#include "MaxLoad/Ideals.h"
 #include "stagewright/Planning/Planners.h"
 #include <numeric>
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LoadAssignment.h"
 #include "Loads.h"
+#include "MaxLoad/LoadAssignment.h"
 #include "stagewright/Planning/Planners.h"
 #include <map>
 #include <numeric>

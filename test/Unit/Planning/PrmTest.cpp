@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Prm.h"
+#include "Spp/Prm.h"
 #include "RandomInstances.h"
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 
 #include "PlanningData.h"
 #include "RandomInstances.h"
-#include "Spp.h"
+#include "Spp/Spp.h"
 #include "stagewright/Planning/Planners.h"
 #include <cstdio>
 #include <numeric>

@@ -1,0 +1,46 @@
+//===- FamilyBound.cpp - what no contiguous plan can beat -----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bounds/Family.h"
+#include "Spp/Prm.h"
+#include "stagewright/Planning/Bounds.h"
+#include <algorithm>
+#include <numeric>
+
+namespace stagewright {
+
+/// All work spread over all devices, and the load of what must be done in turn.
+static double capacityBound(const Family &family) {
+  double speed =
+      std::accumulate(family.speeds.begin(), family.speeds.end(), 0.0);
+  return family.costs.microbatches * family.costs.total(0) / speed;
+}
+
+Seconds familyLowerBound(const Problem &problem, const Network &network) {
+  Family family(problem, network);
+  const ChainCosts &costs = family.costs;
+  // A microbatch comes to a stage through all stages before it only where each
+  // layer feeds the next one.
+  bool comes = true, returns = !costs.forwardOnly;
+  for (size_t l = 1; l < costs.layers; ++l) {
+    comes &= costs.feeds[l];
+    returns &= costs.returns[l];
+  }
+  PrmOptions options;
+  options.fillForward = comes;
+  options.countTail = true;
+  double best = leastValue(problem, costs, family.blocks, options);
+  if (comes && returns) {
+    options.fillBackward = true;
+    options.countTail = false;
+    best = std::max(best, leastValue(problem, costs, family.blocks, options));
+  }
+  // The programs' sums are rounded, the simulator's in another order.
+  return Seconds(std::max(best, capacityBound(family)) * (1 - 1e-12));
+}
+
+} // namespace stagewright

@@ -1,0 +1,206 @@
+//===- CandidateOrders.cpp - device orders worth trying -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Local rules beside recursive ordering. They work on blocks of equal devices.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Spp/BlockPaths.h"
+#include "stagewright/Planning/DeviceOrder.h"
+#include <algorithm>
+
+namespace stagewright {
+
+/// Powers of the cost of a step: the sum, something between, the slowest.
+static constexpr int kPowers[] = {1, 3, 12};
+
+namespace {
+/// Collects orders that differ in more than the names of equal devices.
+class Orders {
+public:
+  Orders(const Cluster &cluster, const Network &network, size_t most)
+      : cluster(cluster), network(network), most(most) {}
+
+  bool isFull() const { return found.size() >= most; }
+
+  /// Adds `order` and its reverse.
+  void add(Devices order) {
+    addOne(order);
+    std::reverse(order.begin(), order.end());
+    addOne(std::move(order));
+  }
+
+  std::vector<Devices> take() { return std::move(found); }
+
+private:
+  void addOne(Devices order) {
+    if (!isFull() &&
+        std::none_of(found.begin(), found.end(), [&](const Devices &other) {
+          return areAlike(order, other);
+        }))
+      found.push_back(std::move(order));
+  }
+
+  /// Whether equal devices with equal links stand at the same places: then no
+  /// plan tells the orders apart.
+  bool areAlike(const Devices &a, const Devices &b) const {
+    for (size_t i = 0; i < a.size(); ++i) {
+      const Device &x = cluster.devices[a[i]], &y = cluster.devices[b[i]];
+      if (x.deviceClass != y.deviceClass || x.memory != y.memory)
+        return false;
+      for (size_t j = 0; j < i; ++j)
+        if (network.bandwidth(a[i], a[j]) != network.bandwidth(b[i], b[j]) ||
+            network.latency(a[i], a[j]) != network.latency(b[i], b[j]) ||
+            (network.hostOf(a[i]) == network.hostOf(a[j])) !=
+                (network.hostOf(b[i]) == network.hostOf(b[j])))
+          return false;
+    }
+    return true;
+  }
+
+  const Cluster &cluster;
+  const Network &network;
+  size_t most;
+  std::vector<Devices> found;
+};
+} // namespace
+
+/// How fast a device is beside others; profiles say it by `speed`.
+static bool isFaster(const Device &a, const Device &b) {
+  return a.speed != b.speed ? a.speed > b.speed : a.flops > b.flops;
+}
+
+/// Blocks whose devices are equal too, ordered as in `order`.
+static std::vector<Block> equalBlocks(const Cluster &cluster,
+                                      const Network &network,
+                                      const Devices &order) {
+  std::vector<size_t> place(order.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    place[order[i]] = i;
+  std::vector<Block> blocks;
+  for (const Block &block : blocksOf(network)) {
+    size_t first = blocks.size(); // Where this block's parts begin.
+    for (size_t number : block) {
+      const Device &device = cluster.devices[number];
+      auto part = std::find_if(
+          blocks.begin() + first, blocks.end(), [&](const Block &other) {
+            const Device &known = cluster.devices[other[0]];
+            return known.deviceClass == device.deviceClass &&
+                   known.memory == device.memory;
+          });
+      if (part == blocks.end())
+        blocks.push_back({number});
+      else
+        part->push_back(number);
+    }
+  }
+  std::sort(blocks.begin(), blocks.end(), [&](const Block &a, const Block &b) {
+    return place[a[0]] < place[b[0]];
+  });
+  return blocks;
+}
+
+/// Whether orders of `blocks` differ only in names.
+static bool areInterchangeable(const Cluster &cluster, const Network &network,
+                               const std::vector<Block> &blocks) {
+  const Device &first = cluster.devices[blocks[0][0]];
+  for (const Block &block : blocks) {
+    const Device &device = cluster.devices[block[0]];
+    if (block.size() != blocks[0].size() ||
+        device.deviceClass != first.deviceClass ||
+        device.memory != first.memory)
+      return false;
+  }
+  return blocks.size() == 1 || isFlat(network, blocks);
+}
+
+static Devices concatenate(const std::vector<Block> &blocks) {
+  Devices order;
+  for (const Block &block : blocks)
+    order.insert(order.end(), block.begin(), block.end());
+  return order;
+}
+
+/// Insertion sort, which keeps the order of equals; std::stable_sort calls what
+/// the library has deprecated.
+template <typename Iterator, typename Less>
+static void sortBlocks(Iterator begin, Iterator end, Less isLess) {
+  for (auto it = begin; it != end; ++it)
+    std::rotate(std::upper_bound(begin, it, *it, isLess), it, it + 1);
+}
+
+/// Unequal devices: the fast ones first, the roomy ones first, over all and
+/// within each host.
+static void addSorted(const Cluster &cluster, const Network &network,
+                      const std::vector<Block> &blocks, Orders &orders) {
+  auto faster = [&](const Block &a, const Block &b) {
+    return isFaster(cluster.devices[a[0]], cluster.devices[b[0]]);
+  };
+  auto roomier = [&](const Block &a, const Block &b) {
+    return cluster.devices[a[0]].memory > cluster.devices[b[0]].memory;
+  };
+  auto larger = [](const Block &a, const Block &b) {
+    return a.size() > b.size();
+  };
+  std::vector<Block> sorted = blocks;
+  for (auto begin = sorted.begin(); begin != sorted.end();) {
+    auto end = std::find_if(begin, sorted.end(), [&](const Block &block) {
+      return network.hostOf(block[0]) != network.hostOf((*begin)[0]);
+    });
+    sortBlocks(begin, end, faster);
+    begin = end;
+  }
+  orders.add(concatenate(sorted));
+  sortBlocks(sorted.begin(), sorted.end(), faster);
+  orders.add(concatenate(sorted));
+  sortBlocks(sorted.begin(), sorted.end(), roomier);
+  orders.add(concatenate(sorted));
+  sorted = blocks;
+  sortBlocks(sorted.begin(), sorted.end(), larger);
+  orders.add(concatenate(sorted));
+}
+
+/// Paths over fast links.
+static void addPaths(const Network &network, const std::vector<Block> &blocks,
+                     size_t most, Orders &orders) {
+  std::vector<std::vector<BlockPath>> paths;
+  for (int power : kPowers)
+    paths.push_back(shortBlockPaths(network, blocks, power, most));
+  for (size_t i = 0; i < paths[0].size() && !orders.isFull(); ++i)
+    for (const std::vector<BlockPath> &list : paths) {
+      std::vector<Block> path;
+      for (size_t block : list[i].blocks)
+        path.push_back(blocks[block]);
+      orders.add(concatenate(path));
+    }
+}
+
+/// `blocks` begun at another one, so that another link is not used.
+static void addRotations(std::vector<Block> blocks, Orders &orders) {
+  for (size_t i = 1; i < blocks.size() && !orders.isFull(); ++i) {
+    std::rotate(blocks.begin(), blocks.begin() + 1, blocks.end());
+    orders.add(concatenate(blocks));
+  }
+}
+
+std::vector<std::vector<size_t>>
+candidateOrders(const Cluster &cluster, const Network &network, size_t most) {
+  Orders orders(cluster, network, most);
+  if (network.size() == 0)
+    return {};
+  Devices order = recursiveOrder(network);
+  orders.add(order);
+  std::vector<Block> blocks = equalBlocks(cluster, network, order);
+  if (orders.isFull() || areInterchangeable(cluster, network, blocks))
+    return orders.take();
+  addSorted(cluster, network, blocks, orders);
+  addPaths(network, blocks, most, orders);
+  addRotations(std::move(blocks), orders);
+  return orders.take();
+}
+
+} // namespace stagewright

@@ -1,0 +1,57 @@
+//===- Annealing.h - moves nodes between devices ----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room.
+//
+// The published local search takes the best move of one node until none helps,
+// from ten random assignments. The maximum load is flat, though: most moves do
+// not touch the fullest device. Here moves are judged by the sum of high powers
+// of the loads, which sees them all, and accepted as in simulated annealing; at
+// the end the best move and the best exchange are taken until none lowers the
+// maximum (or, at the same maximum, the sum of squares). Then stages are joined
+// as long as the maximum stays. The load knows nothing of how long a microbatch
+// takes through many stages, so like loads are told apart by simulation.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_ANNEALING_H
+#define STAGEWRIGHT_PLANNING_ANNEALING_H
+
+#include "MaxLoad/LoadAssignment.h"
+#include <random>
+
+namespace stagewright {
+
+class Annealing {
+public:
+  Annealing(const Problem &problem, const LoadGraph &graph,
+            const std::vector<size_t> &order, double scale, uint64_t seed)
+      : problem(problem), graph(graph), order(order), scale(scale),
+        random(seed) {}
+
+  /// The best assignment found from `start`.
+  std::vector<size_t> improve(std::vector<size_t> start, bool anneal);
+  /// Each node somewhere; nodes next to each other likely together.
+  std::vector<size_t> randomStart();
+
+private:
+  double energy(double load) const;
+  bool tryMove(LoadAssignment &loads, double temperature);
+  bool climb(LoadAssignment &loads) const;
+  bool join(LoadAssignment &loads, double most) const;
+  size_t pick(size_t count) { return size_t(random() % count); }
+
+  const Problem &problem;
+  const LoadGraph &graph;
+  const std::vector<size_t> &order;
+  double scale; ///< A load like the one to be reached.
+  std::mt19937_64 random;
+};
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_ANNEALING_H

@@ -1,0 +1,63 @@
+//===- LoadAssignment.h - loads of nodes on devices -------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room: every node on a device, with the load of each device
+// (LoadGraph.h) kept up to date as nodes move. A device may hold nodes that are
+// no contiguous stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_LOADASSIGNMENT_H
+#define STAGEWRIGHT_PLANNING_LOADASSIGNMENT_H
+
+#include "MaxLoad/LoadGraph.h"
+
+namespace stagewright {
+
+class LoadAssignment {
+public:
+  LoadAssignment(const Problem &problem, const LoadGraph &graph,
+                 const std::vector<size_t> &order,
+                 const std::vector<size_t> &positionOf);
+
+  size_t positionOf(int node) const { return positions[node]; }
+  const std::vector<size_t> &all() const { return positions; }
+  size_t numPositions() const { return loads.size(); }
+  double load(size_t position) const { return loads[position]; }
+  double maxLoad() const;
+  double sumOfSquares() const;
+
+  /// Whether the device has memory for `node` beside what it holds all the
+  /// time; a resident of several nodes is counted with each.
+  bool hasRoom(int node, size_t position) const {
+    return held[position] + bytes[node] <= memory[position];
+  }
+  /// O(nets of the node).
+  void move(int node, size_t to);
+
+private:
+  int &pins(int net, size_t position) {
+    return pinCounts[size_t(net) * loads.size() + position];
+  }
+
+  const LoadGraph &graph;
+  std::vector<size_t> positions; ///< Of each node.
+  std::vector<double> loads;     ///< Of each position.
+  std::vector<int> pinCounts;    ///< Of each net at each position.
+  std::vector<int64_t> bytes, held, memory;
+};
+
+/// Splits the nodes of each position into contiguous stages, in an order in
+/// which every forward value goes to the same or a later stage. A device goes
+/// on as long as nodes of its own are ready; next comes one that can finish, or
+/// else the one with most to do.
+std::vector<std::pair<size_t, std::vector<int>>>
+contiguousStages(const LoadGraph &graph, const std::vector<size_t> &positionOf);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_LOADASSIGNMENT_H

@@ -1,0 +1,56 @@
+//===- PlanTimer.cpp - the time of many plans -----------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Refine/PlanTimer.h"
+#include "stagewright/Planning/Bounds.h"
+#include <limits>
+
+namespace stagewright {
+
+static constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
+
+bool PlanTimer::fits(const Plan &plan, ExecutionOrder order) const {
+  std::vector<Bytes> need(problem.cluster.devices.size());
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    std::vector<Bytes> bytes = memoryOf(problem, plan, s, order);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      size_t device = plan.stages[s].devices[i];
+      need[device] += bytes[i];
+      if (need[device] > problem.cluster.devices[device].memory)
+        return false;
+    }
+  }
+  return true;
+}
+
+Seconds PlanTimer::timeOf(Plan &plan, Seconds cutoff) {
+  PipelineModel model = pipelineOf(problem, network, plan);
+  numBlocks += int64_t(problem.layers.size() + problem.values.size());
+  if (planLowerBound(model) >= cutoff)
+    return kNever;
+  ++numEvaluations;
+  int64_t blocks = 2 * model.microbatches *
+                   int64_t(model.stages.size() + model.channels.size());
+  // What fits with every microbatch in flight fits in every order.
+  bool all = fits(plan, ExecutionOrder::GPipe);
+  Seconds best = cutoff;
+  bool found = false;
+  for (ExecutionOrder order : problem.orders) {
+    if (!all && !fits(plan, order))
+      continue;
+    numBlocks += blocks;
+    Seconds time = simulator.makespanOf(model, order, best);
+    if (time < best) {
+      best = time;
+      plan.order = order;
+      found = true;
+    }
+  }
+  return found ? best : kNever;
+}
+
+} // namespace stagewright

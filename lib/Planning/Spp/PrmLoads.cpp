@@ -1,0 +1,117 @@
+//===- PrmLoads.cpp - loads of intervals on one block ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Spp/PrmLoads.h"
+#include <algorithm>
+#include <bit>
+
+namespace stagewright {
+
+PrmLoads::PrmLoads(const Problem &problem, const ChainCosts &costs,
+                   const PrmBlocks &blocks, const PrmOptions &options)
+    : problem(problem), costs(costs), blocks(blocks), options(options),
+      microbatches(costs.microbatches), work(costs.layers + 1),
+      fills(costs.layers + 1), classOf(problem.cluster.classOfDevices()) {}
+
+void PrmLoads::select(const PrmBlock &block) {
+  width = block.width;
+  deviceClass = block.deviceClass;
+  const std::vector<double> &forward = costs.forward[deviceClass];
+  const std::vector<double> &backward = costs.backward[deviceClass];
+  double share = block.share;
+  double weighted = options.fillWeight * share;
+  double fillF = options.fillForward ? weighted : 0;
+  double fillB = options.fillBackward ? weighted : 0;
+  for (size_t l = 0; l <= costs.layers; ++l) {
+    work[l] = share * (forward[l] + backward[l]);
+    fills[l] = fillF * forward[l] + fillB * backward[l];
+  }
+  hasTurns = width > 1 && costs.unsliceable.back() > 0;
+  turnScale = microbatches * block.turnShare / share;
+  forwardShare = share;
+  selectTail(block);
+  if (options.memory)
+    selectRooms(block);
+}
+
+void PrmLoads::selectTail(const PrmBlock &block) {
+  hasTail = options.countTail && width > 1 &&
+            (block.reducePerByte > 0 || block.reduceLatency > 0) &&
+            costs.gradientBytes.back() > 0;
+  if (!hasTail)
+    return;
+  size_t layers = costs.layers;
+  reduceLatency = block.reduceLatency;
+  double latency = costs.overlapAllReduce ? reduceLatency : 0;
+  reduced.resize(layers + 1);
+  running.resize(layers + 1);
+  for (size_t l = 0; l <= layers; ++l) {
+    reduced[l] = block.reducePerByte * costs.gradientBytes[l] +
+                 latency * costs.gradientLayers[l];
+    running[l] = block.share * costs.backward[deviceClass][l];
+  }
+  if (!costs.overlapAllReduce)
+    return;
+  size_t levels = std::bit_width(layers);
+  late.resize(levels);
+  late[0].resize(layers);
+  for (size_t l = 0; l < layers; ++l)
+    late[0][l] = reduced[l + 1] - running[l];
+  for (size_t k = 1; k < levels; ++k) {
+    size_t half = size_t(1) << (k - 1);
+    late[k].resize(layers - 2 * half + 1);
+    for (size_t l = 0; l < late[k].size(); ++l)
+      late[k][l] = std::max(late[k - 1][l], late[k - 1][l + half]);
+  }
+}
+
+/// One room for each kind of device in the block; what a room needs grows with
+/// its share.
+void PrmLoads::selectRooms(const PrmBlock &block) {
+  rooms.clear();
+  if (blocks.order.empty())
+    return;
+  std::vector<double> seconds;
+  for (size_t p = block.start; p < block.start + block.width; ++p)
+    seconds.push_back(costs.total(classOf[blocks.order[p]]));
+  std::vector<double> shares =
+      sharesOf(seconds, problem.model, problem.samples);
+  for (size_t i = 0; i < shares.size(); ++i)
+    rooms.push_back(
+        {shares[i],
+         problem.cluster.devices[blocks.order[block.start + i]].memory.value});
+  std::sort(rooms.begin(), rooms.end());
+  rooms.erase(std::unique(rooms.begin(), rooms.end()), rooms.end());
+}
+
+bool PrmLoads::fits(size_t l, size_t l2, int64_t fromEnd,
+                    bool recompute) const {
+  const StageMemory &memory = options.memory->of(l, l2, recompute);
+  int64_t count = problem.microbatches;
+  int64_t inFlight =
+      problem.forwardOnly ? 0 : inFlightOf(options.memoryOrder, fromEnd, count);
+  bool inTurn = hasTurns && costs.unsliceable[l2] > costs.unsliceable[l];
+  if (inTurn)
+    inFlight = (inFlight + int64_t(width) - 1) / int64_t(width);
+  return std::all_of(rooms.begin(), rooms.end(), [&](const Room &room) {
+    double share = inTurn ? 1 : room.share;
+    return memory.with(inFlight, count, share).value <=
+           room.bytes + options.extraMemory;
+  });
+}
+
+/// What memory adds to the load: nothing, the forwards again, or all there is.
+double PrmLoads::excess(size_t l, size_t l2, int64_t fromEnd) const {
+  if (fits(l, l2, fromEnd, false))
+    return 0;
+  if (!problem.recompute || costs.forwardOnly || !fits(l, l2, fromEnd, true))
+    return std::numeric_limits<double>::infinity();
+  const std::vector<double> &forward = costs.forward[deviceClass];
+  return microbatches * forwardShare * (forward[l2] - forward[l]);
+}
+
+} // namespace stagewright

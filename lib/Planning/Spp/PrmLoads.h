@@ -1,0 +1,104 @@
+//===- PrmLoads.h - loads of intervals on one block -------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room: what layers [l, l2) cost on one block, in constant
+// time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_PRMLOADS_H
+#define STAGEWRIGHT_PLANNING_PRMLOADS_H
+
+#include "Spp/Prm.h"
+#include <algorithm>
+#include <bit>
+
+namespace stagewright {
+
+class PrmLoads {
+public:
+  PrmLoads(const Problem &problem, const ChainCosts &costs,
+           const PrmBlocks &blocks, const PrmOptions &options);
+
+  /// Makes `block` the one that is asked about.
+  void select(const PrmBlock &block);
+
+  /// Seconds of all microbatches on layers [l, l2), the `fromEnd`-th stage from
+  /// the end; infinite where they do not fit. Grows with the interval.
+  double load(size_t l, size_t l2, int64_t fromEnd) const {
+    double all = computeLoad(l, l2, fromEnd);
+    if (hasTail)
+      all += options.drain.empty()
+                 ? tail(l, l2)
+                 : std::max(0.0, tail(l, l2) - options.drain[l]);
+    return all;
+  }
+  /// The same without the all-reduce, and what that leaves behind.
+  double computeLoad(size_t l, size_t l2, int64_t fromEnd) const {
+    double all = microbatches * (work[l2] - work[l]);
+    if (hasTurns && costs.unsliceable[l2] > costs.unsliceable[l])
+      all = turnScale * (work[l2] - work[l]);
+    return options.memory ? all + excess(l, l2, fromEnd) : all;
+  }
+  double tailOf(size_t l, size_t l2) const { return hasTail ? tail(l, l2) : 0; }
+  /// Sums over layers [0, l) of one microbatch: there and back, and there.
+  double bothWays(size_t l) const { return work[l]; }
+  double there(size_t l) const {
+    return forwardShare * costs.forward[deviceClass][l];
+  }
+  /// Sum over layers [0, l) of what one microbatch takes, as far as it counts.
+  double fill(size_t l) const { return fills[l]; }
+
+  /// Whether layers [l, l2) fit only with recomputation.
+  bool recomputes(size_t l, size_t l2, int64_t fromEnd) const {
+    return options.memory && !fits(l, l2, fromEnd, false);
+  }
+
+private:
+  double tail(size_t l, size_t l2) const;
+  double excess(size_t l, size_t l2, int64_t fromEnd) const;
+  bool fits(size_t l, size_t l2, int64_t fromEnd, bool recompute) const;
+  void selectTail(const PrmBlock &block);
+  void selectRooms(const PrmBlock &block);
+
+  struct Room {
+    double share;
+    int64_t bytes;
+    friend auto operator<=>(const Room &, const Room &) = default;
+  };
+
+  const Problem &problem;
+  const ChainCosts &costs;
+  const PrmBlocks &blocks;
+  const PrmOptions &options;
+  double microbatches;
+  std::vector<double> work, fills, reduced;
+  /// late[k][l]: the largest, over 2^k layers from l, of what is reduced up to
+  /// and with a layer less the backwards before it.
+  std::vector<std::vector<double>> late;
+  std::vector<double> running; ///< Backwards of layers [0, l).
+  bool hasTail = false, hasTurns = false;
+  double turnScale = 1, forwardShare = 1, reduceLatency = 0;
+  size_t deviceClass = 0, width = 1;
+  std::vector<Room> rooms; ///< Distinct ones of the block's devices.
+  std::vector<size_t> classOf;
+};
+
+inline double PrmLoads::tail(size_t l, size_t l2) const {
+  if (!costs.overlapAllReduce) {
+    // One collective for all of a stage's gradients.
+    bool any = costs.gradientLayers[l2] > costs.gradientLayers[l];
+    return any ? reduced[l2] - reduced[l] + reduceLatency : 0;
+  }
+  size_t k = std::bit_width(l2 - l) - 1;
+  double most = std::max(late[k][l], late[k][l2 - (size_t(1) << k)]);
+  return std::max(0.0, most - (reduced[l] - running[l]));
+}
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_PRMLOADS_H

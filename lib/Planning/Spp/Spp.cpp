@@ -1,0 +1,242 @@
+//===- Spp.cpp - the default planner --------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lists of devices x plans of the dynamic program, by increasing lower bound;
+// each is simulated in every execution order until no bound is below the best
+// time. docs/planner.md says how far from the best plan that can be.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Spp/Spp.h"
+#include "Dapple/DapplePlans.h"
+#include "Spp/SppCandidates.h"
+#include "stagewright/Planning/Bounds.h"
+#include "stagewright/Planning/DeviceOrder.h"
+#include "stagewright/Planning/Planners.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+namespace stagewright {
+
+/// Most plans simulated; bounds are close enough that few are.
+static constexpr size_t kMostSimulated = 256;
+
+/// Most stages that DAPPLE's search may look at: under 0.4 s.
+static constexpr double kMostDappleSteps = 2e7;
+
+/// Of how many plans of other planners the lists of devices are searched.
+static constexpr size_t kMostListsOfOthers = 2;
+
+/// Devices up to which every list is searched by both parts of the bound.
+static constexpr size_t kMostDevicesOfAllLists = 32;
+
+/// How often the search is repeated around the best plan.
+static constexpr int kRounds = 5;
+
+namespace {
+/// What has been simulated.
+struct Simulated {
+  Plan plan;
+  size_t order;
+};
+} // namespace
+
+static bool isBetter(const Plan &a, const Plan &b) {
+  return a.time != b.time ? a.time < b.time : isBefore(a, b);
+}
+
+/// "2 stages [0,19)x15 [19,26)x1".
+static std::string shapeOf(const Plan &plan) {
+  std::string text = std::to_string(plan.stages.size()) +
+                     (plan.stages.size() == 1 ? " stage" : " stages");
+  for (const StagePlan &stage : plan.stages)
+    text += " [" + std::to_string(stage.layers.front()) + "," +
+            std::to_string(stage.layers.back() + 1) + ")x" +
+            std::to_string(stage.devices.size());
+  return text;
+}
+
+/// "3 % more".
+static std::string more(Seconds time, Seconds best) {
+  if (!(best.value > 0))
+    return "no step takes any time";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f %% more",
+                100 * (time.value / best.value - 1));
+  return text;
+}
+
+/// The stage that takes longest, and by what.
+static std::string boundBy(const Plan &plan) {
+  size_t slowest = 0;
+  for (size_t s = 1; s < plan.stages.size(); ++s)
+    if (plan.stages[s].times.total() > plan.stages[slowest].times.total())
+      slowest = s;
+  return "its slowest stage " + std::to_string(slowest) + " is bound by " +
+         toString(plan.stages[slowest].binding);
+}
+
+/// Says of the best plan that `differs` what it takes, or at least would take.
+static void explain(const Problem &problem, const Network &network,
+                    const char *what, std::vector<Simulated> &simulated,
+                    std::vector<SppCandidate> &skipped, Plan &best,
+                    const std::function<bool(const Plan &, size_t)> &differs) {
+  const Plan *runnerUp = nullptr;
+  for (const Simulated &one : simulated)
+    if (differs(one.plan, one.order) &&
+        (!runnerUp || isBetter(one.plan, *runnerUp)))
+      runnerUp = &one.plan;
+  if (!runnerUp)
+    for (SppCandidate &candidate : skipped)
+      if (differs(candidate.plan, candidate.order) &&
+          evaluate(problem, network, candidate.plan)) {
+        runnerUp = &candidate.plan;
+        break;
+      }
+  if (runnerUp)
+    best.explanation.push_back(
+        std::string(what) + ": " + shapeOf(*runnerUp) + ", order " +
+        toString(runnerUp->order) + ", takes " + toString(runnerUp->time) +
+        ", " + more(runnerUp->time, best.time) + "; " + boundBy(*runnerUp));
+}
+
+/// Which constraint no plan meets, and by how much.
+static Error infeasible(const Problem &problem, const Network &network,
+                        const SppCandidates &candidates,
+                        const std::vector<size_t> &order) {
+  int64_t extra = 0;
+  Plan plan = candidates.planOfLeastMemory(order, extra);
+  if (plan.stages.empty())
+    return Error{"no plan has " + std::to_string(problem.stages) + " stages"};
+  Status status = evaluate(problem, network, plan);
+  Error error =
+      status ? Error{"no plan of the searched ones fits"} : status.error();
+  error.message =
+      "no plan fits in memory; the best one fails: " + error.message;
+  error.notes.push_back(
+      "with " + toString(Bytes(extra)) +
+      " more on every device there is a plan: " + shapeOf(plan));
+  return error;
+}
+
+/// The devices in the order in which the stages of `plan` have them, idle ones
+/// behind.
+static std::vector<size_t> listOf(const Problem &problem, const Plan &plan) {
+  std::vector<size_t> list;
+  for (const StagePlan &stage : plan.stages)
+    list.insert(list.end(), stage.devices.begin(), stage.devices.end());
+  for (size_t device = 0; device < problem.cluster.devices.size(); ++device)
+    if (std::find(list.begin(), list.end(), device) == list.end())
+      list.push_back(device);
+  return list;
+}
+
+/// Plans of planners that place stages by other rules: DAPPLE takes devices of
+/// hosts in any order, PipeDream alike on every host. The least bound first.
+static std::vector<Plan> plansOfOthers(const Problem &problem,
+                                       const Network &network) {
+  std::vector<Plan> plans;
+  if (dappleSteps(problem, network) > kMostDappleSteps)
+    return plans;
+  plans = dapplePlans(problem, network);
+  if (Result<Plan> plan = planPipeDream(problem))
+    plans.push_back(std::move(*plan));
+  std::erase_if(plans, [](const Plan &plan) { return !isOfFamily(plan); });
+  for (Plan &plan : plans)
+    plan.planBound = planLowerBound(pipelineOf(problem, network, plan));
+  std::sort(plans.begin(), plans.end(), [](const Plan &a, const Plan &b) {
+    return a.planBound != b.planBound ? a.planBound < b.planBound
+                                      : isBefore(a, b);
+  });
+  return plans;
+}
+
+Result<Plan> planOnLists(const Problem &problem, const Network &network,
+                         std::vector<std::vector<size_t>> orders,
+                         const std::vector<Plan> &others) {
+  SppCandidates candidates(problem, network);
+  for (size_t i = 0; i < std::min(others.size(), kMostListsOfOthers); ++i) {
+    std::vector<size_t> list = listOf(problem, others[i]);
+    if (std::find(orders.begin(), orders.end(), list) == orders.end())
+      orders.push_back(std::move(list));
+  }
+  for (const std::vector<size_t> &order : orders)
+    candidates.addOrder(order);
+  size_t searched = orders.size();
+  for (const Plan &plan : others) {
+    std::vector<size_t> list = listOf(problem, plan);
+    size_t order =
+        std::find(orders.begin(), orders.end(), list) - orders.begin();
+    if (order == orders.size())
+      orders.push_back(std::move(list));
+    candidates.addPlan(plan, order);
+  }
+  bool isSmall = problem.cluster.devices.size() <= kMostDevicesOfAllLists;
+  std::vector<Simulated> simulated;
+  std::vector<SppCandidate> skipped;
+  size_t best = 0;
+  // What came out best says how long tails may be without being noticed; look
+  // once more for plans like it, until none is better.
+  for (int round = 0; round < kRounds; ++round) {
+    size_t last = best, before = simulated.size();
+    for (SppCandidate &candidate : candidates.take()) {
+      bool isHopeless =
+          !simulated.empty() && candidate.bound >= simulated[best].plan.time;
+      if (isHopeless || simulated.size() >= before + kMostSimulated) {
+        skipped.push_back(std::move(candidate));
+        continue;
+      }
+      if (!evaluate(problem, network, candidate.plan))
+        continue; // Does not fit; the error speaks of all of them.
+      simulated.push_back({std::move(candidate.plan), candidate.order});
+      if (isBetter(simulated.back().plan, simulated[best].plan))
+        best = simulated.size() - 1;
+    }
+    if (simulated.empty())
+      return infeasible(problem, network, candidates, orders.front());
+    if (round == 0) {
+      for (size_t i = 0; i < orders.size(); ++i)
+        if ((isSmall && i < searched) || i == simulated[best].order)
+          candidates.addBelow(simulated[best].plan.time, i, orders[i]);
+    } else if (best == last) {
+      break;
+    }
+    const Simulated &found = simulated[best];
+    candidates.addLike(found.plan, found.order, orders[found.order]);
+  }
+
+  Plan plan = simulated[best].plan;
+  size_t order = simulated[best].order, stages = plan.stages.size();
+  explain(problem, network, "runner-up with another number of stages",
+          simulated, skipped, plan, [&](const Plan &other, size_t) {
+            return other.stages.size() != stages;
+          });
+  explain(problem, network, "runner-up on another list of devices", simulated,
+          skipped, plan,
+          [&](const Plan &, size_t other) { return other != order; });
+  if (plan.planner != "spp")
+    plan.explanation.push_back("found by the search of " + plan.planner);
+  plan.planner = "spp";
+  plan.objective = "time";
+  plan.value = plan.time.value;
+  plan.familyBound = familyLowerBound(problem, network);
+  return plan;
+}
+
+Result<Plan> planSpp(const Problem &problem) {
+  if (Status status = problem.check(); !status)
+    return status.error();
+  Result<Network> network = Network::create(problem.cluster);
+  if (!network)
+    return network.error();
+  return planOnLists(problem, *network, chooseLists(problem, *network),
+                     plansOfOthers(problem, *network));
+}
+
+} // namespace stagewright

@@ -1,0 +1,370 @@
+//===- SppCandidates.cpp - plans worth simulating -------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Spp/SppCandidates.h"
+#include "Spp/PrmPareto.h"
+#include "stagewright/Planning/Bounds.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace stagewright {
+
+/// By how much a stage's load may exceed the least possible one where that
+/// makes the first microbatch's way shorter.
+static constexpr double kCaps[] = {1,    1.005, 1.01, 1.02, 1.03, 1.05, 1.08,
+                                   1.12, 1.17,  1.25, 1.35, 1.5,  1.75, 2};
+
+/// Steps of the inner loops of one run that tells numbers of stages apart, on
+/// the largest instance where that is done for each objective, and for any.
+static constexpr double kFewSteps = 1e7, kManySteps = 4e9;
+
+/// A first microbatch that waits for others on its way takes longer than alone.
+static constexpr double kFillWeights[] = {1.5, 2};
+
+/// Pairs of blocks times layers up to which both parts of the bound are
+/// minimised at once, and how many plans that may give.
+static constexpr double kParetoSteps = 3e6;
+static constexpr size_t kMostBelow = 64;
+
+/// How often the way back of the best plan so far is put into the loads.
+static constexpr int kDrainRounds = 2;
+
+SppCandidates::SppCandidates(const Problem &problem, const Network &network)
+    : problem(problem), network(network), costs(problem, network),
+      mostStages(
+          std::min(problem.layers.size(), problem.cluster.devices.size())) {
+  if (problem.stages > 0)
+    mostStages = problem.stages;
+  memoryOrders = {ExecutionOrder::GPipe};
+  if (everythingFits())
+    return;
+  memory.emplace(problem);
+  memoryOrders.clear();
+  // Orders that keep equally many microbatches need one run together.
+  for (ExecutionOrder order : problem.orders) {
+    auto sameNeed = [&](ExecutionOrder other) {
+      for (int64_t s = 1; s <= mostStages; ++s)
+        if (inFlightOf(order, s, problem.microbatches) !=
+            inFlightOf(other, s, problem.microbatches))
+          return false;
+      return true;
+    };
+    if (std::none_of(memoryOrders.begin(), memoryOrders.end(), sameNeed))
+      memoryOrders.push_back(order);
+  }
+}
+
+/// Whether the smallest device holds the whole model with all microbatches.
+bool SppCandidates::everythingFits() const {
+  std::vector<bool> isHere(problem.layers.size(), true);
+  StageMemory all = stageMemory(problem, isHere, false);
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const Device &device : problem.cluster.devices)
+    least = std::min(least, device.memory.value);
+  // What a part of the layers receives stays inside the whole model.
+  int64_t received = 0;
+  for (const Value &value : problem.values)
+    received += value.bytes.value;
+  all.receivedStash += received;
+  all.received += received;
+  return all.with(problem.microbatches, problem.microbatches, 1).value <= least;
+}
+
+bool SppCandidates::tellsStages(const PrmBlocks &blocks, double budget) const {
+  double pairs = 0;
+  for (const PrmBlock &block : blocks.blocks)
+    pairs += double(block.nextEnd - block.nextBegin) + 8;
+  return pairs * double(mostStages) * double(costs.layers) <= budget;
+}
+
+void SppCandidates::addOrder(const std::vector<size_t> &devices) {
+  // Stages that begin or end inside a host make channels share its NIC, which
+  // the program does not see; without them it need not.
+  bool sharesNics = false;
+  for (size_t d = 1; d < devices.size(); ++d)
+    sharesNics |= problem.model.sharedNics &&
+                  network.hostOf(devices[d]) == network.hostOf(devices[d - 1]);
+  for (bool byHost : {false, true}) {
+    if (byHost && (!sharesNics || devices.size() > kMostDevicesOfAllRuns))
+      continue;
+    PrmBlocks blocks(problem, network, costs, devices, byHost);
+    for (ExecutionOrder order : memoryOrders) {
+      PrmOptions options;
+      options.memory = memory ? &*memory : nullptr;
+      options.memoryOrder = order;
+      addGoals(blocks, options);
+    }
+  }
+  ++orders;
+}
+
+void SppCandidates::addLike(const Plan &plan, size_t order,
+                            const std::vector<size_t> &devices) {
+  PrmBlocks blocks(problem, network, costs, devices);
+  PrmOptions options;
+  options.fillForward = options.fillBackward = true;
+  options.drain = drainOf(plan);
+  options.memory = memory ? &*memory : nullptr;
+  options.memoryOrder = memoryOrders.front();
+  std::swap(orders, order);
+  bool fixed = problem.stages > 0;
+  for (bool byStages : {false, true}) {
+    if (byStages ? !fixed && !tellsStages(blocks, kFewSteps) : fixed)
+      continue;
+    options.byStages = byStages ? mostStages : 0;
+    for (double weight : {1.0, 1.5, 2.0}) {
+      options.fillWeight = weight;
+      add(blocks, options);
+    }
+  }
+  std::swap(orders, order);
+}
+
+void SppCandidates::addBelow(Seconds limit, size_t order,
+                             const std::vector<size_t> &devices) {
+  PrmBlocks blocks(problem, network, costs, devices);
+  if (problem.stages > 0 ||
+      double(blocks.pairs.size()) * double(costs.layers) > kParetoSteps)
+    return;
+  std::swap(orders, order);
+  for (ExecutionOrder memoryOrder : memoryOrders) {
+    PrmOptions options;
+    options.memory = memory ? &*memory : nullptr;
+    options.memoryOrder = memoryOrder;
+    for (const PrmPlan &plan :
+         plansBelow(problem, costs, blocks, options, limit.value, kMostBelow))
+      add(blocks, plan);
+  }
+  std::swap(orders, order);
+}
+
+Seconds SppCandidates::promiseOf(const std::vector<size_t> &devices) const {
+  PrmBlocks blocks(problem, network, costs, devices);
+  PrmOptions options;
+  options.fillForward = options.fillBackward = true;
+  options.byStages = problem.stages;
+  options.memory = memory ? &*memory : nullptr;
+  options.memoryOrder = memoryOrders.front();
+  Seconds least(std::numeric_limits<double>::infinity());
+  for (bool tail : {false, true}) {
+    options.countTail = tail;
+    PrmPlan found =
+        partitionReplicateMap(problem, costs, blocks, options).back();
+    if (found.stages.empty())
+      continue;
+    Plan plan = planOf(blocks, found);
+    least = std::min(least, planLowerBound(pipelineOf(problem, network, plan)));
+  }
+  return least;
+}
+
+/// SPP's objective with every number of stages; the bound of the plan itself,
+/// of which neither part may be dropped; least fill under a cap of the loads.
+void SppCandidates::addGoals(const PrmBlocks &blocks, PrmOptions options) {
+  std::vector<double> loads = addLoads(blocks, options);
+  bool fixed = problem.stages > 0;
+  if (fixed || tellsStages(blocks, kFewSteps))
+    options.byStages = mostStages;
+  PrmOptions goal = options;
+  goal.fillForward = goal.fillBackward = true;
+  for (bool tail : {false, true}) {
+    goal.countTail = tail;
+    add(blocks, goal);
+  }
+  for (double weight : kFillWeights) {
+    goal.fillWeight = weight;
+    add(blocks, goal);
+  }
+  goal.fillWeight = 1;
+  goal.fillBackward = false;
+  add(blocks, goal);
+  goal.fillBackward = goal.countTail = true;
+  for (int round = 0; round < kDrainRounds; ++round) {
+    goal.drain = drainOfBest();
+    if (goal.drain.empty() || goal.drain == options.drain)
+      break;
+    add(blocks, goal);
+    options.drain = goal.drain;
+  }
+  if (fixed || loads.empty())
+    return;
+  addCaps(blocks, options, loads);
+  if (!options.drain.empty()) {
+    options.drain.clear();
+    addCaps(blocks, options, loads);
+  }
+}
+
+std::vector<double> SppCandidates::drainOfBest() const {
+  const SppCandidate *best = nullptr;
+  for (const SppCandidate &candidate : found)
+    if (candidate.order == orders && (!best || candidate.bound < best->bound))
+      best = &candidate;
+  return best ? drainOf(best->plan) : std::vector<double>();
+}
+
+/// How long the last microbatch takes from each layer back to the first; inside
+/// a stage in proportion to its layers.
+std::vector<double> SppCandidates::drainOf(Plan plan) const {
+  PipelineModel model = pipelineOf(problem, network, plan);
+  std::vector<double> drain = {0};
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    size_t first = plan.stages[s].layers.front();
+    double before = drain[first];
+    const std::vector<double> &work = costs.backward.front();
+    double all = work[plan.stages[s].layers.back() + 1] - work[first];
+    for (int64_t layer : plan.stages[s].layers)
+      drain.push_back(before +
+                      (all > 0 ? (work[layer + 1] - work[first]) / all : 0) *
+                          model.stages[s].backward().value);
+    for (const PipelineChannel &channel : model.channels)
+      if (channel.from == s && channel.to == s + 1)
+        drain.back() += channel.backward.value;
+  }
+  return drain;
+}
+
+/// Returns the least loads by number of stages, without those that are none.
+std::vector<double> SppCandidates::addLoads(const PrmBlocks &blocks,
+                                            PrmOptions options) {
+  if (problem.stages > 0 || (blocks.devices <= kMostDevicesOfAllRuns &&
+                             tellsStages(blocks, kManySteps)))
+    options.byStages = mostStages;
+  std::vector<double> loads;
+  for (const PrmPlan &plan :
+       partitionReplicateMap(problem, costs, blocks, options)) {
+    add(blocks, plan);
+    if (!std::isinf(plan.value))
+      loads.push_back(plan.value);
+  }
+  return loads;
+}
+
+void SppCandidates::addCaps(const PrmBlocks &blocks, PrmOptions options,
+                            const std::vector<double> &loads) {
+  double least = *std::min_element(loads.begin(), loads.end());
+  std::set<double> caps;
+  for (double factor : kCaps)
+    caps.insert(least * factor);
+  if (blocks.devices <= 32)
+    for (double load : loads)
+      if (load <= 2 * least)
+        caps.insert(load);
+  options.byStages = 0;
+  options.fillForward = options.fillBackward = true;
+  for (double cap : caps) {
+    options.cap = cap * (1 + 1e-9);
+    add(blocks, options);
+  }
+}
+
+void SppCandidates::add(const PrmBlocks &blocks, const PrmOptions &options) {
+  for (const PrmPlan &plan :
+       partitionReplicateMap(problem, costs, blocks, options))
+    add(blocks, plan);
+}
+
+void SppCandidates::add(const PrmBlocks &blocks, const PrmPlan &plan) {
+  if (!plan.stages.empty())
+    add(planOf(blocks, plan));
+}
+
+void SppCandidates::add(Plan plan) {
+  if (problem.stages > 0 && int64_t(plan.stages.size()) != problem.stages)
+    return;
+  std::vector<int64_t> key;
+  for (const StagePlan &stage : plan.stages) {
+    key.insert(key.end(), {stage.layers.back(), int64_t(stage.devices.size()),
+                           stage.recompute});
+    for (size_t device : stage.devices)
+      key.push_back(int64_t(device));
+  }
+  if (!known.insert(std::move(key)).second)
+    return;
+  Seconds bound = planLowerBound(pipelineOf(problem, network, plan));
+  found.push_back({std::move(plan), orders, bound});
+}
+
+void SppCandidates::addPlan(const Plan &plan, size_t order) {
+  std::swap(orders, order);
+  add(plan);
+  std::swap(orders, order);
+}
+
+Plan SppCandidates::planOf(const PrmBlocks &blocks,
+                           const PrmPlan &found) const {
+  Plan plan;
+  plan.planner = "spp";
+  for (const PrmStage &stage : found.stages) {
+    const PrmBlock &block = blocks.blocks[stage.block];
+    auto first = blocks.order.begin() + block.start;
+    plan.stages.push_back(
+        stageOf(stage.first, stage.end, {first, first + block.width}));
+    plan.stages.back().recompute = stage.recompute;
+  }
+  return plan;
+}
+
+bool isBefore(const Plan &a, const Plan &b) {
+  if (a.stages.size() != b.stages.size())
+    return a.stages.size() < b.stages.size();
+  auto key = [](const Plan &plan) {
+    std::vector<int64_t> key;
+    for (const StagePlan &stage : plan.stages)
+      key.push_back(stage.layers.back());
+    for (const StagePlan &stage : plan.stages)
+      key.push_back(int64_t(stage.devices.size()));
+    for (const StagePlan &stage : plan.stages)
+      key.insert(key.end(), stage.devices.begin(), stage.devices.end());
+    return key;
+  };
+  return key(a) < key(b);
+}
+
+std::vector<SppCandidate> SppCandidates::take() {
+  std::sort(found.begin(), found.end(),
+            [](const SppCandidate &a, const SppCandidate &b) {
+              if (a.bound != b.bound)
+                return a.bound < b.bound;
+              return isBefore(a.plan, b.plan);
+            });
+  return std::exchange(found, {});
+}
+
+Plan SppCandidates::planOfLeastMemory(const std::vector<size_t> &devices,
+                                      int64_t &more) const {
+  PrmBlocks blocks(problem, network, costs, devices);
+  MemoryTable table(problem);
+  PrmOptions options;
+  options.memory = &table;
+  options.byStages = problem.stages;
+  // The order that keeps fewest microbatches.
+  for (ExecutionOrder order : problem.orders)
+    if (order == problem.orders.front() ||
+        inFlightOf(order, 2, problem.microbatches) <
+            inFlightOf(options.memoryOrder, 2, problem.microbatches))
+      options.memoryOrder = order;
+  int64_t low = 0, high = int64_t(1) << 55;
+  Plan best;
+  more = -1;
+  while (low < high) {
+    options.extraMemory = low + (high - low) / 2;
+    PrmPlan plan =
+        partitionReplicateMap(problem, costs, blocks, options).back();
+    if (plan.stages.empty()) {
+      low = options.extraMemory + 1;
+      continue;
+    }
+    high = more = options.extraMemory;
+    best = planOf(blocks, plan);
+  }
+  return best;
+}
+
+} // namespace stagewright

@@ -1,0 +1,91 @@
+//===- SppCandidates.h - plans worth simulating -----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room: the plans that PRM finds on each list of devices under
+// several objectives, each plan once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_SPPCANDIDATES_H
+#define STAGEWRIGHT_PLANNING_SPPCANDIDATES_H
+
+#include "Spp/Prm.h"
+#include <set>
+
+namespace stagewright {
+
+struct SppCandidate {
+  Plan plan;
+  size_t order = 0; ///< Number of the list of devices.
+  Seconds bound;    ///< Of the plan (Bounds.h).
+};
+
+class SppCandidates {
+public:
+  SppCandidates(const Problem &problem, const Network &network);
+
+  /// Adds what is found on one list of devices.
+  void addOrder(const std::vector<size_t> &devices);
+
+  /// Adds a plan that another planner found, on list number `order`.
+  void addPlan(const Plan &plan, size_t order);
+
+  /// Adds what is found on list number `order` around `plan`, the best so far:
+  /// with the last microbatch's way back as there, and by both parts of the
+  /// bound below its time.
+  void addLike(const Plan &plan, size_t order,
+               const std::vector<size_t> &devices);
+
+  /// Adds plans of list number `order` whose bound is below `limit`; nothing on
+  /// large instances.
+  void addBelow(Seconds limit, size_t order,
+                const std::vector<size_t> &devices);
+
+  /// The least bound of a plan on this list, as far as one run tells.
+  Seconds promiseOf(const std::vector<size_t> &devices) const;
+
+  /// All found since the last call, by increasing bound, then fewer stages,
+  /// earlier cuts, narrower stages, lower devices.
+  std::vector<SppCandidate> take();
+
+  /// The plan that fits if every device has the least possible number of bytes
+  /// more; empty stages where no number helps.
+  Plan planOfLeastMemory(const std::vector<size_t> &devices,
+                         int64_t &more) const;
+
+private:
+  void addGoals(const PrmBlocks &blocks, PrmOptions options);
+  std::vector<double> addLoads(const PrmBlocks &blocks, PrmOptions options);
+  void addCaps(const PrmBlocks &blocks, PrmOptions options,
+               const std::vector<double> &loads);
+  std::vector<double> drainOfBest() const;
+  std::vector<double> drainOf(Plan plan) const;
+  void add(const PrmBlocks &blocks, const PrmOptions &options);
+  void add(const PrmBlocks &blocks, const PrmPlan &plan);
+  void add(Plan plan);
+  Plan planOf(const PrmBlocks &blocks, const PrmPlan &found) const;
+  bool everythingFits() const;
+  bool tellsStages(const PrmBlocks &blocks, double budget) const;
+
+  const Problem &problem;
+  const Network &network;
+  ChainCosts costs;
+  std::optional<MemoryTable> memory; ///< Where memory may reject a stage.
+  std::vector<ExecutionOrder> memoryOrders;
+  int64_t mostStages;
+  size_t orders = 0;
+  std::set<std::vector<int64_t>> known;
+  std::vector<SppCandidate> found;
+};
+
+/// Whether `a` comes before `b` where their times are equal: fewer stages, then
+/// earlier cuts, narrower stages, lower devices.
+bool isBefore(const Plan &a, const Plan &b);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_SPPCANDIDATES_H
