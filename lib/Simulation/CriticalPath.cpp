@@ -87,12 +87,27 @@ bool Walk::addCollective(Ticks makespan) {
     return false;
   const TickScale &scale = engine.rows.scale;
   auto add = [&](BlockKind kind, size_t number, size_t stage, Ticks length) {
-    Ticks start = engine.stageEnds[stage];
+    Ticks start = kind == BlockKind::AllReduce ? engine.tailStarts[stage]
+                                               : engine.stageEnds[stage];
     if (length == 0 || start + length != makespan || !path.empty())
       return;
     path.push_back(
         {{kind, number, 0, scale.seconds(start), scale.seconds(makespan)},
          WaitReason::Input});
+    // A collective of another stage on the processor may have come before.
+    while (kind == BlockKind::AllReduce && start != engine.stageEnds[stage]) {
+      size_t earlier = 0;
+      while (engine.rows.tails[earlier] == 0 ||
+             engine.tailStarts[earlier] + engine.rows.tails[earlier] != start)
+        ++earlier;
+      path.back().waited = WaitReason::Resource;
+      path.push_back(
+          {{kind, earlier, 0, scale.seconds(engine.tailStarts[earlier]),
+            scale.seconds(start)},
+           WaitReason::Input});
+      stage = earlier;
+      start = engine.tailStarts[stage];
+    }
     last = lastBlock(start, stage);
   };
   for (size_t stage = 0; stage < model.stages.size(); ++stage)

@@ -8,6 +8,7 @@
 #include "PipelineEngine.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace stagewright {
 
@@ -43,12 +44,41 @@ void PipelineEngine::prepare(const PipelineModel &model,
   }
 }
 
+/// Collectives of stages on one processor run one after another, in the order
+/// in which the stages end.
+void PipelineEngine::startTails() {
+  tailStarts = stageEnds;
+  std::vector<Ticks> busy(model->numProcessors, 0);
+  bool isShared = false;
+  for (const PipelineStage &stage : model->stages)
+    for (size_t processor : stage.processors)
+      isShared |= busy[processor]++ > 0;
+  if (!isShared)
+    return;
+  std::vector<size_t> order(stageEnds.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return stageEnds[a] < stageEnds[b];
+  });
+  std::fill(busy.begin(), busy.end(), 0);
+  for (size_t stage : order) {
+    if (rows.tails[stage] == 0)
+      continue;
+    const std::vector<size_t> &processors = model->stages[stage].processors;
+    for (size_t processor : processors)
+      tailStarts[stage] = std::max(tailStarts[stage], busy[processor]);
+    for (size_t processor : processors)
+      busy[processor] = tailStarts[stage] + rows.tails[stage];
+  }
+}
+
 /// Adds tails and ties to the last end of a block.
-Ticks PipelineEngine::finish() const {
+Ticks PipelineEngine::finish() {
   Ticks makespan = latest;
   if (!model->forwardOnly) {
-    for (size_t stage = 0; stage < stageEnds.size(); ++stage)
-      makespan = std::max(makespan, stageEnds[stage] + rows.tails[stage]);
+    startTails();
+    for (size_t stage = 0; stage < tailStarts.size(); ++stage)
+      makespan = std::max(makespan, tailStarts[stage] + rows.tails[stage]);
     for (size_t tie = 0; tie < rows.ties.size(); ++tie)
       makespan =
           std::max(makespan, stageEnds[model->ties[tie].from] + rows.ties[tie]);

@@ -58,6 +58,8 @@ public:
   std::vector<uint32_t> serials;
   /// By stage: the end of its last backward.
   std::vector<Ticks> stageEnds;
+  /// When what is left of a stage's collective starts; filled by finish().
+  std::vector<Ticks> tailStarts;
   std::vector<int64_t> caps; ///< By stage; none in window order.
   size_t numMicrobatches() const { return microbatches; }
 
@@ -65,7 +67,8 @@ private:
   // Both kinds of run.
   void prepare(const PipelineModel &model, const SplitBackwards *split,
                Seconds atMost);
-  Ticks finish() const;
+  void startTails();
+  Ticks finish();
   uint32_t laneOf(const PipelineRow &row, uint32_t microbatch) const {
     uint32_t lanes = row.lanes.end - row.lanes.begin;
     return lanes == 1 ? 0 : microbatch % lanes;

@@ -99,7 +99,8 @@ void Report::addCollectives() {
     return;
   const TickScale &scale = engine.rows.scale;
   auto add = [&](BlockKind kind, size_t number, size_t stage, Ticks length) {
-    Ticks start = engine.stageEnds[stage];
+    Ticks start = kind == BlockKind::AllReduce ? engine.tailStarts[stage]
+                                               : engine.stageEnds[stage];
     if (length > 0)
       timeline.collectives.push_back({kind, number, 0, scale.seconds(start),
                                       scale.seconds(start + length)});

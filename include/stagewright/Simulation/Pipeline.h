@@ -27,7 +27,8 @@ namespace stagewright {
 
 struct PipelineStage {
   StageTimes times; ///< Recomputation is part of inputGradient.
-  /// From the end of the stage's last backward to the end of its all-reduce.
+  /// From the end of the stage's last backward to the end of its all-reduce;
+  /// later where another stage on its processor has one at that time.
   Seconds tail;
   /// What of its all-reduce runs during the stage's last backward; matters
   /// where collectives slow compute down.

@@ -50,8 +50,8 @@ public:
       if (block.backward && !block.transfer)
         stageEnds[block.number] = std::max(stageEnds[block.number], block.end);
     }
-    for (size_t n = 0; !model.forwardOnly && n < stageEnds.size(); ++n)
-      makespan = std::max(makespan, stageEnds[n] + whole(model.stages[n].tail));
+    if (!model.forwardOnly)
+      makespan = std::max(makespan, lastCollective(stageEnds));
     for (const PipelineTie &tie : model.ties)
       if (!model.forwardOnly)
         makespan = std::max(makespan, stageEnds[tie.from] + whole(tie.seconds));
@@ -60,6 +60,26 @@ public:
 
 private:
   static int64_t whole(Seconds seconds) { return int64_t(seconds.value); }
+
+  /// What is left of the collectives, one at a time on a processor, first those
+  /// of the stage that ends first.
+  int64_t lastCollective(const std::vector<int64_t> &stageEnds) const {
+    std::set<std::pair<int64_t, size_t>> waiting;
+    for (size_t n = 0; n < stageEnds.size(); ++n)
+      if (whole(model.stages[n].tail) > 0)
+        waiting.insert({stageEnds[n], n});
+    std::map<size_t, int64_t> freeAt;
+    int64_t last = 0;
+    for (auto [end, n] : waiting) {
+      int64_t start = end;
+      for (size_t processor : model.stages[n].processors)
+        start = std::max(start, freeAt[processor]);
+      for (size_t processor : model.stages[n].processors)
+        freeAt[processor] = start + whole(model.stages[n].tail);
+      last = std::max(last, start + whole(model.stages[n].tail));
+    }
+    return last;
+  }
 
   int64_t depthOf(size_t stage) const {
     int64_t depth = 0;
