@@ -159,14 +159,15 @@ static Status finish(const Problem &problem, const Network &network,
   return {};
 }
 
-/// A plan in JSON, in the order that it states, if it does.
+/// A plan in JSON, in the order that it states unless others are asked for.
 static Result<Plan> planOfJson(const Problem &problem, const Network &network) {
   Result<Plan> plan = planFromJson(problem.fixedPlan, "the plan", problem);
   if (!plan)
     return plan;
   Problem asked = problem;
   if (nlohmann::json::parse(problem.fixedPlan, nullptr, false)
-          .contains("order"))
+          .contains("order") &&
+      problem.orders == allExecutionOrders())
     asked.orders = {plan->order};
   if (Status status = finish(asked, network, *plan); !status)
     return status.error();

@@ -57,6 +57,7 @@ Result<Plan> runPlanner(const Planner &planner, const Problem &problem) {
     return plan.error();
   plan->familyBound = isOfFamily(*plan) ? familyLowerBound(problem, *network)
                                         : workLowerBound(problem);
+  plan->familyBound = boundOf(plan->familyBound, plan->time);
   if (Status status = verify(problem, *plan); !status)
     return status.error();
   return plan;

@@ -25,8 +25,8 @@ static constexpr const char *kExamples = R"(Examples:
   pp-plan vgg19.txt --cluster=dapple-a --microbatches=64 --plan='[0,19)x15 [19,26)x1'
       What the plan of somebody else takes.
 
-Exit status: 0 a plan was found, 1 there is none or an input is wrong, 2 the
-command line is wrong.)";
+Exit status: 0 a plan was found, 1 there is none or a value or an input is
+wrong, 2 the command line cannot be read.)";
 
 static void declareInput(CLI::App &app, PlanOptions &options) {
   app.add_option("file", options.files,
@@ -53,7 +53,7 @@ static void declareInput(CLI::App &app, PlanOptions &options) {
          "each; a profile is never rescaled")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("M");
+      ->type_name("M,M");
   app.add_option("--samples", options.samples,
                  "Rows of a microbatch: slices of replicas are whole rows")
       ->type_name("N");
@@ -92,10 +92,11 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
   app.add_option(
          "--orders", options.orders,
          "Execution orders to choose from: window, greedy, cap-a, cap-b, "
-         "gpipe, 1f1b; without it, all")
+         "gpipe, 1f1b; without it, all (pp-compile takes window, gpipe, 1f1b "
+         "and early-backward)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("NAME")
+      ->type_name("NAME,NAME")
       ->group(group);
   declareSwitch(app, "--no-recompute", options.recompute, false, group,
                 "No stage short of memory may run its forward twice");

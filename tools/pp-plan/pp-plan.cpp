@@ -21,6 +21,7 @@
 #include <CLI/CLI.hpp>
 
 #include <iostream>
+#include <set>
 
 using namespace stagewright;
 
@@ -123,6 +124,16 @@ Status checkOptions(const PlanOptions &options) {
     return Error{std::to_string(options.files.size()) +
                  " inputs need as many numbers of microbatches, got " +
                  std::to_string(options.microbatches.size())};
+  if (!options.plan.empty() && !options.planner.empty() &&
+      options.planner.find("fixed") == std::string::npos)
+    return Error{"--plan gives the stages and --planner=" + options.planner +
+                 " searches for them; give one of the two, or "
+                 "--planner=refine:fixed"};
+  std::set<std::string> taken;
+  std::string output = options.output.empty() ? "-" : options.output;
+  for (const std::string &file : {output, options.svg, options.trace})
+    if (!file.empty() && !taken.insert(file).second)
+      return Error{"two outputs go to '" + file + "'; give each its own file"};
   return {};
 }
 

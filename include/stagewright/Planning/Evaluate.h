@@ -90,6 +90,10 @@ bool takesTurns(const Problem &problem, const StagePlan &stage);
 /// Layers [first, end) on `devices`: how planners of chains write a stage.
 StagePlan stageOf(int64_t first, int64_t end, std::vector<size_t> devices);
 
+/// `bound` as it is reported for a plan that takes `time`: never above it by
+/// the rounding of sums alone.
+Seconds boundOf(Seconds bound, Seconds time);
+
 /// Simulates `plan` in every order that `problem` allows and that fits in
 /// memory, keeps the fastest, and fills in everything but the family bound. The
 /// error says which stage does not fit, and by how much.

@@ -112,6 +112,8 @@ Result<Plan> planBalance(const Problem &asked) {
 
   Plan plan;
   plan.planner = "balance";
+  plan.objective = "bottleneck";
+  plan.value = most;
   for (int64_t s = 0, first = 0; s < problem.stages; first = ends[s++])
     plan.stages.push_back(stageOf(first, ends[s], {size_t(s)}));
   if (Status status = evaluate(problem, *network, plan); !status)

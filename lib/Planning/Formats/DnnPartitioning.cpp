@@ -20,8 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MaxLoad/GraphParts.h"
 #include "DnnPartitioningFile.h"
+#include "MaxLoad/GraphParts.h"
 #include "stagewright/Planning/Formats.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>

@@ -218,8 +218,9 @@ Result<Plan> planOnLists(const Problem &problem, const Network &network,
             return other.stages.size() != stages;
           });
   explain(problem, network, "runner-up on another list of devices", simulated,
-          skipped, plan,
-          [&](const Plan &, size_t other) { return other != order; });
+          skipped, plan, [&](const Plan &other, size_t list) {
+            return list != order && shapeOf(other) != shapeOf(plan);
+          });
   if (plan.planner != "spp")
     plan.explanation.push_back("found by the search of " + plan.planner);
   plan.planner = "spp";

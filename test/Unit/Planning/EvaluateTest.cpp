@@ -177,3 +177,20 @@ TEST(Memory, InFlightByOrder) {
   EXPECT_EQ(inFlightOf(ExecutionOrder::Window, 3, 4), 4);
   EXPECT_EQ(inFlightOf(ExecutionOrder::GPipe, 3, 16), 16);
 }
+
+// One stage takes equally long in every order. That GPipe would need 64 stashes
+// does not make memory what binds.
+TEST(Evaluate, MemoryBindsOnlyWhereItCostsTime) {
+  Problem problem = chain(2, 100, 0);
+  problem.microbatches = 64;
+  Plan plan;
+  plan.stages = {stageOf(0, 2, {0})};
+  ASSERT_TRUE(evaluate(problem, networkOf(problem), plan));
+  EXPECT_EQ(plan.stages[0].binding, Binding::Compute);
+  EXPECT_LE(plan.planBound.value, plan.time.value);
+  problem.cluster.devices[0].memory = Bytes(10);
+  EXPECT_EQ(evaluate(problem, networkOf(problem), plan)
+                .error()
+                .message.find("stage 0 needs 100 B on device d0, has 10 B"),
+            0u);
+}
