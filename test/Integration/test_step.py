@@ -82,10 +82,10 @@ def test_same_bits_over_runs_loads_and_both_schedules(workshop, stages):
 
 
 def test_a_plan_for_unequal_devices_and_links_equals_jax(workshop):
-    """Two fast and two slow devices, one slow link: the planner uses all four and keeps off the slow link."""
+    """Two fast and two slow devices, one slow link: four stages keep off the slow link, and the fast get more."""
     artifact = workshop.path("unequal.swx")
     tool("pp-compile", workshop.module(GPT), f"--cluster={HERE / 'clusters/unequal.json'}", "--planner=spp",
-         "--microbatches=8", "--quiet", "-o", artifact)
+         "--stages=4", "--microbatches=8", "--quiet", "-o", artifact)
     found = workshop.run_artifact(GPT, artifact)[0]
     wrong = golden.disagreements(workshop.golden(GPT)[1], found)
     assert not wrong, "\n".join(wrong)
