@@ -14,6 +14,7 @@
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/InitAllPasses.h"
 #include "stagewright/Pipelines/Compile.h"
+#include "stagewright/Support/Files.h"
 #include "stagewright/Target/Artifact.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -21,7 +22,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace stagewright;
@@ -92,7 +92,6 @@ LogicalResult readNumber(const cl::opt<std::string> &option,
   return success();
 }
 
-/// Writes text beside its place first, then renames.
 /// Whether `path` is there and is no regular file.
 bool isSpecial(llvm::StringRef path) {
   llvm::sys::fs::file_status status;
@@ -100,44 +99,17 @@ bool isSpecial(llvm::StringRef path) {
          status.type() != llvm::sys::fs::file_type::regular_file;
 }
 
+/// Writes what `print` prints to the output, as a whole or not at all.
 LogicalResult writeText(llvm::function_ref<void(llvm::raw_ostream &)> print) {
-  std::string path = output.empty() ? "-" : output.getValue();
-  if (path == "-") {
-    print(llvm::outs());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  print(stream);
+  llvm::outs().flush();
+  Status status = writeTextFile(output.empty() ? "-" : output.getValue(), text);
+  if (status)
     return success();
-  }
-  auto fail = [&](std::string reason) {
-    llvm::errs() << "error: cannot write '" << path << "': " << reason << "\n";
-    return failure();
-  };
-  // A pipe or a device is written to; a rename would put a file in its place.
-  if (isSpecial(path)) {
-    std::error_code error;
-    llvm::raw_fd_ostream stream(path, error);
-    if (!error) {
-      print(stream);
-      stream.flush();
-      error = stream.error();
-      stream.clear_error();
-    }
-    return error ? fail(error.message()) : success();
-  }
-  auto file = llvm::sys::fs::TempFile::create(path + ".%%%%%%%%");
-  if (!file)
-    return fail(llvm::toString(file.takeError()));
-  {
-    llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
-    print(stream);
-    stream.flush();
-    if (std::error_code error = stream.error()) {
-      stream.clear_error();
-      llvm::consumeError(file->discard());
-      return fail(error.message());
-    }
-  }
-  if (llvm::Error error = file->keep(path))
-    return fail(llvm::toString(std::move(error)));
-  return success();
+  llvm::errs() << "error: " << status.error().message << "\n";
+  return failure();
 }
 
 LogicalResult compile(MLIRContext &context, TimingScope &scope) {

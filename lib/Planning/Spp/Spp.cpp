@@ -226,7 +226,6 @@ Result<Plan> planOnLists(const Problem &problem, const Network &network,
   plan.planner = "spp";
   plan.objective = "time";
   plan.value = plan.time.value;
-  plan.familyBound = familyLowerBound(problem, network);
   return plan;
 }
 

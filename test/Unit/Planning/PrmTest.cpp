@@ -183,21 +183,6 @@ TEST(Prm, LeastFillUnderACapOnAFlatNetwork) {
   }
 }
 
-/// A chain of planners.md B: `times` forward and twice that backward, `handed`
-/// bytes, `held` bytes of gradients, `devices` at `bandwidth`.
-static Problem example(const std::vector<double> &times, double handed,
-                       const std::vector<double> &held, size_t devices,
-                       double bandwidth, int64_t microbatches) {
-  Problem problem;
-  Draw draw(0);
-  problem.cluster = randomCluster(draw, devices, bandwidth, bandwidth);
-  problem.microbatches = microbatches;
-  problem.model.overlapAllReduce = false;
-  for (size_t l = 0; l < times.size(); ++l)
-    addLayer(problem, times[l], 2 * times[l], handed, held[l]);
-  return problem;
-}
-
 static std::vector<double> loadsByStages(const Problem &problem) {
   Network network = *Network::create(problem.cluster);
   ChainCosts costs(problem, network);

@@ -92,6 +92,21 @@ inline void addLayer(Problem &problem, double forward, double backward,
   problem.values.push_back({bytes, {layer, I}, {{layer - 1, I}}});
 }
 
+/// A chain of planners.md B: `times` forward and twice that backward, `handed`
+/// bytes, `held` bytes of gradients, `devices` at `bandwidth`.
+inline Problem example(const std::vector<double> &times, double handed,
+                       const std::vector<double> &held, size_t devices,
+                       double bandwidth, int64_t microbatches) {
+  Problem problem;
+  Draw draw(0);
+  problem.cluster = randomCluster(draw, devices, bandwidth, bandwidth);
+  problem.microbatches = microbatches;
+  problem.model.overlapAllReduce = false;
+  for (size_t l = 0; l < times.size(); ++l)
+    addLayer(problem, times[l], 2 * times[l], handed, held[l]);
+  return problem;
+}
+
 /// A chain: F in [0.2, 2] s, B 1 to 2.5 times F, cuts of up to `handed` units,
 /// gradients of up to `held` units, none in a quarter of the layers.
 inline void addRandomLayers(Problem &problem, Draw &draw, int64_t count,

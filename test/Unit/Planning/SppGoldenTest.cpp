@@ -27,7 +27,7 @@ TEST(SppGolden, NoRowSlowerThanThePrototypes) {
   size_t better = 0, count = 0;
   for (const PrototypeRow &row : prototypeRows()) {
     std::string name = row.model + " on " + row.config;
-    Result<Plan> plan = planSpp(prototypeProblem(row));
+    Result<Plan> plan = runPlanner(*findPlanner("spp"), prototypeProblem(row));
     ASSERT_TRUE(plan.ok()) << name;
     double time = plan->time.value;
     EXPECT_LE(time, row.time + kPrinted) << name;

@@ -13,21 +13,6 @@
 using namespace stagewright;
 using namespace stagewright::testing;
 
-/// A chain on `devices` equal devices joined at `bandwidth` units a second:
-/// B takes twice as long as F.
-static Problem example(const std::vector<double> &times, double handed,
-                       const std::vector<double> &held, size_t devices,
-                       double bandwidth, int64_t microbatches) {
-  Problem problem;
-  Draw draw(0);
-  problem.cluster = randomCluster(draw, devices, bandwidth, bandwidth);
-  problem.microbatches = microbatches;
-  problem.model.overlapAllReduce = false;
-  for (size_t l = 0; l < times.size(); ++l)
-    addLayer(problem, times[l], 2 * times[l], handed, held[l]);
-  return problem;
-}
-
 static std::string shapeOf(const Plan &plan) {
   std::string text;
   for (const StagePlan &stage : plan.stages)
@@ -39,7 +24,8 @@ static std::string shapeOf(const Plan &plan) {
 }
 
 TEST(Spp, ExampleE3PrefersThePipelineToDataParallel) {
-  Result<Plan> plan = planSpp(example({4, 2, 2}, 2, {3, 6, 6}, 3, 2, 4));
+  Result<Plan> plan = runPlanner(*findPlanner("spp"),
+                                 example({4, 2, 2}, 2, {3, 6, 6}, 3, 2, 4));
   ASSERT_TRUE(plan.ok());
   EXPECT_DOUBLE_EQ(plan->time.value, 40.5);
   EXPECT_EQ(shapeOf(*plan), "[0,2)x2 [2,3)x1 ");
@@ -135,7 +121,7 @@ TEST(Spp, SlowDeviceGetsLessWork) {
   for (Layer &layer : problem.layers)
     layer.times = {{Seconds(2), Seconds(4), Seconds(0)},
                    {Seconds(1), Seconds(2), Seconds(0)}};
-  Result<Plan> plan = planSpp(problem);
+  Result<Plan> plan = runPlanner(*findPlanner("spp"), problem);
   ASSERT_TRUE(plan.ok());
   ASSERT_EQ(plan->stages.size(), 2u);
   for (const StagePlan &stage : plan->stages)
@@ -163,7 +149,7 @@ TEST(Spp, ForwardOnly) {
   Problem problem = example({1, 1, 1, 1}, 1, {0, 0, 0, 0}, 4, 100, 16);
   problem.forwardOnly = true;
   problem.maxReplicas = 1;
-  Result<Plan> plan = planSpp(problem);
+  Result<Plan> plan = runPlanner(*findPlanner("spp"), problem);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_NEAR(plan->time.value, 16 + 3 + 3 * 0.01, 1e-9);
   EXPECT_LE(plan->familyBound.value, plan->time.value);
