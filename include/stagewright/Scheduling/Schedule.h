@@ -9,7 +9,7 @@
 // microbatch). It says in which order a rank computes; it holds no times and no
 // communication, which a lowering makes explicit. The two levels and the text
 // form of an action, `2F0`, are those of PyTorch's
-// torch.distributed.pipelining.
+// torch.distributed.pipelining, and so is the pair `(3F1;4B0)OVERLAP_F_B`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +40,9 @@ struct Action {
   ActionKind kind = ActionKind::Forward;
   int64_t stage = 0;
   int64_t microbatch = 0; ///< 0 for Update.
+  /// A pair with the action before it on its rank, which may overlap with it: a
+  /// backward behind a forward of another microbatch (DualPipe).
+  bool paired = false;
 
   friend auto operator<=>(const Action &, const Action &) = default;
 };

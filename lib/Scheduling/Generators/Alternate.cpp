@@ -12,9 +12,9 @@ namespace stagewright {
 
 Schedule alternate(const char *kind, const ScheduleShape &shape,
                    int64_t (*warmUp)(int64_t ranksFromEnd)) {
-  Schedule schedule{kind, shape.stages, shape.microbatches, {}};
-  for (int64_t rank = 0; rank < shape.stages; ++rank) {
-    int64_t first = std::min(warmUp(shape.stages - rank), shape.microbatches);
+  Schedule schedule{kind, shape.ranks, shape.microbatches, {}};
+  for (int64_t rank = 0; rank < shape.ranks; ++rank) {
+    int64_t first = std::min(warmUp(shape.ranks - rank), shape.microbatches);
     if (shape.forwardOnly)
       first = shape.microbatches;
     Order order;

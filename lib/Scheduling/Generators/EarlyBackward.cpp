@@ -20,7 +20,7 @@
 
 namespace stagewright {
 
-Schedule generateEarlyBackward(const ScheduleShape &shape) {
+Result<Schedule> generateEarlyBackward(const ScheduleShape &shape) {
   return alternate("early-backward", shape,
                    [](int64_t ranksFromEnd) { return 2 * ranksFromEnd - 1; });
 }

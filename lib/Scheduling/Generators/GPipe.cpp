@@ -19,9 +19,9 @@
 
 namespace stagewright {
 
-Schedule generateGPipe(const ScheduleShape &shape) {
-  Schedule schedule{"gpipe", shape.stages, shape.microbatches, {}};
-  for (int64_t rank = 0; rank < shape.stages; ++rank) {
+Result<Schedule> generateGPipe(const ScheduleShape &shape) {
+  Schedule schedule{"gpipe", shape.ranks, shape.microbatches, {}};
+  for (int64_t rank = 0; rank < shape.ranks; ++rank) {
     Order order;
     for (int64_t m = 0; m < shape.microbatches; ++m)
       order.push_back({ActionKind::Forward, rank, m});

@@ -11,11 +11,18 @@
 namespace stagewright {
 
 std::span<const Generator> allGenerators() {
+  using enum Placement;
   static constexpr std::array<Generator, 4> generators = {
-      {{"gpipe", "gpipe", generateGPipe},
-       {"1f1b", "one_f_one_b", generateOneFOneB},
-       {"early-backward", "early_backward", generateEarlyBackward},
-       {"window", "window", generateWindow}}};
+      {{"gpipe", "gpipe", Linear, 1, 1, true, false,
+        "all forwards, then all backwards", generateGPipe},
+       {"1f1b", "one_f_one_b", Linear, 1, 1, true, false,
+        "p - r forwards, then one backward, one forward", generateOneFOneB},
+       {"early-backward", "early_backward", Linear, 1, 1, true, false,
+        "1F1B with 2 (p - r) - 1 forwards first (P_B of DAPPLE)",
+        generateEarlyBackward},
+       {"window", "window", Linear, 1, 1, true, false,
+        "SPP's order with a bound: 4 (p - 1 - r) forwards first",
+        generateWindow}}};
   return generators;
 }
 
@@ -30,10 +37,10 @@ Result<Generator> findGenerator(std::string_view name) {
                known};
 }
 
-ScheduleFamily familyOf(const Generator &generator, int64_t stages,
+ScheduleFamily familyOf(const Generator &generator, int64_t ranks,
                         bool forwardOnly) {
   return [=](int64_t microbatches) {
-    return generator.generate({stages, microbatches, forwardOnly});
+    return *generator.generate({ranks, microbatches, forwardOnly});
   };
 }
 

@@ -19,7 +19,7 @@
 
 namespace stagewright {
 
-Schedule generateOneFOneB(const ScheduleShape &shape) {
+Result<Schedule> generateOneFOneB(const ScheduleShape &shape) {
   return alternate("1f1b", shape,
                    [](int64_t ranksFromEnd) { return ranksFromEnd; });
 }

@@ -24,7 +24,7 @@
 
 namespace stagewright {
 
-Schedule generateWindow(const ScheduleShape &shape) {
+Result<Schedule> generateWindow(const ScheduleShape &shape) {
   return alternate("window", shape, [](int64_t ranksFromEnd) {
     return std::max<int64_t>(1, 4 * (ranksFromEnd - 1));
   });

@@ -23,7 +23,7 @@ static std::string orderOf(const Schedule &schedule, size_t rank) {
 // The published orders for 4 ranks and 6 microbatches, as PyTorch executes
 // them.
 TEST(Generators, OneFOneBIsThePublishedOrder) {
-  Schedule schedule = generateOneFOneB({4, 6, false});
+  Schedule schedule = *generateOneFOneB({4, 6, false});
   EXPECT_EQ(orderOf(schedule, 0), "F0 F1 F2 F3 B0 F4 B1 F5 B2 B3 B4 B5");
   EXPECT_EQ(orderOf(schedule, 1), "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5");
   EXPECT_EQ(orderOf(schedule, 2), "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 B5");
@@ -31,14 +31,14 @@ TEST(Generators, OneFOneBIsThePublishedOrder) {
 }
 
 TEST(Generators, GPipeRunsAllForwardsFirst) {
-  Schedule schedule = generateGPipe({2, 3, false});
+  Schedule schedule = *generateGPipe({2, 3, false});
   EXPECT_EQ(orderOf(schedule, 0), "F0 F1 F2 B0 B1 B2");
   EXPECT_EQ(schedule.ranks[1].front().stage, 1);
 }
 
 // P_B of DAPPLE, section 3.2: 2 (p - r) - 1 forwards first.
 TEST(Generators, EarlyBackwardRunsTwoForwardsAHop) {
-  Schedule schedule = generateEarlyBackward({3, 6, false});
+  Schedule schedule = *generateEarlyBackward({3, 6, false});
   EXPECT_EQ(orderOf(schedule, 0), "F0 F1 F2 F3 F4 B0 F5 B1 B2 B3 B4 B5");
   EXPECT_EQ(orderOf(schedule, 1), "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5");
   EXPECT_EQ(orderOf(schedule, 2), "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5");
@@ -48,7 +48,7 @@ TEST(Generators, EarlyBackwardRunsTwoForwardsAHop) {
 TEST(Generators, WindowIsTheEmissionByWindows) {
   for (int64_t p = 1; p <= 8; ++p)
     for (int64_t m = 1; m <= 40; ++m) {
-      Schedule schedule = generateWindow({p, m, false});
+      Schedule schedule = *generateWindow({p, m, false});
       for (int64_t r = 0; r < p; ++r) {
         Order order;
         auto emit = [&](ActionKind kind, int64_t microbatch) {
@@ -70,8 +70,8 @@ TEST(Generators, WindowIsTheEmissionByWindows) {
 TEST(Generators, HoldAsManyMicrobatchesAsTheyWarmUpWith) {
   for (int64_t p = 1; p <= 5; ++p)
     for (int64_t m = 1; m <= 20; ++m) {
-      auto early = stashedMicrobatches(generateEarlyBackward({p, m, false}));
-      auto window = stashedMicrobatches(generateWindow({p, m, false}));
+      auto early = stashedMicrobatches(*generateEarlyBackward({p, m, false}));
+      auto window = stashedMicrobatches(*generateWindow({p, m, false}));
       for (int64_t r = 0; r < p; ++r) {
         EXPECT_EQ(early[r], std::min(2 * (p - r) - 1, m));
         EXPECT_EQ(window[r], std::min(r + 1 == p ? 1 : 4 * (p - 1 - r), m));
@@ -81,7 +81,7 @@ TEST(Generators, HoldAsManyMicrobatchesAsTheyWarmUpWith) {
 
 TEST(Generators, ForwardOnlyHasNoBackward) {
   for (const Generator &generator : allGenerators())
-    EXPECT_EQ(orderOf(generator.generate({3, 3, true}), 1), "F0 F1 F2");
+    EXPECT_EQ(orderOf(*generator.generate({3, 3, true}), 1), "F0 F1 F2");
 }
 
 TEST(Generators, VerifyForEveryShape) {
@@ -90,7 +90,7 @@ TEST(Generators, VerifyForEveryShape) {
       for (int64_t microbatches = 1; microbatches <= 32; ++microbatches)
         for (bool forwardOnly : {false, true}) {
           Status status =
-              verify(generator.generate({stages, microbatches, forwardOnly}),
+              verify(*generator.generate({stages, microbatches, forwardOnly}),
                      chainGraph(stages, forwardOnly));
           EXPECT_TRUE(status) << generator.name << " " << stages << " "
                               << microbatches << ": " << status.error().message;

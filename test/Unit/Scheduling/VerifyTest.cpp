@@ -75,9 +75,9 @@ TEST(Verify, DeadlockOverARingSlot) {
   StageGraph graph = chainGraph(2, false);
   graph.edges[0].lastUse.phase = ActionKind::InputGradient;
   graph.edges[0].depth = 1;
-  EXPECT_EQ(errorOf(generateGPipe({2, 2, false}), graph),
+  EXPECT_EQ(errorOf(*generateGPipe({2, 2, false}), graph),
             "schedule deadlocks: rank 0 waits for a slot that 1B0 frees on "
             "rank 1, rank 1 waits for 0F1 from rank 0");
   graph.edges[0].depth = 2;
-  EXPECT_EQ(errorOf(generateGPipe({2, 2, false}), graph), "");
+  EXPECT_EQ(errorOf(*generateGPipe({2, 2, false}), graph), "");
 }

@@ -12,13 +12,13 @@
 using namespace stagewright;
 
 TEST(Grid, PictureOfGPipe) {
-  EXPECT_EQ(*drawGrid(generateGPipe({2, 4, false}), chainGraph(2, false)),
+  EXPECT_EQ(*drawGrid(*generateGPipe({2, 4, false}), chainGraph(2, false)),
             "rank 0 |F0|F1|F2|F3|        |B0   |B1   |B2   |B3   |\n"
             "rank 1    |F0|F1|F2|F3|B0   |B1   |B2   |B3   |\n");
 }
 
 TEST(Grid, PictureOfOneFOneB) {
-  EXPECT_EQ(*drawGrid(generateOneFOneB({2, 4, false}), chainGraph(2, false)),
+  EXPECT_EQ(*drawGrid(*generateOneFOneB({2, 4, false}), chainGraph(2, false)),
             "rank 0 |F0|F1|     |B0   |F2|B1   |F3|B2   |  |B3   |\n"
             "rank 1    |F0|B0   |F1|B1   |F2|B2   |F3|B3   |\n");
 }

@@ -103,7 +103,7 @@ TEST(Pipeline, OneFOneBAgreesWithTheSchedule) {
         times.stages.push_back(
             {Seconds(forward[n]), Seconds(backward[n]), Seconds()});
       }
-      Schedule schedule = generateOneFOneB({stages, m, false});
+      Schedule schedule = *generateOneFOneB({stages, m, false});
       auto timeline = simulate(schedule, chainGraph(stages, false), times);
       PipelineModel model = chainModel(
           forward, backward, std::vector<double>(size_t(stages - 1), 0), m);

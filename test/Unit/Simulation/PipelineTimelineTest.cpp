@@ -82,9 +82,9 @@ TEST(PipelineTimeline, GeneratedSchedulesTakeWhatTheirOrdersTake) {
     auto m = int64_t(1 + random() % 9);
     PipelineModel model = randomChain(random, stages, m, true);
     ScheduleShape shape{int64_t(stages), m, false};
-    EXPECT_EQ(simulatePipeline(model, generateGPipe(shape))->makespan,
+    EXPECT_EQ(simulatePipeline(model, *generateGPipe(shape))->makespan,
               makespanOf(model, ExecutionOrder::GPipe));
-    EXPECT_EQ(simulatePipeline(model, generateOneFOneB(shape))->makespan,
+    EXPECT_EQ(simulatePipeline(model, *generateOneFOneB(shape))->makespan,
               makespanOf(model, ExecutionOrder::OneFOneB));
   }
 }
@@ -98,7 +98,7 @@ TEST(PipelineTimeline, WindowOrderComputesInTheGeneratorsOrder) {
     PipelineModel model = randomChain(random, stages, m, true);
     for (PipelineStage &stage : model.stages)
       stage.times.forward += Seconds(1); // Without length there is no order.
-    Schedule schedule = generateWindow({int64_t(stages), m, false});
+    Schedule schedule = *generateWindow({int64_t(stages), m, false});
     auto timeline = simulatePipeline(model, ExecutionOrder::Window);
     for (size_t rank = 0; rank < stages; ++rank) {
       Order order;
@@ -221,7 +221,7 @@ TEST(PipelineTimeline, DeadlockNamesTheRanks) {
 TEST(PipelineTimeline, WrongShapeIsAnError) {
   PipelineModel model = unitChain(2, 2);
   EXPECT_EQ(
-      simulatePipeline(model, generateGPipe({2, 3, false})).error().message,
+      simulatePipeline(model, *generateGPipe({2, 3, false})).error().message,
       "the schedule is for 2 stages and 3 microbatches, the pipeline has "
       "2 and 2");
   Schedule schedule{"test", 1, 1, {*parseOrder("0F0"), *parseOrder("0B0")}};

@@ -17,7 +17,7 @@ static double makespan(const char *name, int64_t stages, int64_t microbatches,
   StepTimes times = unitTimes(stages);
   times.hops.assign(graph.edges.size(), Seconds(hop));
   Schedule schedule =
-      findGenerator(name)->generate({stages, microbatches, false});
+      *findGenerator(name)->generate({stages, microbatches, false});
   return simulate(schedule, graph, times)->makespan.value;
 }
 
@@ -57,7 +57,7 @@ TEST(Simulate, EarlyBackwardPaysTransfersOnce) {
 TEST(Simulate, RingDepthDelaysTheSender) {
   StageGraph graph = chainGraph(2, true);
   graph.edges[0].depth = 1;
-  Schedule schedule = generateGPipe({2, 3, true});
+  Schedule schedule = *generateGPipe({2, 3, true});
   // Sender and receiver alternate over the one slot.
   EXPECT_EQ(simulate(schedule, graph, unitTimes(2))->makespan, Seconds(6));
   graph.edges[0].depth = 2;

@@ -92,9 +92,12 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
         old.erase();
 
     StageGraph graph = stageGraphOf(program);
-    Schedule data = generator->generate(
+    Result<Schedule> made = generator->generate(
         {graph.stages, static_cast<int64_t>(program.getMicrobatches()),
          graph.forwardOnly});
+    if (!made)
+      return emitError(program.getLoc(), made.error().message);
+    const Schedule &data = *made;
     OpBuilder builder(program->getContext());
     auto op = ScheduleOp::create(
         builder, program.getLoc(), builder.getStringAttr(generator->symbol),

@@ -1,0 +1,43 @@
+//===- LowerBounds.h - no schedule is faster --------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What every schedule of a problem's placement needs at least, whatever its
+// order. schedules.md 2.1 gives the bound for equal stages on a chain; here it
+// is derived for unequal stages and several chunks (lib/Scheduling/Bounds).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SCHEDULING_LOWERBOUNDS_H
+#define STAGEWRIGHT_SCHEDULING_LOWERBOUNDS_H
+
+#include "stagewright/Scheduling/ScheduleProblem.h"
+#include <string>
+
+namespace stagewright {
+
+struct LowerBound {
+  Seconds value;
+  /// What sets it: "work", "fill and drain", "last rank", "memory".
+  std::string reason;
+  int64_t rank = 0; ///< Where.
+};
+
+struct LowerBounds {
+  LowerBound makespan, span;
+};
+
+/// Bounds for any order with I and W apart (B is one such order). `problem` must
+/// pass check(); recomputation only adds time. Where `overlap` is set, pairs may
+/// shorten the work and the bound says less.
+LowerBounds lowerBounds(const ScheduleProblem &problem);
+
+/// The same where every backward is one action B.
+LowerBounds lowerBoundsWithoutSplit(const ScheduleProblem &problem);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SCHEDULING_LOWERBOUNDS_H

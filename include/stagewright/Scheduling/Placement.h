@@ -1,0 +1,51 @@
+//===- Placement.h - which rank runs which stage ----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Stages are numbered in the order of the forward. With one chunk per rank all
+// placements but Twin are the same.
+//
+//   4 stages on 2 ranks   linear    loop      v         twin (2 stages, 2 ranks)
+//     rank 0              0 1       0 2       0 3       0 1
+//     rank 1              2 3       1 3       1 2       1 0
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SCHEDULING_PLACEMENT_H
+#define STAGEWRIGHT_SCHEDULING_PLACEMENT_H
+
+#include "stagewright/Support/Result.h"
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace stagewright {
+
+enum class Placement {
+  Linear, ///< Neighbouring stages together: stage s on rank s / chunks.
+  Loop,   ///< Stage s on rank s mod p.
+  V,      ///< Back and forth: stage p - 1 and p on rank p - 1 (waves for v > 2).
+  Twin    ///< As many stages as ranks, stage s on rank s and on rank p - 1 - s.
+};
+
+/// "linear", "loop", "v", "twin".
+const char *toString(Placement placement);
+Result<Placement> parsePlacement(std::string_view name);
+
+/// Stages of a program on `ranks` ranks: ranks * chunks, or ranks under Twin.
+int64_t numStages(Placement placement, int64_t ranks, int64_t chunks);
+
+/// The rank of `stage`; under Twin the first of its two, `stage` itself.
+int64_t rankOf(Placement placement, int64_t ranks, int64_t chunks,
+               int64_t stage);
+
+/// The stages of `rank` in increasing order; two under Twin.
+std::vector<int64_t> stagesOf(Placement placement, int64_t ranks,
+                              int64_t chunks, int64_t rank);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SCHEDULING_PLACEMENT_H

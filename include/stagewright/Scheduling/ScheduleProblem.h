@@ -1,0 +1,69 @@
+//===- ScheduleProblem.h - what a schedule has to cope with -----*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Times and bytes of every stage, the delay of every hop, and the memory of a
+// rank, without a model: what schedules are timed, bounded and searched for.
+//
+// A rank runs one action at a time (a pair may overlap). A hop is a pure delay
+// between the end of the producer and the start of the consumer, paid in both
+// directions wherever two stages lie on different ranks; it occupies nobody.
+// Memory in any unit: + activation when F starts, - (activation - kept) when I
+// ends, - kept when W ends; B does both at its end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SCHEDULING_SCHEDULEPROBLEM_H
+#define STAGEWRIGHT_SCHEDULING_SCHEDULEPROBLEM_H
+
+#include "stagewright/Scheduling/Placement.h"
+#include "stagewright/Support/Units.h"
+#include <limits>
+
+namespace stagewright {
+
+/// One stage, for one microbatch.
+struct StageCosts {
+  Seconds forward, inputGradient, weightGradient;
+  double activation = 1; ///< Held from F to I.
+  double kept = 1;       ///< Still held from I to W; at most `activation`.
+  /// Held from F to R instead of `activation` where a schedule runs the forward
+  /// again (R takes `forward`).
+  double recomputeInput = 0;
+
+  Seconds total() const { return forward + inputGradient + weightGradient; }
+};
+
+struct ScheduleProblem {
+  Placement placement = Placement::Linear;
+  int64_t ranks = 1, chunks = 1, microbatches = 1;
+  std::vector<StageCosts> stages; ///< numStages() of them.
+  /// From stage s to s + 1, and back; not paid within a rank. One less than
+  /// stages.
+  std::vector<Seconds> hops;
+  double memory = std::numeric_limits<double>::infinity(); ///< Of each rank.
+  bool forwardOnly = false;
+  /// A pair of a forward and a backward takes this times the sum of the two and
+  /// hands both results on at its end. 0: no overlap, one after the other.
+  double overlap = 0;
+
+  int64_t numStages() const {
+    return stagewright::numStages(placement, ranks, chunks);
+  }
+  int64_t rankOf(int64_t stage) const {
+    return stagewright::rankOf(placement, ranks, chunks, stage);
+  }
+  /// Delay from `stage` to the next one: 0 where they lie on one rank.
+  Seconds hopAfter(int64_t stage) const {
+    return rankOf(stage) == rankOf(stage + 1) ? Seconds() : hops[stage];
+  }
+  /// Numbers in range, times finite and not negative, kept <= activation.
+  Status check() const;
+};
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SCHEDULING_SCHEDULEPROBLEM_H

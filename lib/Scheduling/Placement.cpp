@@ -1,0 +1,65 @@
+//===- Placement.cpp - which rank runs which stage ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Scheduling/Placement.h"
+#include <string>
+
+namespace stagewright {
+
+const char *toString(Placement placement) {
+  switch (placement) {
+  case Placement::Linear:
+    return "linear";
+  case Placement::Loop:
+    return "loop";
+  case Placement::V:
+    return "v";
+  case Placement::Twin:
+    return "twin";
+  }
+  return "";
+}
+
+Result<Placement> parsePlacement(std::string_view name) {
+  for (Placement placement :
+       {Placement::Linear, Placement::Loop, Placement::V, Placement::Twin})
+    if (name == toString(placement))
+      return placement;
+  return Error{"unknown placement '" + std::string(name) +
+               "'; there are linear, loop, v, twin"};
+}
+
+int64_t numStages(Placement placement, int64_t ranks, int64_t chunks) {
+  return placement == Placement::Twin ? ranks : ranks * chunks;
+}
+
+int64_t rankOf(Placement placement, int64_t ranks, int64_t chunks,
+               int64_t stage) {
+  switch (placement) {
+  case Placement::Linear:
+    return stage / chunks;
+  case Placement::Loop:
+    return stage % ranks;
+  case Placement::V:
+    return stage / ranks % 2 == 0 ? stage % ranks : ranks - 1 - stage % ranks;
+  case Placement::Twin:
+    return stage;
+  }
+  return stage;
+}
+
+std::vector<int64_t> stagesOf(Placement placement, int64_t ranks,
+                              int64_t chunks, int64_t rank) {
+  std::vector<int64_t> stages;
+  for (int64_t s = 0; s < numStages(placement, ranks, chunks); ++s)
+    if (rankOf(placement, ranks, chunks, s) == rank ||
+        (placement == Placement::Twin && ranks - 1 - s == rank))
+      stages.push_back(s);
+  return stages;
+}
+
+} // namespace stagewright

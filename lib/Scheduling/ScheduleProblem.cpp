@@ -1,0 +1,65 @@
+//===- ScheduleProblem.cpp - what a schedule has to cope with -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Scheduling/ScheduleProblem.h"
+#include <cmath>
+#include <string>
+
+namespace stagewright {
+
+static bool isAmount(double value) { return std::isfinite(value) && value >= 0; }
+
+static Error countError(const char *what, size_t wanted, size_t got) {
+  return Error{"there are " + std::to_string(got) + " " + what + ", not " +
+               std::to_string(wanted)};
+}
+
+Status ScheduleProblem::check() const {
+  if (ranks < 1 || chunks < 1 || microbatches < 1)
+    return Error{"ranks, chunks and microbatches must be at least 1, but are " +
+                 std::to_string(ranks) + ", " + std::to_string(chunks) +
+                 " and " + std::to_string(microbatches)};
+  size_t wanted = size_t(numStages());
+  if (stages.size() != wanted)
+    return countError("stages", wanted, stages.size());
+  if (hops.size() + 1 != wanted)
+    return countError("hops", wanted - 1, hops.size());
+  for (size_t s = 0; s < stages.size(); ++s) {
+    const StageCosts &stage = stages[s];
+    std::string where = "stage " + std::to_string(s);
+    for (Seconds time :
+         {stage.forward, stage.inputGradient, stage.weightGradient})
+      if (!isAmount(time.value))
+        return Error{where + ": times must be finite and not negative, but "
+                             "one is " +
+                     std::to_string(time.value)};
+    if (!isAmount(stage.activation) || !isAmount(stage.kept) ||
+        !isAmount(stage.recomputeInput))
+      return Error{where + ": memory must be finite and not negative"};
+    if (stage.kept > stage.activation || stage.recomputeInput > stage.activation)
+      return Error{where + ": what is kept after I (" +
+                   std::to_string(stage.kept) +
+                   ") or for a recomputation (" +
+                   std::to_string(stage.recomputeInput) +
+                   ") cannot be more than the activation (" +
+                   std::to_string(stage.activation) + ")"};
+  }
+  for (size_t s = 0; s < hops.size(); ++s)
+    if (!isAmount(hops[s].value))
+      return Error{"the hop after stage " + std::to_string(s) +
+                   " must be finite and not negative, but is " +
+                   std::to_string(hops[s].value)};
+  if (!(memory >= 0))
+    return Error{"memory must not be negative, but is " +
+                 std::to_string(memory)};
+  if (!isAmount(overlap) || overlap > 1)
+    return Error{"overlap must be from 0 to 1, but is " +
+                 std::to_string(overlap)};
+  return {};
+}
+
+} // namespace stagewright
