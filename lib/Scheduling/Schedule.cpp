@@ -10,6 +10,9 @@
 
 namespace stagewright {
 
+/// What PyTorch writes behind a pair.
+static constexpr std::string_view kPair = "OVERLAP_F_B";
+
 std::string toString(const Action &action) {
   std::string text =
       std::to_string(action.stage) + static_cast<char>(action.kind);
@@ -20,10 +23,16 @@ std::string toString(const Action &action) {
 
 std::string toString(const Order &order) {
   std::string text;
-  for (const Action &action : order) {
+  for (size_t i = 0; i < order.size(); ++i) {
     if (!text.empty())
       text += ' ';
-    text += toString(action);
+    if (i + 1 == order.size() || !order[i + 1].paired) {
+      text += toString(order[i]);
+      continue;
+    }
+    text += '(' + toString(order[i]) + ';' + toString(order[i + 1]) + ')';
+    text += kPair;
+    ++i;
   }
   return text;
 }
@@ -56,6 +65,35 @@ Result<Action> parseAction(std::string_view text) {
   return action;
 }
 
+/// Reads `(3F1;4B0)OVERLAP_F_B` and appends both actions.
+static Status parsePair(std::string_view text, Order &order) {
+  Error wrong{"'" + std::string(text) +
+              "' is not a pair; write a forward, then a backward of another "
+              "microbatch or stage, as in (3F1;4B0)" +
+              std::string(kPair)};
+  size_t middle = text.find(';'), close = text.find(')');
+  if (middle == std::string_view::npos || close == std::string_view::npos ||
+      close < middle || text.substr(close + 1) != kPair)
+    return wrong;
+  Result<Action> first = parseAction(text.substr(1, middle - 1));
+  Result<Action> second =
+      parseAction(text.substr(middle + 1, close - middle - 1));
+  if (!first)
+    return first.error();
+  if (!second)
+    return second.error();
+  bool backward = second->kind == ActionKind::Backward ||
+                  second->kind == ActionKind::InputGradient;
+  if (first->kind != ActionKind::Forward || !backward ||
+      (first->stage == second->stage &&
+       first->microbatch == second->microbatch))
+    return wrong;
+  second->paired = true;
+  order.push_back(*first);
+  order.push_back(*second);
+  return {};
+}
+
 Result<Order> parseOrder(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   Order order;
@@ -65,10 +103,17 @@ Result<Order> parseOrder(std::string_view text) {
       return order;
     text.remove_prefix(start);
     size_t length = std::min(text.find_first_of(kSpace), text.size());
-    Result<Action> action = parseAction(text.substr(0, length));
-    if (!action)
-      return action.error();
-    order.push_back(*action);
+    std::string_view word = text.substr(0, length);
+    Status status;
+    if (word.front() == '(')
+      status = parsePair(word, order);
+    else if (Result<Action> action = parseAction(word))
+      order.push_back(*action);
+    else
+      status = action.error();
+    if (!status)
+      return Error{"action " + std::to_string(order.size() + 1) + ": " +
+                   status.error().message};
     text.remove_prefix(length);
   }
 }

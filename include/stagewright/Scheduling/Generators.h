@@ -35,20 +35,31 @@ struct ScheduleShape {
   double hopRatio = 0;
 };
 
+// Bubbles are those of equal stages with the times F, I, W of a rank's whole
+// share, B = I + W, c of a hop. Memory is in activations of a rank's whole
+// share. Sections are those of the papers named. "Reference:" names the public
+// generator whose order it is.
+
 /// All forwards, then all backwards, microbatches in increasing order (Huang et
 /// al., GPipe, NeurIPS 2019). Holds M activations on every rank; bubble
-/// (p - 1)(F + B) at equal stages.
+/// (p - 1)(F + B + 2c).
 Result<Schedule> generateGPipe(const ScheduleShape &shape);
 
 /// One forward, one backward: rank r runs p - r forwards, then alternates (the
-/// flush schedule of PipeDream-2BW and DAPPLE). Holds min(p - r, M) activations
-/// on rank r; bubble (p - 1)(F + B) at equal stages.
+/// flush schedule of PipeDream-2BW; P_A of DAPPLE, PPoPP 2021, is this order,
+/// and `dapple-a` its other name). Holds min(p - r, M) activations on rank r;
+/// bubble (p - 1)(F + B + 2c) + 2c floor((p - 1)(M - 1) / p).
 Result<Schedule> generateOneFOneB(const ScheduleShape &shape);
 
+/// 1F1B with just as many more forwards first as hide the hops: rank r runs q +
+/// ceil(2 (q - 1) x / 3), q = p - r, x = hopRatio; a backward is taken for two
+/// forwards. Holds as many activations, at most M; bubble (p - 1)(F + B + 2c).
+Result<Schedule> generateEagerOneFOneB(const ScheduleShape &shape);
+
 /// 1F1B with 2 (p - r) - 1 warm-up forwards on rank r, so that transfers run
-/// beside compute (P_B of DAPPLE, PPoPP 2021; Eager1F1B of JaxPP). Holds
-/// min(2 (p - r) - 1, M) activations; bubble (p - 1)(F + B + 2c) for transfers
-/// of 2c <= F + B at equal stages.
+/// beside compute (P_B of DAPPLE, PPoPP 2021, `dapple-b`; Eager1F1B of JaxPP).
+/// Holds min(2 (p - r) - 1, M) activations; bubble (p - 1)(F + B + 2c) for
+/// transfers of 2c <= F + B.
 Result<Schedule> generateEarlyBackward(const ScheduleShape &shape);
 
 /// What each stage runs in the window order of planners.md 1.5: max(1, 4 (p - 1
@@ -58,6 +69,83 @@ Result<Schedule> generateEarlyBackward(const ScheduleShape &shape);
 /// the windows too.
 Result<Schedule> generateWindow(const ScheduleShape &shape);
 
+/// Interleaved 1F1B, depth first (Narayanan et al., SC 2021): chunks take turns
+/// of G microbatches, (v - 1) G + 2 (p - r - 1) forwards first, G = `group` or
+/// p. M must be a multiple of p, and 0 or at least p modulo G (Megatron-LM), or
+/// a multiple of G. Holds ((v - 1) p + 2 (p - 1 - r) + 1) / v; bubble (p - 1)(F
+/// + B) / v + 2 (p v - 1) c for hops up to half a chunk.
+Result<Schedule> generateInterleaved(const ScheduleShape &shape);
+
+/// Breadth first (Lamy-Poirier, MLSys 2023): all microbatches through one chunk
+/// after another, backwards from the last chunk to the first, microbatches in
+/// increasing order. Holds M; bubble (p - 1)(F + B) / v. Each stage's weights
+/// are needed in one piece of time only.
+Result<Schedule> generateBreadthFirst(const ScheduleShape &shape);
+
+/// Breadth first with backwards in decreasing order of microbatches. Reference:
+/// PyTorch's ScheduleLoopedBFS.
+Result<Schedule> generateLoopedBreadthFirst(const ScheduleShape &shape);
+
+/// ZB-H1 (Qi et al., Zero Bubble Pipeline Parallelism, ICLR 2024): 1F1B with I
+/// in place of B, and W of microbatch j - r behind I of j on rank r. Holds
+/// min(p, M) on every rank; bubble (p - 1)(F + I - W + 4c) for 2c <= W <=
+/// min(F, I) and M > p. Reference: sail-sg, branch arxiv.
+Result<Schedule> generateZbH1(const ScheduleShape &shape);
+
+/// ZB-H2 (the same paper): 2 (p - r) - 1 forwards first, W of j - 2r behind I
+/// of j. Holds min(2p - 1, M) on every rank; bubble of the span (p - 1)(F + I -
+/// 2W
+/// + 2c), of the makespan (p - 1) max(F + c, F + I - 2W + 2c), for W <=
+/// min(F, I), 2c <= W, M >= 2p - 1. Reference: sail-sg, branch arxiv.
+Result<Schedule> generateZbH2(const ScheduleShape &shape);
+
+/// ZB-H2 with floor(2 (q - 1) x) more forwards first, q = p - r, x = hopRatio,
+/// at most 1, and as many more W put off as rank 0 has more forwards than rank
+/// r. The warm-ups are those of Shardy's ZeroBubbleH2 (Zero-, Half- and
+/// FullTxLatency at x = 0, 1/2, 1). Holds min(2p - 1 + floor(2 (p - 1) x), M).
+Result<Schedule> generateZbH2Latency(const ScheduleShape &shape);
+
+/// Interleaved 1F1B with I and W apart: (v - 1) G + p - r - 1 forwards first,
+/// then forward and I by turns, a W behind each after r of them. M as for
+/// `interleaved`. Holds p; bubble (p - 1) F / v. Reference: PyTorch's
+/// ScheduleInterleavedZeroBubble.
+Result<Schedule> generateInterleavedZb(const ScheduleShape &shape);
+
+/// ZB-V (Qi et al., Pipeline Parallelism with Controllable Memory, NeurIPS
+/// 2024): two chunks, V placement, M >= 2p - 1. Holds p; bubble of the span 0
+/// at F = I = W, of the makespan (p - 1) F / 2. Reference: PyTorch's
+/// ScheduleZBVZeroBubble.
+Result<Schedule> generateZbV(const ScheduleShape &shape);
+
+/// V-Half (the same paper): a building block of period 6 whose forwards come
+/// down in steps of 2. Holds about p / 2 + 1. Its starts are those of the
+/// paper; how gaps are closed and W placed is ours (VBlock.h).
+Result<Schedule> generateVHalf(const ScheduleShape &shape);
+
+/// V-Min (the same paper): the building block that holds least, about
+/// (p + 4) / 3 activations.
+Result<Schedule> generateVMin(const ScheduleShape &shape);
+
+/// DualPipe (DeepSeek-V3 technical report, 2024): microbatches 0 .. M/2 - 1 go
+/// from stage 0 on rank 0 on, the others from stage 0 on rank p - 1 on;
+/// forwards of the one are paired with backwards of the other. Twin placement:
+/// every stage's weights lie on two ranks. p even, M even, M >= 2p. Holds p + 1
+/// of the stages' activations; bubble (p / 2 - 1)(F&B + B - 3W), times of a
+/// stage, where a pair is one piece of work of time F&B. Reference:
+/// deepseek-ai.
+Result<Schedule> generateDualPipe(const ScheduleShape &shape);
+
+/// DualPipe cut in half: V placement with two chunks on p ranks, no second copy
+/// of weights; M >= 2p. Holds p + 1/2; bubble that of DualPipe on 2p ranks.
+/// Reference: PyTorch's ScheduleDualPipeV and deepseek-ai's DualPipeV.
+Result<Schedule> generateDualPipeV(const ScheduleShape &shape);
+
+/// Inference through several chunks: groups of G (`group` or p) microbatches go
+/// through all chunks, one group behind the other. The order of one chunk's
+/// microbatches is kept, so that pieces of one long prompt may follow one
+/// another. No bubble between groups if M is a multiple of p.
+Result<Schedule> generateForwardOnly(const ScheduleShape &shape);
+
 /// One entry of the list of generators.
 struct Generator {
   const char *name;   ///< As in `kind=`.
@@ -66,7 +154,8 @@ struct Generator {
   /// Chunks per rank it is defined for; `mostChunks` 0: any number from
   /// `leastChunks` on.
   int64_t leastChunks, mostChunks;
-  /// Defined for every M >= 1; the others fail outside their domain.
+  /// Defined for every M >= 1 by loops (Segments.h). The others fail outside
+  /// their domain or have an order that only a known M gives.
   bool anyMicrobatches;
   bool splitsBackward; ///< Has I and W in place of B.
   const char *summary; ///< One line for `--help`.
@@ -78,7 +167,8 @@ struct Generator {
 /// All generators, in the order of the documentation.
 std::span<const Generator> allGenerators();
 
-/// The generator called `name`; the error lists those there are.
+/// The generator called `name`, or `dapple-a` or `dapple-b`; the error lists
+/// those there are.
 Result<Generator> findGenerator(std::string_view name);
 
 /// A schedule as a function of the number of microbatches.

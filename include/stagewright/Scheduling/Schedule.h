@@ -63,13 +63,14 @@ struct Schedule {
 /// `2F0`; an update has no microbatch: `2U`.
 std::string toString(const Action &action);
 
-/// Actions with a space between them.
+/// Actions with a space between them; a pair as `(3F1;4B0)OVERLAP_F_B`.
 std::string toString(const Order &order);
 
 /// Reads the text of one action; the error shows it.
 Result<Action> parseAction(std::string_view text);
 
-/// Reads actions with white space between them.
+/// Reads actions and pairs with white space between them; the error counts the
+/// actions from 1.
 Result<Order> parseOrder(std::string_view text);
 
 } // namespace stagewright

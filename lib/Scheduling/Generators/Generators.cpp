@@ -27,6 +27,11 @@ std::span<const Generator> allGenerators() {
 }
 
 Result<Generator> findGenerator(std::string_view name) {
+  // DAPPLE's names for two orders that others have found as well.
+  if (name == "dapple-a")
+    name = "1f1b";
+  if (name == "dapple-b")
+    name = "early-backward";
   std::string known;
   for (const Generator &generator : allGenerators()) {
     if (name == generator.name)

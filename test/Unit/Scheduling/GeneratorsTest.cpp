@@ -103,3 +103,8 @@ TEST(Generators, UnknownNameListsTheKnownOnes) {
             "unknown schedule 'zigzag'; there are gpipe, 1f1b, "
             "early-backward, window");
 }
+
+TEST(Generators, DapplesPoliciesAreOrdersOfOtherNames) {
+  EXPECT_STREQ(findGenerator("dapple-a")->name, "1f1b");
+  EXPECT_STREQ(findGenerator("dapple-b")->name, "early-backward");
+}

@@ -29,8 +29,30 @@ TEST(Schedule, ErrorsShowTheAction) {
        {"F0", "0X0", "0F", "0F0x", "-1F0", "0U3", "99999999999999999999F0"}) {
     Result<Order> order = parseOrder(std::string("0F0 ") + wrong);
     ASSERT_FALSE(order) << wrong;
-    EXPECT_EQ(order.error().message.find("'" + std::string(wrong) +
+    EXPECT_EQ(order.error().message.find("action 2: '" + std::string(wrong) +
                                          "' is not an action"),
               0u);
+  }
+}
+
+TEST(Schedule, PairsRoundTrip) {
+  const char *text = "0F0 (3F1;4B0)OVERLAP_F_B (3F2;4I1)OVERLAP_F_B 4W1";
+  Result<Order> order = parseOrder(text);
+  ASSERT_TRUE(order) << order.error().message;
+  ASSERT_EQ(order->size(), 6u);
+  EXPECT_FALSE((*order)[1].paired);
+  EXPECT_EQ((*order)[2], (Action{ActionKind::Backward, 4, 0, true}));
+  EXPECT_EQ(toString(*order), text);
+}
+
+TEST(Schedule, WrongPairsAreErrors) {
+  for (const char *wrong :
+       {"(3F1)OVERLAP_F_B", "(3F1;4B0)", "(3F1;4B0OVERLAP_F_B", "()",
+        "(3B1;4F0)OVERLAP_F_B", "(3F1;4W0)OVERLAP_F_B", "(3F1;3B1)OVERLAP_F_B",
+        "(3F1;4B0)OVERLAP_F_B2", "(3F1;4B0;4W0)OVERLAP_F_B", ")3F1;4B0("}) {
+    Result<Order> order = parseOrder(std::string("0F0 ") + wrong);
+    ASSERT_FALSE(order) << wrong;
+    EXPECT_EQ(order.error().message.find("action 2: '"), 0u)
+        << order.error().message;
   }
 }
