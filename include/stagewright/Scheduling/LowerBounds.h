@@ -7,7 +7,9 @@
 //
 // What every schedule of a problem's placement needs at least, whatever its
 // order. schedules.md 2.1 gives the bound for equal stages on a chain; here it
-// is derived for unequal stages and several chunks (lib/Scheduling/Bounds).
+// is derived for unequal stages and several chunks (lib/Scheduling/Bounds,
+// proofs in docs/schedule-bounds.md). Values are sums of doubles: a schedule
+// that meets one may lie below it by rounding, about 1e-12 of its value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +23,8 @@ namespace stagewright {
 
 struct LowerBound {
   Seconds value;
-  /// What sets it: "work", "fill and drain", "last rank", "memory".
+  /// What sets it: "work", "heads and tails", "fill and drain", "another rank"
+  /// (on the way through it), "memory".
   std::string reason;
   int64_t rank = 0; ///< Where.
 };
@@ -30,13 +33,16 @@ struct LowerBounds {
   LowerBound makespan, span;
 };
 
-/// Bounds for any order with I and W apart (B is one such order). `problem` must
-/// pass check(); recomputation only adds time. Where `overlap` is set, pairs may
-/// shorten the work and the bound says less.
+/// Bounds for any order with I and W apart (B is one such order). `problem`
+/// must pass check(). No forward is run again. Where `overlap` is set, pairs
+/// may shorten the work and the bound says less.
 LowerBounds lowerBounds(const ScheduleProblem &problem);
 
 /// The same where every backward is one action B.
 LowerBounds lowerBoundsWithoutSplit(const ScheduleProblem &problem);
+
+/// The same where forwards may be run again, which holds less memory.
+LowerBounds lowerBoundsWithRecompute(const ScheduleProblem &problem);
 
 } // namespace stagewright
 

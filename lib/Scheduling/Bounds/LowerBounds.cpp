@@ -1,0 +1,105 @@
+//===- LowerBounds.cpp - no schedule is faster ----------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Scheduling/LowerBounds.h"
+#include "Windows.h"
+#include <algorithm>
+
+namespace stagewright {
+
+using namespace bounds;
+
+/// The best that any rank gives for `window`.
+static LowerBound boundOf(const Chain &chain, const Window &window) {
+  LowerBound bound;
+  bound.reason = "work";
+  for (int64_t rank = 0; rank < chain.problem.ranks; ++rank) {
+    raiseByHeadsAndTails(chain, window, rank, bound);
+    if (chain.problem.forwardOnly)
+      continue;
+    raiseByFillAndDrain(chain, window, rank, bound);
+    raiseByMemory(chain, window, rank, bound);
+  }
+  return bound;
+}
+
+/// Twins: a stage lies on ranks s and p - 1 - s, which share its microbatches
+/// as they like, so only the two together have known work.
+static LowerBound boundOfTwins(const Chain &chain, bool makespan) {
+  LowerBound bound;
+  bound.reason = "work";
+  for (int64_t rank = 0; 2 * rank < chain.problem.ranks; ++rank) {
+    bool alone = 2 * rank + 1 == chain.problem.ranks;
+    double value = chain.work(rank) * double(chain.problem.microbatches) /
+                       (alone ? 1 : 2) +
+                   (makespan ? chain.forward(0, rank) : 0);
+    if (value > bound.value.value)
+      bound = {Seconds(value), "work", rank};
+  }
+  if (chain.problem.forwardOnly)
+    return bound;
+  // One microbatch down and up, and the last W.
+  double path = chain.around(0, 0) + chain.inputTime(0) + chain.weightTime(0);
+  if (path > bound.value.value && makespan)
+    bound = {Seconds(path), "heads and tails", 0};
+  return bound;
+}
+
+/// What is left of `problem` if every action takes as long as its share of a
+/// pair: any schedule of pairs is one of these, half behind half.
+static ScheduleProblem sharesOfPairs(ScheduleProblem problem) {
+  double factor = problem.overlap > 0 ? problem.overlap : 1;
+  for (StageCosts &stage : problem.stages)
+    for (Seconds *time :
+         {&stage.forward, &stage.inputGradient, &stage.weightGradient})
+      *time = *time * factor;
+  return problem;
+}
+
+LowerBounds lowerBounds(const ScheduleProblem &given) {
+  ScheduleProblem problem = sharesOfPairs(given);
+  Chain chain(problem);
+  LowerBounds bounds;
+  if (problem.placement == Placement::Twin) {
+    bounds.makespan = boundOfTwins(chain, true);
+    bounds.span = boundOfTwins(chain, false);
+    return bounds;
+  }
+  bounds.makespan = boundOf(chain, {0, 0, true});
+  for (int64_t rank = 0; rank < problem.ranks; ++rank) {
+    LowerBound bound = boundOf(chain, {chain.lowest(rank), rank, false});
+    if (rank == 0 || bound.value > bounds.span.value)
+      bounds.span = bound;
+    bound.value += Seconds(chain.forward(0, chain.lowest(rank)));
+    if (bound.value > bounds.makespan.value)
+      bounds.makespan = bound;
+  }
+  return bounds;
+}
+
+LowerBounds lowerBoundsWithoutSplit(const ScheduleProblem &given) {
+  ScheduleProblem problem = given;
+  // B hands on at its end and frees all at its end: an I that does all.
+  for (StageCosts &stage : problem.stages) {
+    stage.inputGradient += stage.weightGradient;
+    stage.weightGradient = Seconds();
+    stage.kept = 0;
+  }
+  return lowerBounds(problem);
+}
+
+LowerBounds lowerBoundsWithRecompute(const ScheduleProblem &given) {
+  ScheduleProblem problem = given;
+  // Leave out the recomputations and what they hold: less of both.
+  for (StageCosts &stage : problem.stages) {
+    stage.activation = stage.recomputeInput;
+    stage.kept = std::min(stage.kept, stage.activation);
+  }
+  return lowerBounds(problem);
+}
+
+} // namespace stagewright

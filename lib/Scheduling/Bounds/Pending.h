@@ -1,0 +1,32 @@
+//===- Pending.h - the work that memory has room for ------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How much a rank can do before its first I, and how much can be left to do
+// after its last F: both are limited by what the rank holds at that moment.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_PENDING_H
+#define STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_PENDING_H
+
+#include "Chain.h"
+
+namespace stagewright::bounds {
+
+/// Most time of forwards of `rank` whose activations fit in its memory, at most
+/// `most` of them over all its stages.
+double forwardsThatFit(const Chain &chain, int64_t rank, int64_t most);
+
+/// Most time of I (and, if `weights`, of W) of `rank` that can be pending while
+/// everything that the pending actions need is in memory: at most `most`
+/// activations waiting for I, any number of the rest for W.
+double backwardsThatFit(const Chain &chain, int64_t rank, int64_t most,
+                        bool weights);
+
+} // namespace stagewright::bounds
+
+#endif // STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_PENDING_H

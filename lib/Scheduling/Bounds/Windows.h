@@ -1,0 +1,51 @@
+//===- Windows.h - bounds from what one rank has to run ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A window is the time that a bound is about: from the first start anywhere to
+// the last end anywhere (makespan), or from the first start of a rank to its
+// last end (span). Both begin with a forward of some stage: stage 0, or the
+// lowest stage of the rank, since a microbatch passes that one first; and both
+// end no earlier than the last W of that same stage. Whatever lies between is
+// the same for both.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_WINDOWS_H
+#define STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_WINDOWS_H
+
+#include "Chain.h"
+#include "stagewright/Scheduling/LowerBounds.h"
+
+namespace stagewright::bounds {
+
+struct Window {
+  int64_t from = 0; ///< The stage it begins and ends with.
+  int64_t rank = 0; ///< Whose span it is.
+  bool makespan = false;
+
+  /// Whether the W of `machine` have to end within the window.
+  bool holdsWeights(int64_t machine) const {
+    return makespan || machine == rank;
+  }
+};
+
+/// Raises `bound` to what `machine` makes of `window`
+/// (docs/schedule-bounds.md): its work after a head and before a tail.
+void raiseByHeadsAndTails(const Chain &chain, const Window &window,
+                          int64_t machine, LowerBound &bound);
+
+/// The same by what it cannot do before its first I and after its last F.
+void raiseByFillAndDrain(const Chain &chain, const Window &window,
+                         int64_t machine, LowerBound &bound);
+
+/// The same by memory times time.
+void raiseByMemory(const Chain &chain, const Window &window, int64_t machine,
+                   LowerBound &bound);
+
+} // namespace stagewright::bounds
+
+#endif // STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_WINDOWS_H

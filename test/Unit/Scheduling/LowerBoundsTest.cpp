@@ -1,0 +1,111 @@
+//===- LowerBoundsTest.cpp - no schedule is faster ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Golden values: bubble rates and bounds of schedules.md 1.5 and 2.2, closed
+// forms of 1.3 and 2.3. Against exact optima: OptimaTest.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Scheduling/LowerBounds.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace stagewright;
+
+/// Equal stages on a chain; memory in activations of p ranks.
+static ScheduleProblem equalStages(int64_t ranks, int64_t microbatches,
+                                   const StageCosts &costs, double hop,
+                                   double share) {
+  ScheduleProblem problem;
+  problem.ranks = ranks;
+  problem.microbatches = microbatches;
+  problem.stages.assign(ranks, costs);
+  problem.hops.assign(ranks - 1, Seconds(hop));
+  problem.memory = share * double(ranks) * costs.activation;
+  return problem;
+}
+
+static double rate(const ScheduleProblem &problem) {
+  double span = lowerBounds(problem).span.value.value;
+  double work =
+      double(problem.microbatches) * problem.stages.front().total().value;
+  return std::round((span - work) / span * 1e4) / 1e4;
+}
+
+/// A row of schedules.md 1.5: attention without fused kernels at sequence 1024.
+static ScheduleProblem paperRow(int64_t ranks, int64_t microbatches, double f,
+                                double i, double w, double hop, double hidden,
+                                double heads, double share) {
+  return equalStages(ranks, microbatches,
+                     {Seconds(f), Seconds(i), Seconds(w),
+                      34 * hidden + 5 * heads * 1024, 32 * hidden, 0},
+                     hop, share);
+}
+
+TEST(LowerBounds, RatesOfOneMemoryAreThoseOfZeroBubbleOne) {
+  auto row = [](auto... numbers) { return rate(paperRow(numbers..., 1.)); };
+  EXPECT_EQ(row(8, 24, 18.522, 18.086, 9.337, 0.601, 2304., 24.), .1585);
+  EXPECT_EQ(row(8, 32, 18.513, 18.086, 9.331, 0.626, 2304., 24.), .1242);
+  EXPECT_EQ(row(8, 64, 18.546, 18.097, 9.321, 0.762, 2304., 24.), .0674);
+  EXPECT_EQ(row(8, 24, 29.718, 29.444, 19.927, 0.527, 4096., 32.), .1323);
+  EXPECT_EQ(row(8, 32, 29.802, 29.428, 19.530, 0.577, 4096., 32.), .1045);
+  EXPECT_EQ(row(8, 64, 29.935, 29.621, 19.388, 0.535, 4096., 32.), .0554);
+  EXPECT_EQ(row(32, 96, 10.419, 10.207, 7.715, 0.408, 6144., 48.), .1421);
+  EXPECT_EQ(row(32, 128, 10.408, 10.204, 7.703, 0.408, 6144., 48.), .1106);
+  EXPECT_EQ(row(32, 256, 10.402, 10.248, 7.698, 0.460, 6144., 48.), .0594);
+}
+
+TEST(LowerBounds, RatesOfMoreMemory) {
+  auto at = [](double share) {
+    return rate(paperRow(8, 24, 18.522, 18.086, 9.337, 0.601, 2304, 24, share));
+  };
+  EXPECT_EQ(at(1.25), .0951);
+  EXPECT_EQ(at(1.5), .0524);
+  EXPECT_EQ(at(1.75), .0433);
+  EXPECT_EQ(at(2), .0433);
+}
+
+TEST(LowerBounds, NameWhatSetsThem) {
+  LowerBounds bounds =
+      lowerBounds(paperRow(8, 24, 18.522, 18.086, 9.337, 0.601, 2304, 24, 1));
+  EXPECT_EQ(bounds.span.reason, "fill and drain");
+  EXPECT_EQ(bounds.span.rank, 0);
+  EXPECT_EQ(bounds.makespan.reason, "fill and drain");
+}
+
+/// 2.3: optimum bubble of equal unit costs, max(0, 2p - 1 - k) for p <= k.
+TEST(LowerBounds, EqualUnitCosts) {
+  for (int64_t p = 2; p <= 8; ++p)
+    for (int64_t k = p; k <= 2 * p; ++k) {
+      ScheduleProblem problem =
+          equalStages(p, 2 * p, {Seconds(1), Seconds(1), Seconds(1), 1, 1, 0},
+                      0, double(k) / double(p));
+      LowerBounds bounds = lowerBounds(problem);
+      EXPECT_EQ(bounds.span.value.value,
+                double(6 * p + std::max<int64_t>(0, 2 * p - 1 - k)));
+      EXPECT_EQ(bounds.makespan.value.value, double(7 * p - 1));
+    }
+}
+
+/// 2.3: without a split, 1F1B is best: bubble (p - 1)(F + B).
+TEST(LowerBounds, WithoutSplitMeetOneFOneB) {
+  for (int64_t p = 1; p <= 8; ++p) {
+    ScheduleProblem problem = equalStages(
+        p, 3 * p, {Seconds(2), Seconds(3), Seconds(1), 1, 1, 0}, 0, 1);
+    LowerBounds bounds = lowerBoundsWithoutSplit(problem);
+    EXPECT_EQ(bounds.span.value.value, double(18 * p + 6 * (p - 1)));
+    EXPECT_EQ(bounds.makespan.value.value, double(18 * p + 6 * (p - 1)));
+  }
+}
+
+TEST(LowerBounds, ForwardsOnlyFillAPipeline) {
+  ScheduleProblem problem =
+      equalStages(3, 5, {Seconds(2), Seconds(3), Seconds(1), 1, 1, 0}, 0.5, 1);
+  problem.forwardOnly = true;
+  EXPECT_EQ(lowerBounds(problem).makespan.value.value, 2 * 7 + 2 * 0.5);
+  EXPECT_EQ(lowerBounds(problem).span.value.value, 10);
+}
