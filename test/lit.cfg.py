@@ -9,6 +9,9 @@ config.name = "Stagewright"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "Consumer", "Unit", "Integration", "Python"]
+# Without the compiler only pp-run is there.
+if config.compiler != "ON":
+    config.excludes += ["Conversion", "Dialect", "Plugin", "Target", "Tools"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.stagewright_build + "/test"
 

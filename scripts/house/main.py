@@ -21,12 +21,12 @@ def _parser(text):
     command("demo", demo.run, "import a GPT step from JAX, compile it for 4 stages, run it, compare with JAX")
     sub = command("test", tests.run, "run the unit, lit and Python tests; the last line counts them")
     sub.add_argument("kinds", nargs="*", metavar="KIND", help="unit, lit, python, consumer (default: all)")
-    sub.add_argument("--preset", default="release", choices=("release", "dev", "asan", "tsan"),
+    sub.add_argument("--preset", default="release", choices=setup.PRESETS,
                      help="the build to test (default: release)")
     sub.add_argument("--filter", help="only tests whose name has this part")
     sub = command("build", lambda o: setup.everything(o.preset, o.targets or ["all"]), "build; the tools lie in build/bin")
     sub.add_argument("targets", nargs="*", metavar="TARGET", help="what to build (default: all)")
-    sub.add_argument("--preset", default="release", choices=("release", "dev", "asan", "tsan"))
+    sub.add_argument("--preset", default="release", choices=setup.PRESETS)
     sub = command("bench", bench.run, "measure step and compile times beside the peers and print ratios")
     bench.options(sub)
     sub = command("format", style.run, "format the C++ files that git tracks")

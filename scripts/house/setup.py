@@ -11,6 +11,7 @@ from .console import BUILD, ROOT, Failure, capture, say, stream
 
 VENV = BUILD / "venv"
 PYTHON = VENV / "bin" / "python"
+PRESETS = ("release", "dev", "asan", "asan-compiler", "tsan")
 REQUIREMENTS = ROOT / "python" / "requirements.txt"
 
 
