@@ -7,7 +7,8 @@
 //
 // All generators as seeds, greedy construction with many settings, local search
 // with restarts, exact search where the problem is small; stops as soon as the
-// lower bound is met. Deterministic: effort is counted in steps, not in seconds.
+// lower bound is met. Deterministic: effort is counted in steps, not in
+// seconds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,13 +40,14 @@ struct AutoSchedule {
   Schedule schedule;
   ScheduleTiming timing;
   LowerBounds bounds;
-  std::string origin; ///< Which seed or search found it, such as "zb-h2".
+  Placement placement = Placement::Linear; ///< It and its bounds are for.
+  std::string origin;   ///< Which seed or search found it, such as "zb-h2".
   bool optimal = false; ///< Meets its bound, or the exact search was finished.
 };
 
 /// The best schedule found for the problem's placement. Fails where check()
-/// fails, and where the memory is too small for any order: the error says by how
-/// much, and the smallest limit that would do.
+/// fails, and where the memory is too small for any order: the error says by
+/// how much, and the smallest limit that would do.
 Result<AutoSchedule> findSchedule(const ScheduleProblem &problem,
                                   const AutoScheduleOptions &options = {});
 

@@ -1,0 +1,47 @@
+//===- Greedy.h - orders by looking at what has arrived ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// List scheduling of one stage per rank: time moves on, and a rank that is free
+// runs a gradient or a forward that has arrived, or fills the gap with a weight
+// gradient. The idea is that of the greedy scheduler of the zero-bubble paper
+// (Qi et al., ICLR 2024); what it leaves open is a setting here, and many
+// settings are tried. O(n log p) for n actions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_SCHEDULING_SEARCH_GREEDY_H
+#define STAGEWRIGHT_LIB_SCHEDULING_SEARCH_GREEDY_H
+
+#include "Search/FastTiming.h"
+
+namespace stagewright::search {
+
+struct GreedySettings {
+  /// Forwards in flight that a rank aims at: 0, what one microbatch per period
+  /// needs; 1, what fills the time until the first gradient; memory permitting.
+  double warmup = 1;
+  /// A gap is filled with W if it is known to last this part of W or longer.
+  double patience = 0.5;
+  /// Whether a forward that has arrived goes before a gradient that has, below
+  /// the aim; a gradient goes first otherwise.
+  bool forwardFirst = false;
+  /// W that may be left over for the end, as a part of what memory allows; W in
+  /// excess is run before anything else.
+  double backlog = 1;
+};
+
+/// The settings that are tried, the more promising first.
+std::vector<GreedySettings> greedySettings(double effort);
+
+/// An order within memory; needs one stage per rank, and memory for one
+/// microbatch on each.
+FastOrders constructGreedy(const FastProblem &problem,
+                           const GreedySettings &settings);
+
+} // namespace stagewright::search
+
+#endif // STAGEWRIGHT_LIB_SCHEDULING_SEARCH_GREEDY_H

@@ -1,0 +1,105 @@
+//===- AutoScheduleTest.cpp - a schedule by search ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Golden values: the optima of appendix B of schedules.md at unit costs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Scheduling/AutoSchedule.h"
+#include "gtest/gtest.h"
+
+using namespace stagewright;
+
+static ScheduleProblem unitProblem(int64_t ranks, int64_t microbatches,
+                                   double memory, int64_t chunks = 1) {
+  ScheduleProblem problem;
+  problem.ranks = ranks;
+  problem.chunks = chunks;
+  problem.microbatches = microbatches;
+  double share = 1.0 / double(chunks);
+  Seconds time(share);
+  problem.stages.assign(ranks * chunks,
+                        {time, time, time, share, 0.5 * share, 0});
+  problem.hops.assign(ranks * chunks - 1, Seconds());
+  problem.memory = memory;
+  return problem;
+}
+
+TEST(AutoSchedule, MeetsTheOptimumAtUnitCosts) {
+  struct Row {
+    int64_t ranks, microbatches;
+    double memory, span, makespan;
+  };
+  for (Row row : {Row{2, 4, 1, 20, 20},
+                  {2, 4, 2, 13, 13},
+                  {2, 4, 3, 12, 13},
+                  {2, 4, 4, 12, 13},
+                  {3, 6, 4, 19, 20},
+                  {3, 6, 6, 18, 20},
+                  {4, 8, 4, 27, 27},
+                  {4, 8, 8, 24, 27}}) {
+    ScheduleProblem problem =
+        unitProblem(row.ranks, row.microbatches, row.memory);
+    AutoScheduleOptions options;
+    Result<AutoSchedule> found = findSchedule(problem, options);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_DOUBLE_EQ(found->timing.makespan.value, row.makespan)
+        << row.ranks << " ranks, memory " << row.memory;
+    options.objective = ScheduleObjective::Span;
+    found = findSchedule(problem, options);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_DOUBLE_EQ(found->timing.span.value, row.span)
+        << row.ranks << " ranks, memory " << row.memory;
+  }
+}
+
+TEST(AutoSchedule, RunsNeighboursAsOneStage) {
+  Result<AutoSchedule> one = findSchedule(unitProblem(3, 6, 4));
+  Result<AutoSchedule> two = findSchedule(unitProblem(3, 6, 4, 2));
+  ASSERT_TRUE(one && two);
+  EXPECT_NEAR(two->timing.makespan.value, one->timing.makespan.value, 1e-9);
+  EXPECT_EQ(two->schedule.stages, 6);
+  for (double peak : two->timing.peaks)
+    EXPECT_LE(peak, 4 + 1e-9);
+}
+
+TEST(AutoSchedule, SaysWhatMemoryWouldDo) {
+  Result<AutoSchedule> found = findSchedule(unitProblem(2, 4, 0.75));
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message,
+            "no order fits a memory of 0.75: rank 0 holds 1 for one "
+            "microbatch, 0.25 too much; the smallest limit that would do is 1");
+}
+
+TEST(AutoSchedule, NeverSplitsWhatMustStayWhole) {
+  AutoScheduleOptions options;
+  options.split = false;
+  Result<AutoSchedule> found = findSchedule(unitProblem(4, 8, 4), options);
+  ASSERT_TRUE(found);
+  EXPECT_DOUBLE_EQ(found->timing.makespan.value, 33); // 1F1B, grid of 1.4.
+  EXPECT_TRUE(found->optimal);
+  for (const Order &order : found->schedule.ranks)
+    for (const Action &action : order)
+      EXPECT_TRUE(action.kind == ActionKind::Forward ||
+                  action.kind == ActionKind::Backward);
+}
+
+TEST(AutoSchedule, TriesEveryPlacement) {
+  Result<std::vector<AutoSchedule>> found =
+      findScheduleAnyPlacement(unitProblem(2, 4, 4, 2));
+  ASSERT_TRUE(found);
+  for (size_t i = 1; i < found->size(); ++i)
+    EXPECT_LE((*found)[i - 1].timing.makespan, (*found)[i].timing.makespan);
+}
+
+TEST(AutoSchedule, RunsForwardsOnly) {
+  ScheduleProblem problem = unitProblem(3, 5, 1);
+  problem.forwardOnly = true;
+  Result<AutoSchedule> found = findSchedule(problem);
+  ASSERT_TRUE(found);
+  EXPECT_DOUBLE_EQ(found->timing.makespan.value, 7);
+}
