@@ -20,6 +20,12 @@ namespace stagewright {
 /// Most microbatches of one step: orders and proofs are written out.
 inline constexpr int64_t kMostMicrobatches = int64_t(1) << 16;
 
+/// Most stages of one program, and most ranks.
+inline constexpr int64_t kMostStages = int64_t(1) << 16;
+
+/// Most forwards of one schedule, stages times microbatches.
+inline constexpr int64_t kMostForwards = int64_t(1) << 22;
+
 /// Most bytes of one tensor, and of one arena (the runtime's limit too).
 inline constexpr int64_t kMostBytes = int64_t(1) << 48;
 

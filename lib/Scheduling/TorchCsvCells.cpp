@@ -1,0 +1,155 @@
+//===- TorchCsvCells.cpp - the cells of PyTorch's CSV ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TorchCsvCells.h"
+#include "stagewright/Support/Limits.h"
+#include <array>
+
+namespace stagewright {
+
+std::string placeOf(const TorchCell &cell) {
+  constexpr size_t kShown = 40; // The file may be of another kind altogether.
+  std::string text(cell.text.substr(0, kShown));
+  for (char &c : text)
+    if (c < ' ' || c > '~')
+      c = '?';
+  return "line " + std::to_string(cell.line) + ", cell " +
+         std::to_string(cell.number) + ": '" + text +
+         (cell.text.size() > kShown ? "...' " : "' ");
+}
+
+static std::string_view strip(std::string_view text) {
+  size_t start = text.find_first_not_of(" \t\r");
+  if (start == std::string_view::npos)
+    return {};
+  return text.substr(start, text.find_last_not_of(" \t\r") - start + 1);
+}
+
+/// What follows the stage in a cell of communication.
+struct OpName {
+  std::string_view name;
+  TorchOp op;
+  bool hasMicrobatch;
+};
+
+/// A name that another one begins with comes behind it.
+static constexpr std::array<OpName, 10> opNames = {
+    {{"WAIT_REDUCE_GRAD", TorchOp::WaitReduceGrad, false},
+     {"WAIT_SEND_F", TorchOp::WaitSendF, true},
+     {"WAIT_SEND_B", TorchOp::WaitSendB, true},
+     {"REDUCE_GRAD", TorchOp::ReduceGrad, false},
+     {"UNSHARD", TorchOp::Unshard, false},
+     {"RESHARD", TorchOp::Reshard, false},
+     {"SEND_F", TorchOp::SendF, true},
+     {"RECV_F", TorchOp::RecvF, true},
+     {"SEND_B", TorchOp::SendB, true},
+     {"RECV_B", TorchOp::RecvB, true}}};
+
+/// Reads `text` into `cell`: an action but R and U, which torch has not, or a
+/// cell of communication, which is an action with a long kind.
+static bool readAction(std::string_view text, TorchCell &cell) {
+  std::string action(text);
+  size_t kind = text.find_first_not_of("0123456789");
+  bool hasMicrobatch = true;
+  if (kind == std::string_view::npos)
+    return false;
+  for (const OpName &op : opNames)
+    if (text.substr(kind).substr(0, op.name.size()) == op.name) {
+      cell.op = op.op;
+      hasMicrobatch = op.hasMicrobatch;
+      action.replace(kind, op.name.size(), hasMicrobatch ? "F" : "U");
+      break;
+    }
+  Result<Action> read = parseAction(action);
+  if (!read)
+    return false;
+  cell.action = *read;
+  return cell.op != TorchOp::Compute || (read->kind != ActionKind::Recompute &&
+                                         read->kind != ActionKind::Update);
+}
+
+static Error noAction(const TorchCell &cell) {
+  return Error{placeOf(cell) +
+               "is no action; write stage, kind (F, B, I or W) and microbatch, "
+               "as in 2F0, a pair as in (3F1;4B0)OVERLAP_F_B"};
+}
+
+/// Reads one cell, which may be a pair.
+static Status readCell(TorchCell cell, std::vector<TorchCell> &row) {
+  std::string_view text = cell.text;
+  constexpr std::string_view kPair = ")OVERLAP_F_B";
+  std::vector<std::string_view> parts = {text};
+  if (text.front() == '(') {
+    size_t middle = text.find(';');
+    if (middle == std::string_view::npos || !text.ends_with(kPair))
+      return noAction(cell);
+    parts = {strip(text.substr(1, middle - 1)),
+             strip(text.substr(middle + 1,
+                               text.size() - kPair.size() - middle - 1))};
+  }
+  for (std::string_view part : parts) {
+    if (!readAction(part, cell))
+      return noAction(cell);
+    if (cell.action.stage >= kMostStages ||
+        cell.action.microbatch >= kMostMicrobatches)
+      return Error{placeOf(cell) + "is beyond what a step may have: " +
+                   std::to_string(kMostStages) + " stages and " +
+                   std::to_string(kMostMicrobatches) + " microbatches"};
+    row.push_back(cell);
+  }
+  if (parts.size() == 1)
+    return {};
+  Action &first = row[row.size() - 2].action, &second = row.back().action;
+  if (row[row.size() - 2].op != TorchOp::Compute ||
+      cell.op != TorchOp::Compute || first.kind != ActionKind::Forward ||
+      (second.kind != ActionKind::Backward &&
+       second.kind != ActionKind::InputGradient))
+    return Error{placeOf(cell) + "is no pair of a forward and a backward"};
+  second.paired = true;
+  return {};
+}
+
+Result<std::vector<std::vector<TorchCell>>>
+readTorchCells(std::string_view text) {
+  std::vector<std::vector<TorchCell>> ranks;
+  // The last line may have an end; more empty lines at the end mean nothing.
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
+    text.remove_suffix(1);
+  if (text.empty())
+    return Error{"there is no line; a schedule has one for every rank"};
+  for (size_t line = 1; !text.empty(); ++line) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view rest = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    std::vector<TorchCell> row;
+    for (size_t number = 1;; ++number) {
+      size_t comma = std::min(rest.find(','), rest.size());
+      std::string_view content = strip(rest.substr(0, comma));
+      // Python's writer puts no quotes here, a spreadsheet may.
+      if (content.size() >= 2 && content.front() == '"' &&
+          content.back() == '"')
+        content = strip(content.substr(1, content.size() - 2));
+      TorchCell cell;
+      cell.line = line;
+      cell.number = number;
+      cell.text = content;
+      if (!content.empty())
+        if (Status status = readCell(cell, row); !status)
+          return status.error();
+      if (comma == rest.size())
+        break;
+      rest.remove_prefix(comma + 1);
+    }
+    if (row.empty())
+      return Error{"line " + std::to_string(line) +
+                   ": there is no action; every rank has one at least"};
+    ranks.push_back(std::move(row));
+  }
+  return ranks;
+}
+
+} // namespace stagewright

@@ -1,0 +1,148 @@
+//===- TorchFixturesTest.cpp - orders that torch has made -----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The files are torch's, written by Fixtures/torch/make_fixtures.py. Times and
+// peaks are those of the grid of schedules.md 1.4: F = I = W = 1 for a rank's
+// whole share, no hops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Scheduling/Timing.h"
+#include "stagewright/Scheduling/TorchCsv.h"
+#include "stagewright/Scheduling/Verify.h"
+#include "stagewright/Support/Files.h"
+#include <algorithm>
+#include <filesystem>
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+
+static TorchCsv read(const std::string &name) {
+  Result<std::string> text =
+      readTextFile(std::string(TORCH_FIXTURES) + "/" + name + ".csv");
+  EXPECT_TRUE(text.ok()) << name;
+  Result<TorchCsv> csv = text ? readTorchCsv(*text) : Result<TorchCsv>(Error{});
+  EXPECT_TRUE(csv.ok()) << name << ": " << csv.error().message;
+  return csv ? *csv : TorchCsv();
+}
+
+static Status verifyChain(const Schedule &schedule) {
+  return verify(schedule, chainGraph(schedule.stages, false));
+}
+
+/// Every file but those of 1F1B, without ".csv".
+static std::vector<std::string> rightFiles() {
+  std::vector<std::string> names;
+  for (const auto &file : std::filesystem::directory_iterator(TORCH_FIXTURES))
+    if (file.path().extension() == ".csv" &&
+        file.path().stem().string().find("1F1B-p") != 0)
+      names.push_back(file.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(TorchFixtures, ReadAndVerify) {
+  std::vector<std::string> names = rightFiles();
+  EXPECT_EQ(names.size(), 21u);
+  for (const std::string &name : names) {
+    Status status = verifyChain(read(name).schedule);
+    EXPECT_TRUE(status.ok()) << name << ": " << status.error().message;
+  }
+}
+
+// What torch lowers is what it starts from, and sends.
+TEST(TorchFixtures, LoweredOrdersComputeTheSame) {
+  for (const char *name : {"LoopedBFS-p2-m4-v2", "Interleaved1F1B-p4-m8-v2",
+                           "InterleavedZeroBubble-p2-m4-v2",
+                           "ZBVZeroBubble-p3-m6-v2", "DualPipeV-p2-m5-v2"}) {
+    TorchCsv lowered = read(std::string(name) + "-comms"), plain = read(name);
+    EXPECT_TRUE(lowered.hasCommunication) << name;
+    EXPECT_FALSE(plain.hasCommunication) << name;
+    EXPECT_EQ(lowered.schedule, plain.schedule) << name;
+  }
+}
+
+static ScheduleTiming timed(const std::string &name, Placement placement,
+                            int64_t chunks) {
+  Schedule schedule = read(name).schedule;
+  ScheduleProblem problem;
+  problem.placement = placement;
+  problem.ranks = static_cast<int64_t>(schedule.ranks.size());
+  problem.chunks = chunks;
+  problem.microbatches = schedule.microbatches;
+  double share = 1.0 / double(chunks);
+  Seconds time(share);
+  problem.stages.assign(schedule.stages, {time, time, time, share, share, 0});
+  problem.hops.resize(schedule.stages - 1);
+  Result<ScheduleTiming> timing = timeSchedule(schedule, problem);
+  EXPECT_TRUE(timing.ok()) << name << ": " << timing.error().message;
+  return timing ? *timing : ScheduleTiming();
+}
+
+TEST(TorchFixtures, TakeWhatTheGridSays) {
+  struct Row {
+    const char *name;
+    Placement placement;
+    int64_t chunks;
+    double makespan, span;
+    std::vector<double> peaks;
+  };
+  using enum Placement;
+  for (const Row &row : std::initializer_list<Row>{
+           {"GPipe-p4-m8", Linear, 1, 33, 33, {8, 8, 8, 8}},
+           {"LoopedBFS-p4-m8-v2", Loop, 2, 28.5, 28.5, {8, 8, 8, 8}},
+           {"Interleaved1F1B-p4-m8-v2",
+            Loop,
+            2,
+            28.5,
+            28.5,
+            {5.5, 4.5, 3.5, 2.5}},
+           {"Interleaved1F1B-p4-m8-v4",
+            Loop,
+            4,
+            26.25,
+            26.25,
+            {4.75, 4.25, 3.75, 3.25}},
+           {"InterleavedZeroBubble-p4-m8-v2",
+            Loop,
+            2,
+            25.5,
+            25.5,
+            {4, 4, 4, 4}},
+           {"InterleavedZeroBubble-p4-m8-v4",
+            Loop,
+            4,
+            24.75,
+            24.75,
+            {4, 4, 4, 4}},
+           {"ZBVZeroBubble-p4-m8-v2", V, 2, 25.5, 24, {4, 4, 4, 4}},
+           {"DualPipeV-p4-m8-v2", V, 2, 25.5, 25.5, {4.5, 4.5, 4.5, 4.5}}}) {
+    ScheduleTiming timing = timed(row.name, row.placement, row.chunks);
+    EXPECT_DOUBLE_EQ(timing.makespan.value, row.makespan) << row.name;
+    EXPECT_DOUBLE_EQ(timing.span.value, row.span) << row.name;
+    EXPECT_EQ(timing.peaks, row.peaks) << row.name;
+  }
+}
+
+// torch 2.15 counts the forwards of its last rank from 1 where it shows 1F1B,
+// and so names a microbatch that there is not (schedules.md 3.7).
+TEST(TorchFixtures, WrongOneFOneBIsRejected) {
+  Schedule schedule = read("1F1B-p4-m6").schedule;
+  EXPECT_EQ(schedule.microbatches, 7);
+  ASSERT_EQ(schedule.ranks.size(), 4u);
+  EXPECT_EQ(toString(schedule.ranks[3]),
+            "3F1 3B0 3F2 3B1 3F3 3B2 3F4 3B3 3F5 3B4 3F6 3B5");
+  Status seven = verifyChain(schedule);
+  ASSERT_FALSE(seven.ok());
+  EXPECT_NE(seven.error().message.find("0F6"), std::string::npos)
+      << seven.error().message;
+  schedule.microbatches = 6; // As torch was asked for.
+  Status six = verifyChain(schedule);
+  ASSERT_FALSE(six.ok());
+  EXPECT_NE(six.error().message.find("3F6"), std::string::npos)
+      << six.error().message;
+}
