@@ -123,9 +123,13 @@ LogicalResult verifySchedule(ScheduleOp schedule) {
   if (failed(data))
     return failure();
   Status status = verify(*data, stageGraphOf(programOf(schedule)));
-  if (!status)
-    return emitError(schedule.getLoc(), status.error().message);
-  return success();
+  if (status)
+    return success();
+  InFlightDiagnostic error =
+      emitError(schedule.getLoc(), status.error().message);
+  for (const std::string &note : status.error().notes)
+    error.attachNote() << note;
+  return error;
 }
 
 FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {

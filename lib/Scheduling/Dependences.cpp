@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Dependences.h"
-#include <array>
+#include <map>
+#include <utility>
 
 namespace stagewright {
 
@@ -29,96 +30,45 @@ StageGraph chainGraph(int64_t stages, bool forwardOnly) {
   return graph;
 }
 
-/// The phases that the index knows, in its order.
-static constexpr std::array<ActionKind, 5> kPhases = {
-    ActionKind::Forward, ActionKind::InputGradient, ActionKind::WeightGradient,
-    ActionKind::Recompute, ActionKind::Update};
-
-static size_t phaseIndex(ActionKind phase) {
-  size_t index = 0;
-  while (kPhases[index] != phase)
-    ++index;
-  return index;
-}
-
-size_t Dependences::find(StagePhase phase, int64_t microbatch) const {
-  size_t row = phase.stage * kPhases.size() + phaseIndex(phase.phase);
-  return byPhase[row * microbatches + microbatch];
-}
-
-/// Text of `what` on a rank of `schedule`, for errors.
-static std::string onRank(const Action &action, int64_t rank) {
-  return toString(action) + " on rank " + std::to_string(rank);
-}
-
-Status Dependences::index(const Schedule &schedule, const StageGraph &graph) {
-  microbatches = schedule.microbatches;
-  if (schedule.stages != graph.stages)
-    return Error{"schedule has " + std::to_string(schedule.stages) +
-                 " stages, the program has " + std::to_string(graph.stages)};
-  size_t none = 0;
-  for (const Order &order : schedule.ranks)
-    none += order.size();
-  byPhase.assign(graph.stages * kPhases.size() * microbatches, none);
-  for (int64_t rank = 0; rank < int64_t(schedule.ranks.size()); ++rank) {
-    starts.push_back(actions.size());
-    for (const Action &action : schedule.ranks[rank]) {
-      if (action.stage < 0 || action.stage >= graph.stages ||
-          action.microbatch < 0 || action.microbatch >= microbatches)
-        return Error{"action " + onRank(action, rank) +
-                     " does not exist; there are " +
-                     std::to_string(graph.stages) + " stages and " +
-                     std::to_string(microbatches) + " microbatches"};
-      for (ActionKind phase : kPhases) {
-        if (!runsPhase(action.kind, phase))
-          continue;
-        size_t row = action.stage * kPhases.size() + phaseIndex(phase);
-        size_t &entry = byPhase[row * microbatches + action.microbatch];
-        if (entry != none)
-          return Error{"schedule runs " + onRank(action, rank) +
-                       " although it runs " +
-                       onRank(actions[entry], ranks[entry])};
-        entry = actions.size();
-      }
-      actions.push_back(action);
-      ranks.push_back(rank);
-    }
+/// By microbatch, the one whose slot of `edge` it takes over; -1 for none.
+std::vector<int64_t> Dependences::slotsBefore(const StageEdge &edge) const {
+  std::vector<int64_t> before(microbatches, -1);
+  // The microbatches so far that go between the same two ranks.
+  std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> routes;
+  for (int64_t m = 0; m < microbatches; ++m) {
+    size_t from = find(edge.producer, m), to = find(edge.lastUse, m);
+    if (from == size() || to == size())
+      continue;
+    std::vector<int64_t> &route = routes[{ranks[from], ranks[to]}];
+    if (int64_t(route.size()) >= edge.depth)
+      before[m] = route[route.size() - edge.depth];
+    route.push_back(m);
   }
-  starts.push_back(actions.size());
-
-  for (int64_t stage = 0; stage < graph.stages; ++stage)
-    for (int64_t m = 0; m < microbatches; ++m)
-      for (ActionKind phase : {ActionKind::Forward, ActionKind::InputGradient,
-                               ActionKind::WeightGradient}) {
-        bool wanted = phase == ActionKind::Forward || !graph.forwardOnly;
-        size_t number = find({phase, stage}, m);
-        if (wanted && number == none)
-          return Error{"schedule lacks " + toString(Action{phase, stage, m})};
-        if (!wanted && number != none)
-          return Error{"schedule runs " +
-                       onRank(actions[number], ranks[number]) +
-                       " although the program has no backward"};
-      }
-  return {};
+  return before;
 }
 
 void Dependences::addWaits(const StageGraph &graph) {
   using enum ActionKind;
-  waits.resize(actions.size());
-  std::vector<std::vector<const StageEdge *>> into(graph.stages);
-  std::vector<std::vector<const StageEdge *>> outOf(graph.stages);
+  std::vector<std::vector<const StageEdge *>> into(stages), outOf(stages);
+  std::vector<std::vector<int64_t>> slots(graph.edges.size());
   for (const StageEdge &edge : graph.edges) {
     into[edge.firstUse.stage].push_back(&edge);
+    if (edge.depth <= 0 || edge.depth >= microbatches)
+      continue;
     outOf[edge.producer.stage].push_back(&edge);
+    slots[&edge - graph.edges.data()] = slotsBefore(edge);
   }
-  for (size_t number = 0; number < actions.size(); ++number) {
+  waits.reserve(3 * size());
+  waitsFrom.resize(size() + 1);
+  for (size_t number = 0; number < size(); ++number) {
+    waitsFrom[number] = waits.size();
     const Action &action = actions[number];
     int64_t stage = action.stage, m = action.microbatch;
     auto wait = [&](StagePhase phase, int64_t microbatch,
                     const StageEdge *edge = nullptr, bool slot = false) {
       size_t on = find(phase, microbatch);
       if (on != size() && on != number)
-        waits[number].push_back({on, edge, slot});
+        waits.push_back({on, edge, slot});
     };
     if (runsPhase(action.kind, InputGradient)) {
       wait({Forward, stage}, m);
@@ -134,10 +84,11 @@ void Dependences::addWaits(const StageGraph &graph) {
       if (runsPhase(action.kind, edge->firstUse.phase))
         wait(edge->producer, m, edge);
     for (const StageEdge *edge : outOf[stage])
-      if (runsPhase(action.kind, edge->producer.phase) && edge->depth > 0 &&
-          m >= edge->depth)
-        wait(edge->lastUse, m - edge->depth, edge, /*slot=*/true);
+      if (runsPhase(action.kind, edge->producer.phase))
+        if (int64_t old = slots[edge - graph.edges.data()][m]; old >= 0)
+          wait(edge->lastUse, old, edge, /*slot=*/true);
   }
+  waitsFrom[size()] = waits.size();
 }
 
 Result<Dependences> Dependences::create(const Schedule &schedule,
@@ -150,24 +101,41 @@ Result<Dependences> Dependences::create(const Schedule &schedule,
 }
 
 std::vector<size_t> Dependences::executionOrder() const {
+  constexpr size_t kNobody = size_t(-1);
   std::vector<size_t> order, next(starts.begin(), starts.end() - 1);
-  std::vector<bool> done(size(), false);
-  auto ready = [&](size_t number) {
-    for (const Dependence &wait : waits[number])
-      if (!done[wait.on])
-        return false;
-    return true;
+  order.reserve(size());
+  std::vector<char> done(size(), false);
+  // A rank that stands waits for one action; those that wait for the same one
+  // are a list.
+  std::vector<size_t> firstWaiting(size(), kNobody);
+  std::vector<size_t> nextWaiting(numRanks(), kNobody), awake;
+  for (int64_t rank = numRanks(); rank-- > 0;)
+    awake.push_back(rank);
+  /// The first action that the block of `number` waits for, or kNobody.
+  auto missing = [&](size_t number) {
+    for (size_t n = number; n < blockEnd(number); ++n)
+      for (const Dependence &wait : of(n))
+        if (!done[wait.on])
+          return wait.on;
+    return kNobody;
   };
-  // Every sweep lets each rank run as far as it can. The set of actions that
-  // ever run does not depend on the order of the sweeps.
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (int64_t rank = 0; rank < numRanks(); ++rank)
-      for (size_t &n = next[rank]; n < starts[rank + 1] && ready(n); ++n) {
-        done[n] = true;
-        order.push_back(n);
-        progress = true;
+  while (!awake.empty()) {
+    size_t rank = awake.back();
+    awake.pop_back();
+    while (next[rank] < starts[rank + 1]) {
+      size_t number = next[rank];
+      if (size_t on = missing(number); on != kNobody) {
+        nextWaiting[rank] = std::exchange(firstWaiting[on], rank);
+        break;
       }
+      for (; next[rank] < blockEnd(number); ++next[rank]) {
+        done[next[rank]] = true;
+        order.push_back(next[rank]);
+        size_t waiting = std::exchange(firstWaiting[next[rank]], kNobody);
+        for (; waiting != kNobody; waiting = nextWaiting[waiting])
+          awake.push_back(waiting);
+      }
+    }
   }
   return order;
 }

@@ -6,68 +6,104 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Verify.h"
+#include "OrderGrid.h"
 #include "stagewright/Scheduling/Dependences.h"
 
 namespace stagewright {
 
-/// Where each rank stands when nothing can run any more.
-static std::vector<size_t> standstill(const Dependences &dependences,
-                                      const std::vector<size_t> &ran) {
-  std::vector<size_t> next;
-  next.reserve(dependences.numRanks());
-  for (int64_t rank = 0; rank < dependences.numRanks(); ++rank)
-    next.push_back(dependences.begin(rank));
-  for (size_t number : ran)
-    ++next[dependences.rank(number)];
-  return next;
+namespace {
+
+/// A schedule that has come to a standstill.
+class Standstill {
+public:
+  Standstill(const Schedule &schedule, const Dependences &dependences,
+             const std::vector<size_t> &ran)
+      : schedule(schedule), dependences(dependences) {
+    for (int64_t rank = 0; rank < dependences.numRanks(); ++rank)
+      next.push_back(dependences.begin(rank));
+    for (size_t number : ran)
+      ++next[dependences.rank(number)];
+  }
+
+  Error describe() const;
+
+private:
+  struct Wait {
+    size_t action; ///< What waits: the next of its rank, or its pair.
+    const Dependence *dependence;
+  };
+  Wait pending(int64_t rank) const;
+  Error describeOwn(int64_t rank, const Wait &wait) const;
+  std::string describe(int64_t rank, const Dependence &wait) const;
+  std::string textOf(size_t number) const {
+    return toString(dependences.action(number));
+  }
+  OrderMark markOf(size_t number) const {
+    return {dependences.rank(number), dependences.step(number)};
+  }
+
+  const Schedule &schedule;
+  const Dependences &dependences;
+  std::vector<size_t> next; ///< By rank: number of the action it stands at.
+};
+
+} // namespace
+
+/// The first thing that `rank` waits for and that has not run: its number is
+/// not before where its rank stands.
+Standstill::Wait Standstill::pending(int64_t rank) const {
+  for (size_t n = next[rank]; n < dependences.blockEnd(next[rank]); ++n)
+    for (const Dependence &wait : dependences.of(n))
+      if (wait.on >= next[dependences.rank(wait.on)])
+        return {n, &wait};
+  return {next[rank], nullptr};
 }
 
-/// The first thing that action `number` waits for and that has not run: its
-/// number is not before where its rank stands.
-static const Dependence *pending(const Dependences &dependences, size_t number,
-                                 const std::vector<size_t> &next) {
-  for (const Dependence &wait : dependences.of(number))
-    if (wait.on >= next[dependences.rank(wait.on)])
-      return &wait;
-  return nullptr;
+/// A rank that waits for what it would run later, or in the same pair.
+Error Standstill::describeOwn(int64_t rank, const Wait &wait) const {
+  size_t on = wait.dependence->on;
+  std::string name = "rank " + std::to_string(rank) + " runs ";
+  bool pair = on < dependences.blockEnd(next[rank]);
+  std::string message = pair ? name + textOf(next[rank]) + " and " +
+                                   textOf(next[rank] + 1) + " as a pair, but " +
+                                   textOf(wait.action) + " waits for " +
+                                   textOf(on)
+                             : name + textOf(wait.action) + " before " +
+                                   textOf(on) + ", which it waits for";
+  return errorAt(message, schedule, {markOf(wait.action), markOf(on)});
 }
 
 /// "rank 1 waits for 2B0 from rank 2".
-static std::string describe(const Dependences &dependences, int64_t rank,
-                            const Dependence &wait) {
+std::string Standstill::describe(int64_t rank, const Dependence &wait) const {
   std::string text = "rank " + std::to_string(rank) + " waits for ";
-  if (wait.slot)
-    text += "a slot that ";
-  text += toString(dependences.action(wait.on));
-  text += wait.slot ? " frees on rank " : " from rank ";
+  text += wait.slot ? "a slot that " : "";
+  text += textOf(wait.on) + (wait.slot ? " frees on rank " : " from rank ");
   return text + std::to_string(dependences.rank(wait.on));
 }
 
 /// Follows waits from rank to rank until one comes twice, and names that cycle.
-static Error describeCycle(const Dependences &dependences,
-                           const std::vector<size_t> &next) {
-  int64_t ranks = dependences.numRanks();
+Error Standstill::describe() const {
   int64_t rank = 0;
   while (next[rank] == dependences.begin(rank + 1))
     ++rank;
   std::vector<std::string> chain;
-  std::vector<int64_t> seenAt(ranks, -1);
+  std::vector<OrderMark> marks;
+  std::vector<int64_t> seenAt(dependences.numRanks(), -1);
   while (seenAt[rank] < 0) {
     seenAt[rank] = static_cast<int64_t>(chain.size());
-    const Dependence *wait = pending(dependences, next[rank], next);
-    int64_t other = dependences.rank(wait->on);
+    Wait wait = pending(rank);
+    int64_t other = dependences.rank(wait.dependence->on);
     if (other == rank)
-      return Error{"rank " + std::to_string(rank) + " runs " +
-                   toString(dependences.action(next[rank])) + " before " +
-                   toString(dependences.action(wait->on)) +
-                   ", which it waits for"};
-    chain.push_back(describe(dependences, rank, *wait));
+      return describeOwn(rank, wait);
+    chain.push_back(describe(rank, *wait.dependence));
+    marks.push_back(markOf(wait.action));
     rank = other;
   }
   std::string message = "schedule deadlocks: ";
   for (size_t i = seenAt[rank]; i < chain.size(); ++i)
     message += (i == size_t(seenAt[rank]) ? "" : ", ") + chain[i];
-  return Error{message};
+  marks.erase(marks.begin(), marks.begin() + seenAt[rank]);
+  return errorAt(message, schedule, marks);
 }
 
 Status verify(const Schedule &schedule, const StageGraph &graph) {
@@ -77,7 +113,7 @@ Status verify(const Schedule &schedule, const StageGraph &graph) {
   std::vector<size_t> ran = dependences->executionOrder();
   if (ran.size() == dependences->size())
     return {};
-  return describeCycle(*dependences, standstill(*dependences, ran));
+  return Standstill(schedule, *dependences, ran).describe();
 }
 
 } // namespace stagewright

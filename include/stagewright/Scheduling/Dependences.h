@@ -10,11 +10,15 @@
 //
 //  * within a stage, I for F (and for R), W for I, U for every W;
 //  * along an edge, the first use for the producer of the same microbatch;
-//  * along an edge of depth d, the producer of m for the last use of m - d.
+//  * along an edge of depth d, the producer of a microbatch for the last use of
+//    the one d before it among those that go between the same two ranks (all of
+//    them unless a stage lies on two ranks, as under twins).
 //
 // A send completes only when its receive is posted; a receive is posted when
-// its slot is free. So the third rule is the rendezvous of contract D. Building
-// it takes time linear in the actions times the edges of a stage.
+// its slot is free. So the third rule is the rendezvous of contract D. A pair
+// is one block: neither starts before both can, and both end as one; a program
+// may then overlap them or not. Building it takes time and memory linear in the
+// actions times the edges of a stage, in a few flat arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +26,7 @@
 #define STAGEWRIGHT_SCHEDULING_DEPENDENCES_H
 
 #include "stagewright/Scheduling/StageGraph.h"
+#include <span>
 
 namespace stagewright {
 
@@ -35,8 +40,10 @@ struct Dependence {
 /// A schedule's actions, numbered rank by rank, with their dependences.
 class Dependences {
 public:
-  /// Checks that every stage runs every phase of every microbatch exactly once
-  /// and builds the graph. `schedule` and `graph` must outlive the result.
+  /// Checks that every stage runs every phase of every microbatch exactly once,
+  /// all phases of one microbatch on one rank (its stash is there), that
+  /// updates are complete if there are any and that pairs are pairs; then
+  /// builds the graph. Errors draw where. `graph` must outlive the result.
   static Result<Dependences> create(const Schedule &schedule,
                                     const StageGraph &graph);
 
@@ -44,27 +51,46 @@ public:
   const Action &action(size_t number) const { return actions[number]; }
   int64_t rank(size_t number) const { return ranks[number]; }
   int64_t numRanks() const { return static_cast<int64_t>(starts.size()) - 1; }
+  int64_t numMicrobatches() const { return microbatches; }
   /// Number of the first action of `rank`; `begin(numRanks())` is size().
   size_t begin(int64_t rank) const { return starts[rank]; }
-  const std::vector<Dependence> &of(size_t number) const {
-    return waits[number];
+  /// The place of action `number` in the order of its rank.
+  size_t step(size_t number) const { return number - starts[ranks[number]]; }
+  /// Behind the last action of the block of `number`, the first of its block:
+  /// number + 2 for a pair.
+  size_t blockEnd(size_t number) const {
+    bool pair =
+        number + 1 < starts[ranks[number] + 1] && actions[number + 1].paired;
+    return number + (pair ? 2 : 1);
   }
-  /// Number of the action that runs `phase` of `microbatch`, or size().
+  std::span<const Dependence> of(size_t number) const {
+    return {waits.data() + waitsFrom[number],
+            waits.data() + waitsFrom[number + 1]};
+  }
+  /// Number of the action that runs `phase` (F, I, W or R) of `microbatch`, or
+  /// size().
   size_t find(StagePhase phase, int64_t microbatch) const;
 
   /// An order in which the actions can run, each rank in its own order. Shorter
-  /// than size() if the ranks cannot all finish.
+  /// than size() if the ranks cannot all finish. Linear in the dependences.
   std::vector<size_t> executionOrder() const;
 
 private:
   Status index(const Schedule &schedule, const StageGraph &graph);
+  Status enter(const Schedule &schedule, int64_t rank, size_t step);
+  Status checkPhases(const Schedule &schedule, bool forwardOnly) const;
+  Status checkUpdates(const Schedule &schedule) const;
+  Error errorAbout(const std::string &message, const Schedule &schedule,
+                   const std::vector<size_t> &numbers) const;
+  std::vector<int64_t> slotsBefore(const StageEdge &edge) const;
   void addWaits(const StageGraph &graph);
 
   std::vector<Action> actions;
   std::vector<int64_t> ranks;
-  std::vector<size_t> starts;
-  std::vector<std::vector<Dependence>> waits;
-  int64_t microbatches = 0;
+  std::vector<size_t> starts;    ///< By rank.
+  std::vector<size_t> waitsFrom; ///< By action: where its waits start.
+  std::vector<Dependence> waits;
+  int64_t stages = 0, microbatches = 0;
   /// Action that runs (stage, phase, microbatch), stage major.
   std::vector<size_t> byPhase;
 };

@@ -1,0 +1,222 @@
+//===- Completeness.cpp - every action exactly once -----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of Dependences that looks at actions one by one, before any order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OrderGrid.h"
+#include "stagewright/Scheduling/Dependences.h"
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace stagewright {
+
+/// The phases that the index knows, in its order. Updates are not among them:
+/// they have no microbatch, and under twins there are two.
+static constexpr std::array<ActionKind, 4> kPhases = {
+    ActionKind::Forward, ActionKind::InputGradient, ActionKind::WeightGradient,
+    ActionKind::Recompute};
+
+static size_t phaseIndex(ActionKind phase) {
+  size_t index = 0;
+  while (kPhases[index] != phase)
+    ++index;
+  return index;
+}
+
+size_t Dependences::find(StagePhase phase, int64_t microbatch) const {
+  size_t row = phase.stage * kPhases.size() + phaseIndex(phase.phase);
+  return byPhase[row * microbatches + microbatch];
+}
+
+static std::string onRank(const Action &action, int64_t rank) {
+  return toString(action) + " on rank " + std::to_string(rank);
+}
+
+Error Dependences::errorAbout(const std::string &message,
+                              const Schedule &schedule,
+                              const std::vector<size_t> &numbers) const {
+  std::vector<OrderMark> marks;
+  for (size_t number : numbers)
+    marks.push_back({ranks[number], step(number)});
+  return errorAt(message, schedule, marks);
+}
+
+/// The first forward that a schedule with fewer actions than microbatches times
+/// stages lacks, without a table of them all: they may be very many.
+static Error firstForwardMissing(const Schedule &schedule) {
+  std::vector<std::pair<int64_t, int64_t>> forwards;
+  for (const Order &order : schedule.ranks)
+    for (const Action &action : order)
+      if (action.kind == ActionKind::Forward)
+        forwards.push_back({action.stage, action.microbatch});
+  std::sort(forwards.begin(), forwards.end());
+  std::pair<int64_t, int64_t> wanted = {0, 0};
+  for (const std::pair<int64_t, int64_t> &forward : forwards) {
+    if (forward > wanted)
+      break;
+    if (forward < wanted)
+      continue;
+    if (++wanted.second == schedule.microbatches)
+      wanted = {wanted.first + 1, 0};
+  }
+  return Error{
+      "schedule lacks " +
+      toString(Action{ActionKind::Forward, wanted.first, wanted.second})};
+}
+
+/// What is wrong with `order[step]` as the second of a pair; empty if nothing.
+static std::string pairFault(const Order &order, size_t step) {
+  const Action &second = order[step];
+  if (!second.paired)
+    return "";
+  if (step == 0)
+    return " is a pair with the action before it, but is the first of its rank";
+  const Action &first = order[step - 1];
+  std::string with = " cannot be a pair with " + toString(first) + ": ";
+  bool forward = first.kind == ActionKind::Forward && !first.paired;
+  bool backward = second.kind == ActionKind::Backward ||
+                  second.kind == ActionKind::InputGradient;
+  if (!forward || !backward)
+    return with + "a pair is a forward and then a backward, B or I";
+  if (first.stage == second.stage && first.microbatch == second.microbatch)
+    return with + "the backward needs this very forward";
+  return "";
+}
+
+/// Takes one action into the index.
+Status Dependences::enter(const Schedule &schedule, int64_t rank, size_t step) {
+  const Action &action = schedule.ranks[rank][step];
+  size_t number = actions.size(), none = waitsFrom.size();
+  if (action.stage < 0 || action.stage >= stages || action.microbatch < 0 ||
+      action.microbatch >= microbatches)
+    return errorAt("action " + onRank(action, rank) +
+                       " does not exist; there are " + std::to_string(stages) +
+                       " stages and " + std::to_string(microbatches) +
+                       " microbatches",
+                   schedule, {{rank, step}});
+  if (std::string fault = pairFault(schedule.ranks[rank], step); !fault.empty())
+    return errorAt(onRank(action, rank) + fault, schedule, {{rank, step}});
+  actions.push_back(action);
+  ranks.push_back(rank);
+  for (ActionKind phase : kPhases) {
+    if (!runsPhase(action.kind, phase))
+      continue;
+    size_t row = action.stage * kPhases.size() + phaseIndex(phase);
+    size_t &entry = byPhase[row * microbatches + action.microbatch];
+    if (entry != none)
+      return errorAbout("schedule runs " + onRank(action, rank) +
+                            " although it runs " +
+                            onRank(actions[entry], ranks[entry]),
+                        schedule, {number, entry});
+    entry = number;
+  }
+  return {};
+}
+
+Status Dependences::index(const Schedule &schedule, const StageGraph &graph) {
+  stages = graph.stages;
+  microbatches = schedule.microbatches;
+  if (schedule.stages != stages)
+    return Error{"schedule has " + std::to_string(schedule.stages) +
+                 " stages, the program has " + std::to_string(stages)};
+  if (stages < 1 || microbatches < 1)
+    return Error{
+        "a schedule needs a stage and a microbatch at least, but has " +
+        std::to_string(stages) + " and " + std::to_string(microbatches)};
+  size_t count = 0;
+  for (const Order &order : schedule.ranks)
+    count += order.size();
+  if (count / size_t(microbatches) < size_t(stages))
+    return firstForwardMissing(schedule);
+  byPhase.assign(stages * kPhases.size() * microbatches, count);
+  waitsFrom.resize(count); // Its size is what enter() knows `none` by.
+  actions.reserve(count);
+  ranks.reserve(count);
+  for (int64_t rank = 0; rank < int64_t(schedule.ranks.size()); ++rank) {
+    starts.push_back(actions.size());
+    for (size_t step = 0; step < schedule.ranks[rank].size(); ++step)
+      if (Status status = enter(schedule, rank, step); !status)
+        return status;
+  }
+  starts.push_back(actions.size());
+  if (Status status = checkPhases(schedule, graph.forwardOnly); !status)
+    return status;
+  return checkUpdates(schedule);
+}
+
+/// Every phase that is wanted, none that is not, and all of a microbatch where
+/// its stash is.
+Status Dependences::checkPhases(const Schedule &schedule,
+                                bool forwardOnly) const {
+  using enum ActionKind;
+  for (int64_t stage = 0; stage < stages; ++stage)
+    for (int64_t m = 0; m < microbatches; ++m) {
+      size_t forward = find({Forward, stage}, m);
+      for (ActionKind phase : kPhases) {
+        size_t number = find({phase, stage}, m);
+        bool wanted = phase == Forward || (phase != Recompute && !forwardOnly);
+        if (number == size() && wanted)
+          return errorAbout(
+              "schedule lacks " + toString(Action{phase, stage, m}), schedule,
+              forward == size() ? std::vector<size_t>{}
+                                : std::vector<size_t>{forward});
+        if (number == size())
+          continue;
+        if (forwardOnly && phase != Forward)
+          return errorAbout("schedule runs " +
+                                onRank(actions[number], ranks[number]) +
+                                " although the program has no backward",
+                            schedule, {number});
+        if (ranks[number] != ranks[forward])
+          return errorAbout(
+              "schedule runs " + onRank(actions[number], ranks[number]) +
+                  " but " + onRank(actions[forward], ranks[forward]) +
+                  "; run both where the stash is",
+              schedule, {forward, number});
+      }
+    }
+  return {};
+}
+
+/// If there are updates, one per rank and stage that it has gradients of.
+Status Dependences::checkUpdates(const Schedule &schedule) const {
+  std::set<std::pair<int64_t, int64_t>> updates;
+  for (size_t number = 0; number < size(); ++number) {
+    if (actions[number].kind != ActionKind::Update)
+      continue;
+    if (!updates.insert({ranks[number], actions[number].stage}).second)
+      return errorAbout("schedule runs " +
+                            onRank(actions[number], ranks[number]) + " twice",
+                        schedule, {number});
+  }
+  if (updates.empty())
+    return {};
+  std::set<std::pair<int64_t, int64_t>> wanted;
+  for (size_t number = 0; number < size(); ++number)
+    if (runsPhase(actions[number].kind, ActionKind::WeightGradient) &&
+        wanted.insert({ranks[number], actions[number].stage}).second &&
+        !updates.contains({ranks[number], actions[number].stage}))
+      return errorAbout(
+          "schedule lacks " +
+              onRank({ActionKind::Update, actions[number].stage},
+                     ranks[number]) +
+              ", which has gradients of the stage, but updates others",
+          schedule, {number});
+  for (size_t number = 0; number < size(); ++number)
+    if (actions[number].kind == ActionKind::Update &&
+        !wanted.contains({ranks[number], actions[number].stage}))
+      return errorAbout("schedule runs " +
+                            onRank(actions[number], ranks[number]) +
+                            ", which has no gradients of the stage",
+                        schedule, {number});
+  return {};
+}
+
+} // namespace stagewright
