@@ -175,11 +175,12 @@ Status Dependences::checkPhases(const Schedule &schedule,
                                 " although the program has no backward",
                             schedule, {number});
         if (ranks[number] != ranks[forward])
-          return errorAbout(
-              "schedule runs " + onRank(actions[number], ranks[number]) +
-                  " but " + onRank(actions[forward], ranks[forward]) +
-                  "; run both where the stash is",
-              schedule, {forward, number});
+          return errorAbout("rank " + std::to_string(ranks[number]) + " runs " +
+                                toString(actions[number]) +
+                                " of a microbatch that rank " +
+                                std::to_string(ranks[forward]) +
+                                " keeps; run all of it on one rank",
+                            schedule, {forward, number});
       }
     }
   return {};

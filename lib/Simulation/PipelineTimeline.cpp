@@ -91,26 +91,18 @@ StageGraph graphOf(const PipelineModel &model) {
   return graph;
 }
 
-/// The model with the ranks of `schedule` in the place of its processors.
-static Result<PipelineModel> onRanks(const PipelineModel &model,
-                                     const Schedule &schedule) {
+/// The model with the ranks of `schedule`, which has passed verify(), in the
+/// place of its processors.
+static PipelineModel onRanks(const PipelineModel &model,
+                             const Schedule &schedule) {
   PipelineModel placed = model;
   placed.numProcessors = schedule.ranks.size();
-  const size_t none = schedule.ranks.size();
   for (PipelineStage &stage : placed.stages)
-    stage.processors.assign(model.microbatches, none);
+    stage.processors.assign(model.microbatches, 0);
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
-    for (const Action &action : schedule.ranks[rank]) {
-      if (action.kind == ActionKind::Update)
-        continue;
-      size_t &known = placed.stages[action.stage].processors[action.microbatch];
-      if (known != none && known != rank)
-        return Error{"rank " + std::to_string(rank) + " runs " +
-                     toString(action) + " of a microbatch that rank " +
-                     std::to_string(known) +
-                     " keeps; run all of it on one rank"};
-      known = rank;
-    }
+    for (const Action &action : schedule.ranks[rank])
+      if (action.kind != ActionKind::Update)
+        placed.stages[action.stage].processors[action.microbatch] = rank;
   for (PipelineStage &stage : placed.stages)
     if (std::equal(stage.processors.begin() + 1, stage.processors.end(),
                    stage.processors.begin()))
@@ -153,13 +145,11 @@ Result<PipelineTimeline> simulatePipeline(const PipelineModel &model,
                  std::to_string(model.microbatches)};
   if (Status status = verify(schedule, graphOf(model)); !status)
     return status.error();
-  Result<PipelineModel> placed = onRanks(model, schedule);
-  if (!placed)
-    return placed.error();
+  PipelineModel placed = onRanks(model, schedule);
   SplitBackwards split = splitOf(schedule);
   PipelineEngine engine;
-  Ticks makespan = engine.run(*placed, split, schedule.ranks);
-  return reportOf(*placed, engine, &split, makespan);
+  Ticks makespan = engine.run(placed, split, schedule.ranks);
+  return reportOf(placed, engine, &split, makespan);
 }
 
 } // namespace stagewright

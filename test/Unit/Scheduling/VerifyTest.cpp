@@ -111,8 +111,8 @@ TEST(Verify, PictureOfOneRankMarksBothActions) {
 TEST(Verify, PhasesOfOneMicrobatchOnTwoRanks) {
   Schedule schedule = fromText(2, 1, {"0F0 1B0 0B0", "1F0"});
   EXPECT_EQ(errorOf(schedule, chainGraph(2, false)),
-            "schedule runs 1B0 on rank 0 but 1F0 on rank 1; run both where the "
-            "stash is");
+            "rank 0 runs 1B0 of a microbatch that rank 1 keeps; run all of it "
+            "on one rank");
 }
 
 TEST(Verify, TwinsRunDifferentMicrobatches) {
