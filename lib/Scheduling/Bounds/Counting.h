@@ -1,0 +1,40 @@
+//===- Counting.h - refuting a value by counting actions --------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One stage per rank. Suppose a schedule of value C exists. The n-th F of a
+// rank, whichever microbatch it is, cannot start before the n-th F of the rank
+// above has arrived; the n-th I not before n forwards have been down to the
+// last rank and back. So every n-th action of a rank has an earliest start and,
+// from C, a latest end, and they pass from rank to rank. Within a rank only
+// counts matter to what it holds: a walk over the numbers (f, i, w) of actions
+// done, with memory, finds the earliest and the latest time of every step,
+// exactly but for the delay from an F to its own I. Where no walk is left, C is
+// refuted.
+//
+// No order of microbatches is assumed. A round takes time linear in the numbers
+// (f, i, w) that memory allows, at most m^3 / 6, times ranks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_COUNTING_H
+#define STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_COUNTING_H
+
+#include "Windows.h"
+
+namespace stagewright::bounds {
+
+/// Whether no schedule has a value of at most `value` for `window`.
+bool refutesByCounting(const Chain &chain, const Window &window, double value);
+
+/// The largest value found to be refuted for `window`, at least `from`, with
+/// about `effort` steps of walks.
+double refuteByCounting(const Chain &chain, const Window &window, double from,
+                        double effort);
+
+} // namespace stagewright::bounds
+
+#endif // STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_COUNTING_H
