@@ -141,6 +141,12 @@ FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {
     emitError(schedule.getLoc(), generator.error().message);
     return failure();
   }
+  if (!generator->anyMicrobatches) {
+    emitError(schedule.getLoc())
+        << "kind '" << data->kind << "' has no loops that are right for every "
+        << "number of microbatches, take 1f1b";
+    return failure();
+  }
   bool forwardOnly = isForwardOnly(graphOf(programOf(schedule)));
   ScheduleFamily family =
       stagewright::familyOf(*generator, data->stages, forwardOnly);

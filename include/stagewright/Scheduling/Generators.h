@@ -71,9 +71,11 @@ Result<Schedule> generateWindow(const ScheduleShape &shape);
 
 /// Interleaved 1F1B, depth first (Narayanan et al., SC 2021): chunks take turns
 /// of G microbatches, (v - 1) G + 2 (p - r - 1) forwards first, G = `group` or
-/// p. M must be a multiple of p, and 0 or at least p modulo G (Megatron-LM), or
-/// a multiple of G. Holds ((v - 1) p + 2 (p - 1 - r) + 1) / v; bubble (p - 1)(F
-/// + B) / v + 2 (p v - 1) c for hops up to half a chunk.
+/// p. The last turn may be shorter, but no turn below p microbatches unless all
+/// M are one turn (as in Megatron-LM). For G = p holds ((v - 1) p + 2 (p - 1 -
+/// r)
+/// + 1) / v; bubble (p - 1)(F + B) / v + 2 (p v - 1) c for hops up to half a
+/// chunk.
 Result<Schedule> generateInterleaved(const ScheduleShape &shape);
 
 /// Breadth first (Lamy-Poirier, MLSys 2023): all microbatches through one chunk
@@ -102,7 +104,8 @@ Result<Schedule> generateZbH2(const ScheduleShape &shape);
 /// ZB-H2 with floor(2 (q - 1) x) more forwards first, q = p - r, x = hopRatio,
 /// at most 1, and as many more W put off as rank 0 has more forwards than rank
 /// r. The warm-ups are those of Shardy's ZeroBubbleH2 (Zero-, Half- and
-/// FullTxLatency at x = 0, 1/2, 1). Holds min(2p - 1 + floor(2 (p - 1) x), M).
+/// FullTxLatency at x = 0, 1/2, 1). Holds min(2p - 1 + floor(2 (p - 1) x), M)
+/// at most.
 Result<Schedule> generateZbH2Latency(const ScheduleShape &shape);
 
 /// Interleaved 1F1B with I and W apart: (v - 1) G + p - r - 1 forwards first,
@@ -139,6 +142,13 @@ Result<Schedule> generateDualPipe(const ScheduleShape &shape);
 /// of weights; M >= 2p. Holds p + 1/2; bubble that of DualPipe on 2p ranks.
 /// Reference: PyTorch's ScheduleDualPipeV and deepseek-ai's DualPipeV.
 Result<Schedule> generateDualPipeV(const ScheduleShape &shape);
+
+/// Chimera (Li and Hoefler, SC 2021): two 1F1B pipelines in opposite directions
+/// share the ranks, half of the microbatches each, units of p microbatches one
+/// behind the other (direct concatenation). Twin placement; p and M even. Holds
+/// between p / 2 + 1 and p activations; bubble (p - 2) F for F = B and M a
+/// multiple of p. Reference: nnScaler's sched_chimera_direct (p = 4).
+Result<Schedule> generateChimera(const ScheduleShape &shape);
 
 /// Inference through several chunks: groups of G (`group` or p) microbatches go
 /// through all chunks, one group behind the other. The order of one chunk's

@@ -6,26 +6,28 @@
 //===----------------------------------------------------------------------===//
 
 #include "Alternate.h"
+#include "Builder.h"
 #include <algorithm>
 
 namespace stagewright {
 
-Schedule alternate(const char *kind, const ScheduleShape &shape,
-                   int64_t (*warmUp)(int64_t ranksFromEnd)) {
-  Schedule schedule{kind, shape.ranks, shape.microbatches, {}};
+Result<Schedule> alternate(const char *kind, const ScheduleShape &shape,
+                           const std::function<int64_t(int64_t)> &warmUp) {
+  Result<Schedule> schedule =
+      startSchedule(kind, shape, Placement::Linear, 1, 1);
+  if (!schedule)
+    return schedule;
   for (int64_t rank = 0; rank < shape.ranks; ++rank) {
+    Builder order(shape.ranks, shape.forwardOnly);
     int64_t first = std::min(warmUp(shape.ranks - rank), shape.microbatches);
-    if (shape.forwardOnly)
-      first = shape.microbatches;
-    Order order;
     for (int64_t m = 0; m < first; ++m)
-      order.push_back({ActionKind::Forward, rank, m});
-    for (int64_t m = 0; m < shape.microbatches && !shape.forwardOnly; ++m) {
-      order.push_back({ActionKind::Backward, rank, m});
+      order.run(ActionKind::Forward, rank);
+    for (int64_t m = 0; m < shape.microbatches; ++m) {
+      order.run(ActionKind::Backward, rank);
       if (m + first < shape.microbatches)
-        order.push_back({ActionKind::Forward, rank, m + first});
+        order.run(ActionKind::Forward, rank);
     }
-    schedule.ranks.push_back(std::move(order));
+    schedule->ranks.push_back(order.take());
   }
   return schedule;
 }

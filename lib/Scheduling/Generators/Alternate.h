@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: the schedules that differ only in how many forwards a
-// rank runs before its first backward.
+// Private to this room: the schedules of one stage per rank that differ only in
+// how many forwards a rank runs before its first backward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ namespace stagewright {
 
 /// Rank r runs `warmUp(p - r)` >= 1 forwards, then one backward and one forward
 /// by turns; holds as many activations as that, at most M.
-Schedule alternate(const char *kind, const ScheduleShape &shape,
-                   int64_t (*warmUp)(int64_t ranksFromEnd));
+Result<Schedule> alternate(const char *kind, const ScheduleShape &shape,
+                           const std::function<int64_t(int64_t)> &warmUp);
 
 } // namespace stagewright
 

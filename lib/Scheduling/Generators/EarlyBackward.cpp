@@ -5,10 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two stages, six microbatches (a backward takes two slots):
-//
-//   rank 0 |F0|F1|F2|  |B0   |F3|B1   |F4|B2   |F5|B3   |  |B4   |  |B5   |
-//   rank 1    |F0|B0   |F1|B1   |F2|B2   |F3|B3   |F4|B4   |F5|B5   |
+//   rank 0 FFFFFFF   BBFBB BB BB BB BB BB BB
+//          0123456   00711 22 33 44 55 66 77
+//   rank 1  FFFFF  BBFBBFBBFBB BB BB BB BB
+//           01234  00511622733 44 55 66 77
+//   rank 2   FFF BBFBBFBBFBBFBBFBB BB BB
+//            012 00311422533644755 66 77
+//   rank 3    FBBFBBFBBFBBFBBFBBFBBFBB
+//             000111222333444555666777
 //
 // Rank r warms up with 2 (p - r) - 1 forwards, about two for every hop to the
 // last stage: while one microbatch is computed on, another is on the wire.

@@ -5,29 +5,35 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two stages, four microbatches (a backward takes two slots):
-//
-//   rank 0 |F0|F1|F2|F3|        |B0   |B1   |B2   |B3   |
-//   rank 1    |F0|F1|F2|F3|B0   |B1   |B2   |B3   |
+//   rank 0 FFFFFFFF         BBBBBBBBBBBBBBBB
+//          01234567         0011223344556677
+//   rank 1  FFFFFFFF      BBBBBBBBBBBBBBBB
+//           01234567      0011223344556677
+//   rank 2   FFFFFFFF   BBBBBBBBBBBBBBBB
+//            01234567   0011223344556677
+//   rank 3    FFFFFFFFBBBBBBBBBBBBBBBB
+//             012345670011223344556677
 //
 // Backwards run in increasing order too, unlike LoopedBFS in PyTorch: gradients
 // are then summed in the same order as under 1F1B, bit for bit.
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Scheduling/Generators.h"
+#include "Builder.h"
 
 namespace stagewright {
 
 Result<Schedule> generateGPipe(const ScheduleShape &shape) {
-  Schedule schedule{"gpipe", shape.ranks, shape.microbatches, {}};
+  Result<Schedule> schedule =
+      startSchedule("gpipe", shape, Placement::Linear, 1, 1);
+  if (!schedule)
+    return schedule;
   for (int64_t rank = 0; rank < shape.ranks; ++rank) {
-    Order order;
-    for (int64_t m = 0; m < shape.microbatches; ++m)
-      order.push_back({ActionKind::Forward, rank, m});
-    for (int64_t m = 0; m < shape.microbatches && !shape.forwardOnly; ++m)
-      order.push_back({ActionKind::Backward, rank, m});
-    schedule.ranks.push_back(std::move(order));
+    Builder order(shape.ranks, shape.forwardOnly);
+    for (ActionKind kind : {ActionKind::Forward, ActionKind::Backward})
+      for (int64_t m = 0; m < shape.microbatches; ++m)
+        order.run(kind, rank);
+    schedule->ranks.push_back(order.take());
   }
   return schedule;
 }

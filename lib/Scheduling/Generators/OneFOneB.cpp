@@ -5,10 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two stages, four microbatches (a backward takes two slots):
-//
-//   rank 0 |F0|F1|     |B0   |F2|B1   |F3|B2   |  |B3   |
-//   rank 1    |F0|B0   |F1|B1   |F2|B2   |F3|B3   |
+//   rank 0 FFFF      BBFBBFBBFBBFBB BB BB BB
+//          0123      00411522633744 55 66 77
+//   rank 1  FFF    BBFBBFBBFBBFBBFBB BB BB
+//           012    00311422533644755 66 77
+//   rank 2   FF  BBFBBFBBFBBFBBFBBFBB BB
+//            01  00211322433544655766 77
+//   rank 3    FBBFBBFBBFBBFBBFBBFBBFBB
+//             000111222333444555666777
 //
 // Rank r warms up with p - r forwards, as many as microbatches are on the way
 // to the last stage and back when its first gradient comes.

@@ -5,10 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two stages, six microbatches (a backward takes two slots):
-//
-//   rank 0 |F0|F1|F2|F3|B0   |F4|B1   |F5|B2   |  |B3   |  |B4   |  |B5   |
-//   rank 1    |F0|B0   |F1|B1   |F2|B2   |F3|B3   |F4|B4   |F5|B5   |
+//   rank 0 FFFFFFFF   BBBB BB BB BB BB BB BB
+//          01234567   0011 22 33 44 55 66 77
+//   rank 1  FFFFFFFFBBBB BB BB BB BB BB BB
+//           012345670011 22 33 44 55 66 77
+//   rank 2   FFFFBBFBBFBBFBBFBB BB BB BB
+//            012300411522633744 55 66 77
+//   rank 3    FBBFBBFBBFBBFBBFBBFBBFBB
+//             000111222333444555666777
 //
 // A microbatch moves on by one block in every window: compute, transfer,
 // compute, ... down the stages and back up, the last stage's forward and

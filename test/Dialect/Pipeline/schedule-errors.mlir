@@ -1,6 +1,6 @@
 // RUN: pp-opt %s -split-input-file -verify-diagnostics -pipeline-schedule
 // RUN: not pp-opt %s -split-input-file -pipeline-schedule=kind=zigzag 2>&1 | FileCheck %s
-// CHECK: error: unknown schedule 'zigzag'; there are gpipe, 1f1b, early-backward, window
+// CHECK: error: unknown schedule 'zigzag'; there are gpipe, 1f1b, eager-1f1b, early-backward, window
 
 pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
   %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>

@@ -1,0 +1,26 @@
+//===- ChunkByChunk.h - all microbatches through a chunk --------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room: breadth-first orders.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SCHEDULING_GENERATORS_CHUNKBYCHUNK_H
+#define STAGEWRIGHT_SCHEDULING_GENERATORS_CHUNKBYCHUNK_H
+
+#include "stagewright/Scheduling/Generators.h"
+
+namespace stagewright {
+
+/// All forwards of one chunk after another, then all backwards, last chunk
+/// first; microbatches of the backward in increasing order or `decreasing`.
+Result<Schedule> chunkByChunk(const char *kind, const ScheduleShape &shape,
+                              bool decreasing);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SCHEDULING_GENERATORS_CHUNKBYCHUNK_H

@@ -1,0 +1,59 @@
+//===- DualPipe.cpp - two pipelines in opposite directions ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Microbatches 0 to 3 come in at rank 0, 4 to 7 at rank 3 (in small letters);
+// half as many as of other schedules pass a stage, but a rank has two of them:
+//
+//   rank 0 FFFfiwfFbbfBBbbf BBbbIWIW
+//          0124445355600667 11772233
+//   rank 1  FfFfFbbfBBFbbfBBbbBBiIwW
+//           041524460035571166227373
+//   rank 2  fFfFfBBFbbfBBFbbBBbbIiWw
+//           405160024471135522663737
+//   rank 3 fffFIWFfBBFbbBBF bbBBiwiw
+//          4560001711244223 55336677
+//
+// A forward and the backward behind it are a pair, which may be computed at the
+// same time: the one's communication beside the other's arithmetic.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Builder.h"
+#include "DualPipeSteps.h"
+#include <algorithm>
+
+namespace stagewright {
+
+Result<Schedule> generateDualPipe(const ScheduleShape &shape) {
+  constexpr const char *kKind = "dualpipe";
+  Result<Schedule> schedule =
+      startSchedule(kKind, shape, Placement::Twin, 1, 1);
+  if (!schedule)
+    return schedule;
+  int64_t p = shape.ranks, m = shape.microbatches;
+  if (p % 2 != 0)
+    return needs(kKind, "an even number of ranks, got " + std::to_string(p) +
+                            "; take one more or less, or dualpipe-v");
+  if (m % 2 != 0 || m < 2 * p)
+    return needs(kKind, "an even number of microbatches, at least " +
+                            std::to_string(2 * p) + " on " + std::to_string(p) +
+                            " ranks, got " + std::to_string(m) + "; take " +
+                            std::to_string(std::max(2 * p, m + m % 2)));
+  for (int64_t rank = 0; rank < p; ++rank) {
+    Builder order(p, shape.forwardOnly);
+    bool firstHalf = rank < p / 2;
+    // The second direction's stages are counted from the other end.
+    int64_t down = rank, up = p - 1 - rank;
+    order.startAt(up, m / 2);
+    runDualPipeSteps(order, {firstHalf ? down : up, firstHalf ? up : down,
+                             std::min(rank, p - 1 - rank), p / 2, m / 2});
+    schedule->ranks.push_back(order.take());
+  }
+  return schedule;
+}
+
+} // namespace stagewright

@@ -1,0 +1,59 @@
+//===- Interleaved.cpp - 1F1B with several chunks per rank ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Two chunks, the second in small letters:
+//
+//   rank 0 FFFFffffFFF   bbFbb fbbfbbfBBfBBBB BB bb bb bb bbBBBBBBBB
+//          01230123456   00711 42253360071122 33 44 55 66 7744556677
+//   rank 1  FFFFffffF  bbFbbFbbFbbfBBfBBfBBfBB bb bb bb bbBBBBBBBB
+//           012301234  00511622733400511622733 44 55 66 7744556677
+//   rank 2   FFFFfff bbfbbFbbFbbFBBFBBfBBfBBfbbfbb bb bbBBBBBBBB
+//            0123012 00311422533600711422533644755 66 7744556677
+//   rank 3    FFFFfbbfbbfbbfbbFBBFBBFBBFBBfbbfbbfbbfbbBBBBBBBB
+//             012300011122233340051162273344455566677744556677
+//
+// Depth first: a microbatch soon comes back to the rank for its next chunk. The
+// more chunks there are, the sooner the last rank gets its first microbatch; a
+// hop is paid for every chunk. Rank r warms up with two microbatches for every
+// hop to the last rank and one group for every other chunk.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Builder.h"
+#include "Rounds.h"
+#include <algorithm>
+
+namespace stagewright {
+
+Result<Schedule> generateInterleaved(const ScheduleShape &shape) {
+  constexpr const char *kKind = "interleaved";
+  Result<Schedule> schedule =
+      startSchedule(kKind, shape, Placement::Loop, 2, 0);
+  if (!schedule)
+    return schedule;
+  Result<int64_t> group = checkGroup(kKind, shape);
+  if (!group)
+    return group.error();
+  for (int64_t rank = 0; rank < shape.ranks; ++rank) {
+    Builder order(schedule->stages, shape.forwardOnly);
+    std::vector<int64_t> forwards = rounds(shape, rank, *group, false);
+    std::vector<int64_t> backwards = rounds(shape, rank, *group, true);
+    size_t warmUp = std::min<size_t>((shape.chunks - 1) * *group +
+                                         2 * (shape.ranks - 1 - rank),
+                                     forwards.size());
+    for (size_t i = 0; i < forwards.size() + warmUp; ++i) {
+      if (i < forwards.size())
+        order.run(ActionKind::Forward, forwards[i]);
+      if (i >= warmUp)
+        order.run(ActionKind::Backward, backwards[i - warmUp]);
+    }
+    schedule->ranks.push_back(order.take());
+  }
+  return schedule;
+}
+
+} // namespace stagewright
