@@ -6,26 +6,85 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/InFlight.h"
-#include "stagewright/Scheduling/StageGraph.h"
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace stagewright {
 
-std::vector<int64_t> stashedMicrobatches(const Schedule &schedule) {
-  std::vector<int64_t> now(schedule.stages, 0), most(schedule.stages, 0);
-  std::vector<bool> hasBackward(schedule.stages, false);
-  for (const Order &order : schedule.ranks)
-    for (const Action &action : order) {
-      if (action.kind == ActionKind::Forward)
-        most[action.stage] = std::max(most[action.stage], ++now[action.stage]);
-      if (!runsPhase(action.kind, ActionKind::WeightGradient))
-        continue;
-      --now[action.stage];
-      hasBackward[action.stage] = true;
+namespace {
+
+/// What a rank keeps of one stage as it runs its order.
+class StageStash {
+public:
+  void run(const Action &action, bool recomputes);
+
+  StashPeak peak;
+  bool hasBackward = false;
+
+private:
+  int64_t held = 0, activation = 0, kept = 0, input = 0;
+};
+
+} // namespace
+
+void StageStash::run(const Action &action, bool recomputes) {
+  switch (action.kind) {
+  case ActionKind::Forward:
+    peak.held = std::max(peak.held, ++held);
+    peak.activation = std::max(peak.activation, ++activation);
+    if (recomputes) {
+      --activation;
+      peak.input = std::max(peak.input, ++input);
     }
-  for (int64_t stage = 0; stage < schedule.stages; ++stage)
-    if (!hasBackward[stage])
-      most[stage] = 0;
+    break;
+  case ActionKind::Recompute:
+    --input;
+    peak.activation = std::max(peak.activation, ++activation);
+    break;
+  case ActionKind::InputGradient:
+    --activation;
+    peak.kept = std::max(peak.kept, ++kept);
+    break;
+  case ActionKind::WeightGradient:
+    --kept;
+    --held;
+    hasBackward = true;
+    break;
+  case ActionKind::Backward:
+    --activation;
+    --held;
+    hasBackward = true;
+    break;
+  case ActionKind::Update:
+    break;
+  }
+}
+
+std::vector<StashPeak> stashPeaks(const Schedule &schedule) {
+  std::vector<StashPeak> peaks;
+  for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    std::set<std::pair<int64_t, int64_t>> recomputed;
+    for (const Action &action : schedule.ranks[rank])
+      if (action.kind == ActionKind::Recompute)
+        recomputed.insert({action.stage, action.microbatch});
+    std::map<int64_t, StageStash> stages;
+    for (const Action &action : schedule.ranks[rank])
+      stages[action.stage].run(
+          action, recomputed.contains({action.stage, action.microbatch}));
+    for (const auto &[stage, stash] : stages) {
+      peaks.push_back(stash.hasBackward ? stash.peak : StashPeak());
+      peaks.back().rank = int64_t(rank);
+      peaks.back().stage = stage;
+    }
+  }
+  return peaks;
+}
+
+std::vector<int64_t> stashedMicrobatches(const Schedule &schedule) {
+  std::vector<int64_t> most(schedule.stages, 0);
+  for (const StashPeak &peak : stashPeaks(schedule))
+    most[peak.stage] = std::max(most[peak.stage], peak.held);
   return most;
 }
 

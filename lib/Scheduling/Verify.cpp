@@ -8,6 +8,7 @@
 #include "stagewright/Scheduling/Verify.h"
 #include "OrderGrid.h"
 #include "stagewright/Scheduling/Dependences.h"
+#include "stagewright/Scheduling/Memory.h"
 
 namespace stagewright {
 
@@ -114,6 +115,52 @@ Status verify(const Schedule &schedule, const StageGraph &graph) {
   if (ran.size() == dependences->size())
     return {};
   return Standstill(schedule, *dependences, ran).describe();
+}
+
+Status checkSize(const Schedule &schedule, const ScheduleProblem &problem) {
+  if (int64_t(schedule.ranks.size()) == problem.ranks &&
+      schedule.stages == problem.numStages() &&
+      schedule.microbatches == problem.microbatches)
+    return {};
+  return Error{"the schedule is for " + std::to_string(schedule.ranks.size()) +
+               " ranks, " + std::to_string(schedule.stages) + " stages and " +
+               std::to_string(schedule.microbatches) +
+               " microbatches, the costs for " + std::to_string(problem.ranks) +
+               ", " + std::to_string(problem.numStages()) + " and " +
+               std::to_string(problem.microbatches)};
+}
+
+static Status verifyPlacement(const Schedule &schedule,
+                              const ScheduleProblem &problem) {
+  for (int64_t rank = 0; rank < problem.ranks; ++rank)
+    for (size_t step = 0; step < schedule.ranks[rank].size(); ++step) {
+      const Action &action = schedule.ranks[rank][step];
+      int64_t home = problem.rankOf(action.stage);
+      bool twin = problem.placement == Placement::Twin;
+      if (rank == home || (twin && rank == problem.ranks - 1 - home))
+        continue;
+      return errorAt(
+          "rank " + std::to_string(rank) + " runs " + toString(action) +
+              ", but placement " + toString(problem.placement) + " has stage " +
+              std::to_string(action.stage) + " on rank " +
+              std::to_string(home) +
+              (twin ? " or " + std::to_string(problem.ranks - 1 - home) : ""),
+          schedule, {{rank, step}});
+    }
+  return {};
+}
+
+Status verify(const Schedule &schedule, const StageGraph &graph,
+              const ScheduleProblem &problem) {
+  if (Status status = problem.check(); !status)
+    return status;
+  if (Status status = checkSize(schedule, problem); !status)
+    return status;
+  if (Status status = verify(schedule, graph); !status)
+    return status;
+  if (Status status = verifyPlacement(schedule, problem); !status)
+    return status;
+  return verifyMemory(schedule, problem);
 }
 
 } // namespace stagewright

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a planner needs to know of a schedule: how many microbatches a stage
-// keeps something for. It follows from the order alone, not from times.
+// How many microbatches a stage keeps something for. It follows from the order
+// of each rank alone, not from times; what it weighs is in Memory.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,28 @@
 
 namespace stagewright {
 
-/// For each stage, the most microbatches whose forward has started and whose
-/// last backward action has not ended; 0 in a schedule without backward.
-/// 1F1B: min(stages - stage, M). GPipe: M.
+/// The most microbatches at once for which one rank keeps something of a stage,
+/// each from the start of an action to the end of another. The four may peak at
+/// different times.
+struct StashPeak {
+  int64_t rank = 0, stage = 0;
+  int64_t held = 0; ///< Anything: from F to W, or to B.
+  int64_t activation =
+      0;             ///< All of it: from F, or R if there is one, to I or B.
+  int64_t kept = 0;  ///< What W needs alone: from the end of I to W.
+  int64_t input = 0; ///< What R needs: from the end of F to the start of R.
+
+  friend bool operator==(const StashPeak &, const StashPeak &) = default;
+};
+
+/// For every rank the stages it runs, in increasing order: one entry for most,
+/// several with chunks, two ranks for a stage under twins. All 0 without
+/// backward. O(actions log actions).
+std::vector<StashPeak> stashPeaks(const Schedule &schedule);
+
+/// For each stage, the most microbatches of one rank whose forward has started
+/// and whose last backward action has not ended; 0 in a schedule without
+/// backward. 1F1B: min(stages - stage, M). GPipe: M.
 std::vector<int64_t> stashedMicrobatches(const Schedule &schedule);
 
 } // namespace stagewright

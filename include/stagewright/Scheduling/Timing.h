@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Two metrics that are never mixed (schedules.md 1.0):
-//  * makespan: from the first start to the last end anywhere; right where a step
+//  * makespan: from the first start to the last end anywhere; right where a
+//  step
 //    ends with something global.
 //  * span: the largest time from a rank's first start to its last end; right
 //    where ranks may enter the next step early.
@@ -29,15 +30,16 @@ struct ScheduleTiming {
   std::vector<std::vector<std::pair<Seconds, Seconds>>> times;
   std::vector<Seconds> work; ///< By rank: all its actions one after another.
 
-  /// (value - work) / value, the largest over ranks of the work: the bubble rate
-  /// of the zero-bubble papers, of the makespan or of the span.
+  /// (value - work) / value, the largest over ranks of the work: the bubble
+  /// rate of the zero-bubble papers, of the makespan or of the span.
   double bubbleRate(Seconds value) const;
 };
 
 /// Times `schedule`: every action as early as its rank's order and its inputs
-/// allow. Fails where it is not complete or deadlocks; memory is reported, not
-/// enforced (verify() does that). Linear in the number of actions: p = 64,
-/// M = 512, v = 2 in well under a second.
+/// allow. Stages may lie anywhere; a hop is paid where they lie on two ranks.
+/// Fails where verify() does; memory is reported, not enforced
+/// (verifyMemory()). Linear in the number of actions: p = 64, M = 512, v = 2 in
+/// well under a second.
 Result<ScheduleTiming> timeSchedule(const Schedule &schedule,
                                     const ScheduleProblem &problem);
 

@@ -1,0 +1,45 @@
+//===- InFlightTest.cpp - microbatches held between phases ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Scheduling/InFlight.h"
+#include "stagewright/Scheduling/Verify.h"
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+
+/// A schedule of as many ranks as there are orders.
+static Schedule fromText(int64_t stages, int64_t microbatches,
+                         const std::vector<std::string> &ranks) {
+  Schedule schedule{"test", stages, microbatches, {}};
+  for (const std::string &rank : ranks)
+    schedule.ranks.push_back(*parseOrder(rank));
+  return schedule;
+}
+
+TEST(InFlight, OneEntryPerRankAndStage) {
+  // Two chunks on rank 0; I and W apart on stage 0; stage 1 recomputed.
+  Schedule schedule =
+      fromText(2, 3,
+               {"0F0 0F1 1F0 1F1 1R0 1B0 0I0 1R1 1B1 0I1 0W0 0F2 1F2 1B2 0W1 "
+                "0I2 0W2"});
+  EXPECT_TRUE(verify(schedule, chainGraph(2, false)));
+  EXPECT_EQ(stashPeaks(schedule),
+            (std::vector<StashPeak>{{0, 0, 2, 2, 2, 0}, {0, 1, 2, 1, 0, 2}}));
+  EXPECT_EQ(stashedMicrobatches(schedule), (std::vector<int64_t>{2, 2}));
+}
+
+// Each of the two ranks of a stage holds its own microbatches.
+TEST(InFlight, TwinsAreNotAdded) {
+  Schedule schedule = fromText(2, 2, {"0F0 1F1 1B1 0B0", "0F1 1F0 1B0 0B1"});
+  EXPECT_EQ(stashedMicrobatches(schedule), (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(stashPeaks(schedule).size(), 4u);
+}
+
+TEST(InFlight, NothingWithoutBackward) {
+  EXPECT_EQ(stashedMicrobatches(fromText(1, 2, {"0F0 0F1"})),
+            (std::vector<int64_t>{0}));
+}
