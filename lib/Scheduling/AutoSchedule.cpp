@@ -7,9 +7,9 @@
 
 #include "stagewright/Scheduling/AutoSchedule.h"
 #include "Search/Best.h"
-#include "Search/Greedy.h"
 #include "Search/Neighbours.h"
 #include "Search/Seeds.h"
+#include "Search/Settings.h"
 #include <algorithm>
 
 namespace stagewright {
@@ -56,17 +56,6 @@ static Status checkSize(const ScheduleProblem &problem) {
                " microbatches; choose a generator instead"};
 }
 
-static void tryGreedy(const FastProblem &fast, Best &best) {
-  FastTimer timer(fast);
-  for (const GreedySettings &settings : greedySettings(best.options.effort)) {
-    FastOrders orders = constructGreedy(fast, settings);
-    if (timer.run(orders) && fitsMemory(orders, fast))
-      best.offer(orders, timer, fast, "greedy");
-    if (best.meetsBound())
-      return;
-  }
-}
-
 /// One stage per rank, or a placement whose stages of a rank lie apart.
 static Result<AutoSchedule> search1(const ScheduleProblem &problem,
                                     const AutoScheduleOptions &options) {
@@ -77,7 +66,8 @@ static Result<AutoSchedule> search1(const ScheduleProblem &problem,
     best.offer(seed, seed.kind);
   if (!best.meetsBound() && problem.chunks == 1 &&
       problem.placement != Placement::Twin)
-    tryGreedy(FastProblem::of(problem, options.split), best);
+    searchSettings(FastProblem::of(problem, options.split), best,
+                   int64_t(options.effort * 2e7));
   if (!best.found())
     return Error{"no generator fits " + std::to_string(problem.chunks) +
                  " chunks on " + std::to_string(problem.ranks) +

@@ -13,12 +13,6 @@ namespace stagewright::search {
 /// What two sums of the same times may differ by.
 static constexpr double kRounding = 1e-9;
 
-static std::pair<Seconds, Seconds> order(ScheduleObjective objective,
-                                         Seconds makespan, Seconds span) {
-  return objective == ScheduleObjective::Makespan ? std::pair(makespan, span)
-                                                  : std::pair(span, makespan);
-}
-
 static bool less(Seconds a, Seconds b) {
   return a.value < b.value * (1 - kRounding);
 }
@@ -33,7 +27,7 @@ bool Best::offer(const Schedule &candidate, const std::string &from) {
   Result<ScheduleTiming> timed = timeSchedule(candidate, problem);
   if (!timed || !withinMemory(timed->peaks, problem))
     return false;
-  auto offered = order(options.objective, timed->makespan, timed->span);
+  auto offered = order(timed->makespan, timed->span);
   if (found() && !better(offered, values))
     return false;
   schedule = candidate;
@@ -46,8 +40,8 @@ bool Best::offer(const Schedule &candidate, const std::string &from) {
 
 bool Best::offer(const FastOrders &orders, const FastTimer &timer,
                  const FastProblem &fast, const std::string &from) {
-  auto offered = order(options.objective, fast.seconds(timer.makespan()),
-                       fast.seconds(timer.span()));
+  auto offered =
+      order(fast.seconds(timer.makespan()), fast.seconds(timer.span()));
   if (found() && !better(offered, values))
     return false;
   return offer(decode(orders, fast, from), from);

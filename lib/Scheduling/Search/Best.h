@@ -33,6 +33,13 @@ public:
              const FastProblem &fast, const std::string &origin);
 
   bool found() const { return !schedule.ranks.empty(); }
+  /// The objective first, then the other metric.
+  template <typename Time>
+  std::pair<Time, Time> order(Time makespan, Time span) const {
+    return options.objective == ScheduleObjective::Makespan
+               ? std::pair(makespan, span)
+               : std::pair(span, makespan);
+  }
   /// Value of the objective, and of the other metric.
   std::pair<Seconds, Seconds> value() const { return values; }
   /// Nothing better can come, but for the other metric.

@@ -6,23 +6,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "Search/Greedy.h"
+#include "Search/WakeTimes.h"
 #include <algorithm>
 #include <cmath>
-#include <queue>
 
 namespace stagewright::search {
 
 namespace {
 
-constexpr Ticks kNever = std::numeric_limits<Ticks>::max();
-
 /// A rank of the list scheduler.
 struct GreedyRank {
   int32_t done[3] = {0, 0, 0}; ///< F, I and W started so far.
   Ticks free = 0;
-  Grains held = 0;     ///< When the running action has ended.
-  int32_t aim = 1;     ///< Forwards in flight.
-  int32_t pending = 0; ///< W that may be left over.
+  Grains held = 0;         ///< When the running action has ended.
+  int32_t aim = 1;         ///< Forwards in flight.
+  int32_t backlog = 0;     ///< W that may be left over.
+  Ticks firstGradient = 0; ///< The earliest that any order allows.
 };
 
 class GreedyScheduler {
@@ -34,21 +33,17 @@ private:
   void setAims();
   /// When the next F or I of `rank` has arrived; kNever while unknown.
   Ticks arrival(int32_t rank, Phase phase) const;
+  /// Starts something on `rank`, or says when to look again.
   void decide(int32_t rank, Ticks now);
+  bool holdsBack(const GreedyRank &at, Ticks forward, Ticks now) const;
+  double patienceOf(const GreedyRank &at) const;
   void start(int32_t rank, Phase phase, Ticks now);
-  bool fits(int32_t rank) const {
-    return ranks[rank].held + problem.lane(rank, F).taken <= problem.memory;
-  }
-  bool left(int32_t rank, Phase phase) const {
-    return ranks[rank].done[phase] < problem.microbatches;
-  }
 
-  using Event = std::pair<Ticks, int32_t>; ///< A rank may find work.
   const FastProblem &problem;
   const GreedySettings &settings;
   std::vector<GreedyRank> ranks;
   std::vector<Ticks> ends; ///< By code.
-  std::priority_queue<Event, std::vector<Event>, std::greater<Event>> events;
+  WakeTimes wake;
   FastOrders orders;
 };
 
@@ -57,7 +52,7 @@ private:
 GreedyScheduler::GreedyScheduler(const FastProblem &problem,
                                  const GreedySettings &settings)
     : problem(problem), settings(settings), ranks(problem.ranks),
-      ends(problem.lanes.size() << problem.shift, kNever),
+      ends(problem.lanes.size() << problem.shift, kNever), wake(problem.ranks),
       orders(problem.ranks) {
   setAims();
   for (int32_t rank = 0; rank < problem.ranks; ++rank)
@@ -66,16 +61,21 @@ GreedyScheduler::GreedyScheduler(const FastProblem &problem,
 
 /// Aims and backlogs from the time that a gradient takes to come back.
 void GreedyScheduler::setAims() {
-  Ticks period = 1, back = 0;
-  for (int32_t r = 0; r < problem.ranks; ++r)
-    period = std::max(period, problem.lane(r, F).duration +
-                                  problem.lane(r, I).duration +
-                                  problem.lane(r, W).duration);
+  Ticks period = 1, back = 0, down = 0;
+  for (int32_t r = 0; r < problem.ranks; ++r) {
+    const Lane *lane = &problem.lanes[3 * r];
+    period = std::max(period,
+                      lane[F].duration + lane[I].duration + lane[W].duration);
+    down += lane[F].hop;
+    ranks[r].firstGradient = down;
+    down += lane[F].duration;
+  }
   for (int32_t r = problem.ranks; r-- > 0;) {
     const Lane &f = problem.lane(r, F), &i = problem.lane(r, I);
     back += f.duration + i.duration;
     if (r + 1 < problem.ranks)
       back += i.hop + problem.lane(r + 1, F).hop;
+    ranks[r].firstGradient += back - i.duration;
     double steady = std::ceil(double(back) / double(period));
     double full = std::ceil(double(back - i.duration) /
                             double(std::max<Ticks>(f.duration, 1)));
@@ -85,13 +85,14 @@ void GreedyScheduler::setAims() {
     Grains kept = std::max<Grains>(problem.lane(r, W).freed, 1);
     double room =
         std::min(double(problem.memory / kept), double(problem.microbatches));
-    ranks[r].pending = int32_t(std::round(settings.backlog * room));
+    ranks[r].backlog = int32_t(std::round(settings.backlog * room));
   }
 }
 
 Ticks GreedyScheduler::arrival(int32_t rank, Phase phase) const {
   const GreedyRank &at = ranks[rank];
-  if (!left(rank, phase) || (phase == I && at.done[I] >= at.done[F]))
+  int32_t most = phase == F ? problem.microbatches : at.done[F];
+  if (at.done[phase] >= most || phase >= problem.phases)
     return kNever;
   const Lane &lane = problem.lane(rank, phase);
   if (lane.input < 0)
@@ -107,68 +108,72 @@ void GreedyScheduler::start(int32_t rank, Phase phase, Ticks now) {
   orders[rank].push_back(code);
   at.held += lane.taken - lane.freed;
   ends[code] = at.free = now + lane.duration;
-  events.push({at.free, rank});
-  if (lane.consumer >= 0) {
-    Phase same = phase;
-    int32_t stage = lane.consumer;
-    events.push({at.free + problem.lane(stage, same).hop, stage});
-  }
+  wake.set(rank, at.free);
+  if (lane.consumer < 0)
+    return;
+  // Who is idle may have waited for this.
+  int32_t to = lane.consumer;
+  Ticks arrives = at.free + problem.lane(to, phase).hop;
+  if (ranks[to].free <= now && arrives < wake.of(to))
+    wake.set(to, arrives);
+}
+
+/// Whether a forward that could start is to wait for the first gradient.
+bool GreedyScheduler::holdsBack(const GreedyRank &at, Ticks forward,
+                                Ticks now) const {
+  Ticks gap = at.firstGradient - now;
+  return at.done[I] == 0 && problem.phases > 1 && gap > 0 && gap < forward &&
+         double(gap) <= settings.hold * double(forward);
+}
+
+double GreedyScheduler::patienceOf(const GreedyRank &at) const {
+  if (at.done[F] + at.aim >= problem.microbatches)
+    return settings.late;
+  return at.done[I] <= at.aim ? settings.early : settings.patience;
 }
 
 void GreedyScheduler::decide(int32_t rank, Ticks now) {
   const GreedyRank &at = ranks[rank];
+  const Lane *lane = &problem.lanes[3 * rank];
   Ticks forward = arrival(rank, F), backward = arrival(rank, I);
-  bool pending = problem.phases == 3 && at.done[W] < at.done[I];
-  bool room = fits(rank);
-  int32_t flying = at.done[F] - at.done[I];
-  if (pending && at.done[I] - at.done[W] > at.pending)
+  int32_t left = problem.phases == 3 ? at.done[I] - at.done[W] : 0;
+  if (left > at.backlog)
     return start(rank, W, now);
-  bool canForward =
-      forward <= now && room && (flying < at.aim || problem.phases == 1);
-  bool canBackward = backward <= now;
-  if (canForward && (settings.forwardFirst || !canBackward))
+  bool wanted = at.done[F] - at.done[I] < at.aim || problem.phases == 1;
+  bool room = at.held + lane[F].taken <= problem.memory;
+  bool blocked = forward <= now && wanted && !room;
+  if (!wanted || !room)
+    forward = kNever;
+  if (forward <= now && holdsBack(at, lane[F].duration, now)) {
+    forward = kNever;
+    backward = std::min(backward, at.firstGradient);
+  }
+  if (forward <= now && (settings.forwardFirst > 0 || backward > now))
     return start(rank, F, now);
-  if (canBackward)
+  if (backward <= now)
     return start(rank, I, now);
-  if (!pending)
-    return;
   // A forward that only lacks memory counts as arrived if W makes room.
-  bool blocked = forward <= now && !room && flying < at.aim;
-  Ticks next = backward;
-  if (room && flying < at.aim)
-    next = std::min(next, forward);
-  double wait = double(problem.lane(rank, W).duration) * settings.patience;
-  if (blocked || next == kNever || double(next - now) >= wait)
-    start(rank, W, now);
+  Ticks next = std::min(forward, backward);
+  double wait = double(lane[W].duration) * patienceOf(at);
+  if (left > 0 && (blocked || next == kNever || double(next - now) >= wait))
+    return start(rank, W, now);
+  wake.set(rank, next);
 }
 
 FastOrders GreedyScheduler::run() {
   for (int32_t rank = 0; rank < problem.ranks; ++rank)
-    events.push({0, rank});
-  while (!events.empty()) {
-    auto [now, rank] = events.top();
-    events.pop();
-    if (ranks[rank].free <= now)
-      decide(rank, now);
+    wake.set(rank, 0);
+  while (true) {
+    auto [now, rank] = wake.first();
+    if (now == kNever)
+      return std::move(orders);
+    decide(rank, now);
   }
-  return std::move(orders);
 }
 
 FastOrders constructGreedy(const FastProblem &problem,
                            const GreedySettings &settings) {
   return GreedyScheduler(problem, settings).run();
-}
-
-std::vector<GreedySettings> greedySettings(double effort) {
-  std::vector<GreedySettings> settings;
-  bool few = effort <= 0;
-  for (double warmup : {1.0, 0.0, 0.5, 0.25, 0.75, 1.5})
-    for (double patience : {0.5, 0.0, 1.0, 0.25, 0.75})
-      for (bool forwardFirst : {false, true})
-        for (double backlog : {1.0, 0.5, 0.25})
-          if (!few || (backlog == 1 && !forwardFirst))
-            settings.push_back({warmup, patience, forwardFirst, backlog});
-  return settings;
 }
 
 } // namespace stagewright::search

@@ -8,8 +8,8 @@
 // List scheduling of one stage per rank: time moves on, and a rank that is free
 // runs a gradient or a forward that has arrived, or fills the gap with a weight
 // gradient. The idea is that of the greedy scheduler of the zero-bubble paper
-// (Qi et al., ICLR 2024); what it leaves open is a setting here, and many
-// settings are tried. O(n log p) for n actions.
+// (Qi et al., ICLR 2024), which tries both values of three questions; here
+// there are seven, most of them by degrees. O(n log p) for n actions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,16 +26,19 @@ struct GreedySettings {
   double warmup = 1;
   /// A gap is filled with W if it is known to last this part of W or longer.
   double patience = 0.5;
-  /// Whether a forward that has arrived goes before a gradient that has, below
-  /// the aim; a gradient goes first otherwise.
-  bool forwardFirst = false;
-  /// W that may be left over for the end, as a part of what memory allows; W in
-  /// excess is run before anything else.
+  /// The same up to the first gradients and after the last forwards: there a
+  /// late action delays a whole path.
+  double early = 0.5, late = 0.5;
+  /// A forward that would delay the first gradient waits for it, if it is not
+  /// further away than this part of the forward.
+  double hold = 1;
+  /// W that may be left over, as a part of what memory allows; W in excess is
+  /// run before anything else.
   double backlog = 1;
+  /// 1: below the aim, a forward that has arrived goes before a gradient that
+  /// has. 0: the gradient goes first.
+  double forwardFirst = 0;
 };
-
-/// The settings that are tried, the more promising first.
-std::vector<GreedySettings> greedySettings(double effort);
 
 /// An order within memory; needs one stage per rank, and memory for one
 /// microbatch on each.
