@@ -21,12 +21,14 @@ struct GreedyRank {
   Grains held = 0;         ///< When the running action has ended.
   int32_t aim = 1;         ///< Forwards in flight.
   int32_t backlog = 0;     ///< W that may be left over.
+  Ticks idle = 0;          ///< So far, after the first start.
   Ticks firstGradient = 0; ///< The earliest that any order allows.
 };
 
 class GreedyScheduler {
 public:
-  GreedyScheduler(const FastProblem &problem, const GreedySettings &settings);
+  GreedyScheduler(const FastProblem &problem, const GreedySettings &settings,
+                  const std::vector<Ticks> &allowed);
   FastOrders run();
 
 private:
@@ -41,6 +43,7 @@ private:
 
   const FastProblem &problem;
   const GreedySettings &settings;
+  const std::vector<Ticks> &allowed;
   std::vector<GreedyRank> ranks;
   std::vector<Ticks> ends; ///< By code.
   WakeTimes wake;
@@ -50,10 +53,11 @@ private:
 } // namespace
 
 GreedyScheduler::GreedyScheduler(const FastProblem &problem,
-                                 const GreedySettings &settings)
-    : problem(problem), settings(settings), ranks(problem.ranks),
-      ends(problem.lanes.size() << problem.shift, kNever), wake(problem.ranks),
-      orders(problem.ranks) {
+                                 const GreedySettings &settings,
+                                 const std::vector<Ticks> &allowed)
+    : problem(problem), settings(settings), allowed(allowed),
+      ranks(problem.ranks), ends(problem.lanes.size() << problem.shift, kNever),
+      wake(problem.ranks), orders(problem.ranks) {
   setAims();
   for (int32_t rank = 0; rank < problem.ranks; ++rank)
     orders[rank].reserve(problem.actionsPerRank(rank));
@@ -103,6 +107,8 @@ Ticks GreedyScheduler::arrival(int32_t rank, Phase phase) const {
 
 void GreedyScheduler::start(int32_t rank, Phase phase, Ticks now) {
   GreedyRank &at = ranks[rank];
+  if (at.done[F] > 0)
+    at.idle += now - at.free;
   Code code = problem.code(rank, phase, at.done[phase]++);
   const Lane &lane = problem.lane(rank, phase);
   orders[rank].push_back(code);
@@ -150,11 +156,18 @@ void GreedyScheduler::decide(int32_t rank, Ticks now) {
   }
   if (forward <= now && (settings.forwardFirst > 0 || backward > now))
     return start(rank, F, now);
+  if (blocked && left > 0 && settings.makeRoom > 0 &&
+      at.held - lane[W].freed + lane[F].taken <= problem.memory)
+    return start(rank, W, now);
   if (backward <= now)
     return start(rank, I, now);
   // A forward that only lacks memory counts as arrived if W makes room.
   Ticks next = std::min(forward, backward);
-  double wait = double(lane[W].duration) * patienceOf(at);
+  double part = patienceOf(at);
+  if (next != kNever &&
+      double(at.idle + next - at.free) <= settings.idle * double(allowed[rank]))
+    part = 1;
+  double wait = double(lane[W].duration) * part;
   if (left > 0 && (blocked || next == kNever || double(next - now) >= wait))
     return start(rank, W, now);
   wake.set(rank, next);
@@ -172,8 +185,26 @@ FastOrders GreedyScheduler::run() {
 }
 
 FastOrders constructGreedy(const FastProblem &problem,
-                           const GreedySettings &settings) {
-  return GreedyScheduler(problem, settings).run();
+                           const GreedySettings &settings,
+                           const std::vector<Ticks> &idle) {
+  return GreedyScheduler(problem, settings, idle).run();
+}
+
+std::vector<Ticks> allowedIdle(const FastProblem &problem, Ticks target,
+                               bool span) {
+  std::vector<Ticks> idle;
+  Ticks down = 0;
+  for (int32_t r = 0; r < problem.ranks; ++r) {
+    const Lane *lane = &problem.lanes[3 * r];
+    Ticks work = lane[F].duration + lane[I].duration + lane[W].duration;
+    if (!span)
+      down += lane[F].hop;
+    idle.push_back(
+        std::max<Ticks>(target - down - work * problem.microbatches, 0));
+    if (!span)
+      down += lane[F].duration;
+  }
+  return idle;
 }
 
 } // namespace stagewright::search

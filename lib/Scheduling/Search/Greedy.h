@@ -38,12 +38,24 @@ struct GreedySettings {
   /// 1: below the aim, a forward that has arrived goes before a gradient that
   /// has. 0: the gradient goes first.
   double forwardFirst = 0;
+  /// 1: where a forward lacks no more memory than one W frees, that W goes
+  /// before a gradient, so that as many as possible stay in flight.
+  double makeRoom = 0;
+  /// Part of the allowed idle time that a rank spends on not delaying F and I
+  /// by W, as long as it lasts.
+  double idle = 0;
 };
+
+/// The time that each rank may be idle after its first start if the objective
+/// is to be `target`.
+std::vector<Ticks> allowedIdle(const FastProblem &problem, Ticks target,
+                               bool span);
 
 /// An order within memory; needs one stage per rank, and memory for one
 /// microbatch on each.
 FastOrders constructGreedy(const FastProblem &problem,
-                           const GreedySettings &settings);
+                           const GreedySettings &settings,
+                           const std::vector<Ticks> &idle);
 
 } // namespace stagewright::search
 

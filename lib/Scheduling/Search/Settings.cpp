@@ -27,7 +27,9 @@ struct Trial {
 class SettingsSearch {
 public:
   SettingsSearch(const FastProblem &problem, Best &best, int64_t budget)
-      : problem(problem), best(best), timer(problem), left(budget) {}
+      : problem(problem), best(best), timer(problem), left(budget),
+        idle(allowedIdle(problem, Ticks(best.bound().value / problem.tick),
+                         best.options.objective == ScheduleObjective::Span)) {}
 
   std::vector<FastOrders> run();
 
@@ -40,6 +42,7 @@ private:
   Best &best;
   FastTimer timer;
   int64_t left;
+  std::vector<Ticks> idle;
 };
 
 } // namespace
@@ -47,17 +50,19 @@ private:
 static const std::vector<Knob> &knobs() {
   static const std::vector<Knob> knobs = {
       {&GreedySettings::hold, {1, 0.5, 0, 0.25, 0.75}},
+      {&GreedySettings::idle, {0, 1, 0.5, 0.75, 1.25}},
       {&GreedySettings::warmup, {1, 0.5, 0, 0.75, 0.25, 1.5}},
       {&GreedySettings::late, {0, 0.5, 1, 0.25, 0.75}},
       {&GreedySettings::early, {0, 0.5, 1, 0.25, 0.75}},
       {&GreedySettings::patience, {0.5, 0, 1, 0.25, 0.75}},
       {&GreedySettings::forwardFirst, {0, 1}},
+      {&GreedySettings::makeRoom, {0, 1}},
       {&GreedySettings::backlog, {1, 0.5, 0.25, 0.75, 0.125}}};
   return knobs;
 }
 
 Trial SettingsSearch::attempt(const GreedySettings &settings) {
-  FastOrders orders = constructGreedy(problem, settings);
+  FastOrders orders = constructGreedy(problem, settings, idle);
   left -= int64_t(problem.microbatches) * problem.stages * problem.phases;
   if (!timer.run(orders))
     return {settings, {kNever, kNever}};
@@ -87,26 +92,28 @@ void SettingsSearch::descend(Trial &trial) {
 
 std::vector<FastOrders> SettingsSearch::run() {
   std::vector<Trial> trials;
-  for (double warmup : {1.0, 0.5, 0.0})
+  for (double idle : {1.0, 0.0})
     for (double hold : {1.0, 0.0})
-      for (double patience : {0.5, 0.0}) {
-        GreedySettings settings;
-        settings.warmup = warmup;
-        settings.hold = hold;
-        settings.patience = settings.early = settings.late = patience;
-        trials.push_back(attempt(settings));
-        if (best.meetsBound())
-          return {};
-      }
+      for (double warmup : {1.0, 0.5})
+        for (double patience : {0.5, 0.0}) {
+          GreedySettings settings;
+          settings.warmup = warmup;
+          settings.hold = hold;
+          settings.idle = idle;
+          settings.patience = settings.early = settings.late = patience;
+          trials.push_back(attempt(settings));
+          if (best.meetsBound())
+            return {};
+        }
   auto less = [](const Trial &a, const Trial &b) { return a.value < b.value; };
   std::sort(trials.begin(), trials.end(), less);
-  trials.resize(4);
+  trials.resize(6);
   for (Trial &trial : trials)
     descend(trial);
   std::sort(trials.begin(), trials.end(), less);
   std::vector<FastOrders> orders;
   for (const Trial &trial : trials)
-    orders.push_back(constructGreedy(problem, trial.settings));
+    orders.push_back(constructGreedy(problem, trial.settings, idle));
   return orders;
 }
 
