@@ -51,9 +51,10 @@ Result<Schedule> generateGPipe(const ScheduleShape &shape);
 /// bubble (p - 1)(F + B + 2c) + 2c floor((p - 1)(M - 1) / p).
 Result<Schedule> generateOneFOneB(const ScheduleShape &shape);
 
-/// 1F1B with just as many more forwards first as hide the hops: rank r runs q +
-/// ceil(2 (q - 1) x / 3), q = p - r, x = hopRatio; a backward is taken for two
-/// forwards. Holds as many activations, at most M; bubble (p - 1)(F + B + 2c).
+/// 1F1B with just as many more forwards first as hide the hops: rank r runs
+/// q + (q - 1) k, q = p - r, k = ceil(2 c / (F + B)) = ceil(2 x / 3) for x =
+/// hopRatio, a backward taken for two forwards. Holds as many activations, at
+/// most M; bubble (p - 1)(F + B + 2c).
 Result<Schedule> generateEagerOneFOneB(const ScheduleShape &shape);
 
 /// 1F1B with 2 (p - r) - 1 warm-up forwards on rank r, so that transfers run

@@ -7,19 +7,22 @@
 //
 // Where a hop takes as long as a forward (hopRatio 1):
 //
-//   rank 0 FFFFFF          BBFBBF  BB BBBB BBBB BB
-//          012345          006117  22 3344 5566 77
-//   rank 1   FFFFF      BBFBB  FBBFBBBB BBBB BB
-//            01234      00511  62273344 5566 77
-//   rank 2     FFF   BBFBBFBBFBB FBBFBBBB BB
-//              012   00311422533 64475566 77
+//   rank 0 FFFFFFF         BBFBB BB BB BB BB BB BB
+//          0123456         00711 22 33 44 55 66 77
+//   rank 1   FFFFF      BBFBBFBBFBB BB BB BB BB
+//            01234      00511622733 44 55 66 77
+//   rank 2     FFF   BBFBBFBBFBBFBBFBB BB BB
+//              012   00311422533644755 66 77
 //   rank 3       FBBFBBFBBFBBFBBFBBFBBFBB
 //                000111222333444555666777
 //
-// The first gradient of rank r comes q (F + B) + 2 (q - 1) c after its first
-// forward began, q = p - r. One microbatch begins in every F + B, so that many
-// have begun until then as that time holds F + B, rounded up. For B = 2F the
-// hops add 2 (q - 1) c / (3 F) to the q of 1F1B.
+// Between two neighbours a backward goes up, then a forward down: B and hop, B
+// and F of the upper rank, hop and F of the lower one, 2 (F + B + c) in all. If
+// the upper rank warms up with d more forwards than the lower one, d + 1
+// microbatches have passed since: it waits for none where (d + 1)(F + B) is as
+// long. So 1F1B's d = 1 loses time to the shortest hop, and d = 1 + k needs k
+// of at least 2 c / (F + B), a whole number, at every hop; a smaller k at some
+// of them would slow down all ranks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,11 +37,11 @@ Result<Schedule> generateEagerOneFOneB(const ScheduleShape &shape) {
   Result<double> ratio = checkHopRatio("eager-1f1b", shape);
   if (!ratio)
     return ratio.error();
-  return alternate("eager-1f1b", shape, [&](int64_t ranksFromEnd) {
-    // A hair less, so that what is a whole number but for rounding stays one.
-    double more = std::ceil(2 * double(ranksFromEnd - 1) * *ratio / 3 - 1e-9);
-    return ranksFromEnd +
-           int64_t(std::clamp(more, 0., double(shape.microbatches)));
+  // A hair less, so that what is a whole number but for rounding stays one.
+  double more = std::ceil(2 * *ratio / 3 - 1e-9);
+  int64_t perHop = int64_t(std::clamp(more, 0., double(shape.microbatches)));
+  return alternate("eager-1f1b", shape, [=](int64_t ranksFromEnd) {
+    return ranksFromEnd + (ranksFromEnd - 1) * perHop;
   });
 }
 

@@ -22,28 +22,10 @@ static std::string orderOf(const Schedule &schedule, size_t rank) {
   return text;
 }
 
-// The published orders for 4 ranks and 6 microbatches, as PyTorch executes
-// them.
-TEST(Generators, OneFOneBIsThePublishedOrder) {
-  Schedule schedule = *generateOneFOneB({4, 6, false});
-  EXPECT_EQ(orderOf(schedule, 0), "F0 F1 F2 F3 B0 F4 B1 F5 B2 B3 B4 B5");
-  EXPECT_EQ(orderOf(schedule, 1), "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5");
-  EXPECT_EQ(orderOf(schedule, 2), "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 B5");
-  EXPECT_EQ(orderOf(schedule, 3), "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5");
-}
-
 TEST(Generators, GPipeRunsAllForwardsFirst) {
   Schedule schedule = *generateGPipe({2, 3, false});
   EXPECT_EQ(orderOf(schedule, 0), "F0 F1 F2 B0 B1 B2");
   EXPECT_EQ(schedule.ranks[1].front().stage, 1);
-}
-
-// P_B of DAPPLE, section 3.2: 2 (p - r) - 1 forwards first.
-TEST(Generators, EarlyBackwardRunsTwoForwardsAHop) {
-  Schedule schedule = *generateEarlyBackward({3, 6, false});
-  EXPECT_EQ(orderOf(schedule, 0), "F0 F1 F2 F3 F4 B0 F5 B1 B2 B3 B4 B5");
-  EXPECT_EQ(orderOf(schedule, 1), "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5");
-  EXPECT_EQ(orderOf(schedule, 2), "F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5");
 }
 
 // The emission of planners.md A.4, window by window.
