@@ -6,44 +6,21 @@
 //===----------------------------------------------------------------------===//
 
 #include "Counting.h"
-#include "Walk.h"
 #include <algorithm>
 #include <cmath>
 
 namespace stagewright::bounds {
 
-namespace {
-
-/// Tries to refute one value for one window.
-class Refutation {
-public:
-  Refutation(const Chain &chain, const Window &window, double value);
-  bool succeeds(int rounds);
-  double steps() const { return walked; }
-
-private:
-  bool passDown(int64_t rank);
-  bool passUp(int64_t rank);
-  bool walk(int64_t rank);
-
-  const Chain &chain;
-  const Window &window;
-  double value, slack;
-  int64_t microbatches;
-  std::vector<Walk> walks; ///< By rank.
-  Walk::Scratch scratch;
-  bool changed = false;
-  double walked = 0;
-};
-
-} // namespace
-
-Refutation::Refutation(const Chain &chain, const Window &window, double value)
-    : chain(chain), window(window), value(value), slack(2e-12 * value),
-      microbatches(chain.problem.microbatches) {
+Counting::Counting(const Chain &chain, const Window &window, double value)
+    : chain(chain), window(window), value(value), slack(2e-12 * value) {
   for (int64_t rank = 0; rank < chain.problem.ranks; ++rank)
-    walks.emplace_back(chain.problem.stages[rank], microbatches,
+    walks.emplace_back(chain.problem.stages[rank], chain.problem.microbatches,
                        chain.problem.memory, slack);
+  for (int64_t rank = 0; window.eager && rank < chain.problem.ranks; ++rank) {
+    walks[rank].forward.start[0] = chain.forward(0, rank);
+    walks[rank].forward.end[0] =
+        chain.forward(0, rank) + chain.forwardTime(rank);
+  }
   // Time 0 is the first start of the window.
   Walk &first = walks[window.from];
   first.forward.start[0] = 0;
@@ -73,7 +50,7 @@ static bool lower(std::vector<double> &times, const std::vector<double> &by,
   return changed;
 }
 
-bool Refutation::walk(int64_t rank) {
+bool Counting::narrowOne(int64_t rank) {
   Walk &own = walks[rank];
   double f = chain.forwardTime(rank), i = chain.inputTime(rank);
   changed |=
@@ -93,7 +70,7 @@ bool Refutation::walk(int64_t rank) {
   return true;
 }
 
-bool Refutation::passDown(int64_t rank) {
+bool Counting::passDown(int64_t rank) {
   if (rank > 0) {
     const Walk &above = walks[rank - 1];
     double hop = chain.problem.hops[rank - 1].value;
@@ -102,10 +79,10 @@ bool Refutation::passDown(int64_t rank) {
     changed |= lower(walks[rank].input.end, above.input.end,
                      chain.inputTime(rank - 1) + hop, slack);
   }
-  return walk(rank);
+  return narrowOne(rank);
 }
 
-bool Refutation::passUp(int64_t rank) {
+bool Counting::passUp(int64_t rank) {
   if (rank + 1 < chain.problem.ranks) {
     const Walk &below = walks[rank + 1];
     double hop = chain.problem.hops[rank].value;
@@ -114,22 +91,27 @@ bool Refutation::passUp(int64_t rank) {
     changed |= lower(walks[rank].forward.end, below.forward.end,
                      chain.forwardTime(rank + 1) + hop, slack);
   }
-  return walk(rank);
+  return narrowOne(rank);
 }
 
-bool Refutation::succeeds(int rounds) {
+bool Counting::narrow(int rounds) {
   for (int round = 0; round < rounds; ++round) {
     changed = false;
     for (int64_t rank = 0; rank < chain.problem.ranks; ++rank)
       if (!passDown(rank))
-        return true;
+        return false;
     for (int64_t rank = chain.problem.ranks; rank-- > 0;)
       if (!passUp(rank))
-        return true;
+        return false;
     if (!changed)
-      return false;
+      return true;
   }
-  return false;
+  return true;
+}
+
+void Counting::timesOf(int64_t rank, Walk::Scratch &times) {
+  bool ignored = false;
+  walks[rank].run(times, ignored);
 }
 
 static constexpr int kRounds = 12;
@@ -147,16 +129,16 @@ static double stepsOfOne(const Chain &chain) {
 
 bool refutesByCounting(const Chain &chain, const Window &window, double value) {
   return value > 0 && stepsOfOne(chain) <= kMostSteps &&
-         Refutation(chain, window, value).succeeds(kRounds);
+         !Counting(chain, window, value).narrow(kRounds);
 }
 
 double refuteByCounting(const Chain &chain, const Window &window, double from,
                         double effort) {
   auto refuted = [&](double value) {
-    Refutation refutation(chain, window, value);
-    bool result = refutation.succeeds(kRounds);
-    effort -= refutation.steps();
-    return result;
+    Counting counting(chain, window, value);
+    bool stands = counting.narrow(kRounds);
+    effort -= counting.steps();
+    return !stands;
   };
   if (effort < stepsOfOne(chain) || from <= 0 || !refuted(from * (1 + 1e-9)))
     return from;

@@ -23,9 +23,39 @@
 #ifndef STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_COUNTING_H
 #define STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_COUNTING_H
 
+#include "Walk.h"
 #include "Windows.h"
 
 namespace stagewright::bounds {
+
+/// The windows of all actions under one value.
+class Counting {
+public:
+  Counting(const Chain &chain, const Window &window, double value);
+
+  /// Narrows the windows for as many rounds or until they stand; false if the
+  /// value is refuted.
+  bool narrow(int rounds);
+  const Walk &walk(int64_t rank) const { return walks[rank]; }
+  Walk &walk(int64_t rank) { return walks[rank]; }
+  /// The times of the states of `rank` within its windows.
+  void timesOf(int64_t rank, Walk::Scratch &times);
+  /// Steps of walks so far.
+  double steps() const { return walked; }
+
+private:
+  bool passDown(int64_t rank);
+  bool passUp(int64_t rank);
+  bool narrowOne(int64_t rank);
+
+  const Chain &chain;
+  Window window;
+  double value, slack;
+  std::vector<Walk> walks; ///< By rank.
+  Walk::Scratch scratch;
+  bool changed = false;
+  double walked = 0;
+};
 
 /// Whether no schedule has a value of at most `value` for `window`.
 bool refutesByCounting(const Chain &chain, const Window &window, double value);

@@ -37,6 +37,14 @@ public:
   /// smaller; false if there is no walk.
   bool run(Scratch &scratch, bool &changed);
 
+  /// The latest time of a state from which `endBy` and all windows can be met,
+  /// out of what run() has left in `scratch`.
+  double latest(const Scratch &scratch, int64_t f, int64_t i, int64_t w) const {
+    return scratch.latest[indexOf({f, i, w})];
+  }
+  /// Whether memory has room for an action after which so many are done.
+  bool fits(int64_t f, int64_t i, int64_t w) const { return holds({f, i, w}); }
+
   double numStates() const {
     return double(microbatches + 1) * double(mostHeld + 1) *
            double(mostKept + 1);

@@ -26,6 +26,9 @@ struct Window {
   int64_t from = 0; ///< The stage it begins and ends with.
   int64_t rank = 0; ///< Whose span it is.
   bool makespan = false;
+  /// Every rank starts as soon as the first microbatch reaches it, as in
+  /// timeSchedule(): its first start is known. For spans of all ranks at once.
+  bool eager = false;
 
   /// Whether the W of `machine` have to end within the window.
   bool holdsWeights(int64_t machine) const {

@@ -1,0 +1,125 @@
+//===- Exact.cpp - a schedule that meets a value, or none -----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Search/Exact.h"
+#include "Search/ExactTree.h"
+#include <algorithm>
+
+namespace stagewright::search {
+
+using namespace bounds;
+
+namespace {
+
+class Exact {
+public:
+  Exact(const ScheduleProblem &problem, ScheduleObjective objective,
+        Seconds incumbent, int64_t nodeLimit)
+      : chain(problem), high(incumbent.value), nodesLeft(nodeLimit) {
+    window = {0, 0, objective == ScheduleObjective::Makespan, true};
+  }
+
+  /// Looks for a schedule of at most `value`.
+  TreeResult attempt(double value, int64_t nodes);
+  void run(double low);
+
+  Chain chain;
+  Window window;
+  double high; ///< The best value so far.
+  int64_t nodesLeft;
+  std::optional<Schedule> best;
+  bool proved = false;
+};
+
+} // namespace
+
+TreeResult Exact::attempt(double value, int64_t nodes) {
+  // A wrong choice near the root costs everything below it, so none is believed
+  // for long: short searches by each preference before longer ones.
+  using enum ExactTree::Preference;
+  ExactTree tree(chain, window, value);
+  nodes = std::min(nodes, nodesLeft);
+  TreeResult result = TreeResult::Limit;
+  for (int64_t limit = 4 * tree.actions();
+       result == TreeResult::Limit && tree.nodes() < nodes; limit *= 8)
+    for (auto preference : {Slack, InputFirst, ForwardFirst, Deadline, Start}) {
+      result = tree.search(std::min(limit, nodes - tree.nodes()), preference);
+      if (result != TreeResult::Limit)
+        break;
+    }
+  nodesLeft -= tree.nodes();
+  if (result == TreeResult::Found) {
+    best = tree.schedule();
+    high = tree.value();
+  }
+  return result;
+}
+
+void Exact::run(double low) {
+  constexpr double kRounding = 1e-9;
+  auto done = [&] { return high <= low * (1 + kRounding); };
+  int64_t share = nodesLeft / 4;
+  TreeResult result =
+      done() ? TreeResult::Found : attempt(low * (1 + kRounding / 2), share);
+  // Between: what is refuted raises `low`, what is found lowers `high`, and
+  // where the nodes run out the truth is left open.
+  double open = low;
+  if (result == TreeResult::Limit)
+    low = -1;
+  while (!done() && nodesLeft > 0) {
+    bool last = high - open <= 1e-3 * high;
+    double value = last ? high * (1 - kRounding / 2) : (open + high) / 2;
+    result = attempt(value, last ? nodesLeft : share);
+    if (result == TreeResult::None)
+      low = open = value;
+    if (result == TreeResult::Limit && last)
+      return;
+    if (result == TreeResult::Limit)
+      open = value;
+  }
+  proved = done();
+}
+
+/// Whether tables and the depth of the search stay within some 200 MB.
+static bool isSmallEnough(const ScheduleProblem &problem) {
+  double states = 0;
+  for (const StageCosts &stage : problem.stages)
+    states += Walk(stage, problem.microbatches, problem.memory, 0).numStates();
+  return states <= 6e6 && problem.microbatches * problem.ranks <= 10000;
+}
+
+ExactResult exactSchedule(const ScheduleProblem &given,
+                          ScheduleObjective objective, Seconds incumbent,
+                          int64_t nodeLimit, bool split) {
+  ScheduleProblem problem = given;
+  for (StageCosts &stage : problem.stages) {
+    if (split)
+      continue;
+    stage.inputGradient += stage.weightGradient;
+    stage.weightGradient = Seconds();
+    stage.kept = 0;
+  }
+  if (!isSmallEnough(problem))
+    return {};
+  LowerBounds bounds = lowerBounds(problem);
+  LowerBound bound =
+      objective == ScheduleObjective::Makespan ? bounds.makespan : bounds.span;
+  Exact exact(problem, objective, incumbent, nodeLimit);
+  exact.run(bound.value.value);
+  if (exact.best && !split)
+    for (Order &order : exact.best->ranks) {
+      std::erase_if(order, [](const Action &action) {
+        return action.kind == ActionKind::WeightGradient;
+      });
+      for (Action &action : order)
+        if (action.kind == ActionKind::InputGradient)
+          action.kind = ActionKind::Backward;
+    }
+  return {std::move(exact.best), exact.proved, nodeLimit - exact.nodesLeft};
+}
+
+} // namespace stagewright::search

@@ -1,0 +1,77 @@
+//===- ExactTree.h - depth-first search under one value ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_SCHEDULING_SEARCH_EXACTTREE_H
+#define STAGEWRIGHT_LIB_SCHEDULING_SEARCH_EXACTTREE_H
+
+#include "Bounds/Counting.h"
+#include "stagewright/Scheduling/Schedule.h"
+
+namespace stagewright::search {
+
+enum class TreeResult { Found, None, Limit };
+
+class ExactTree {
+public:
+  /// Of one stage per rank and an eager window.
+  ExactTree(const bounds::Chain &chain, const bounds::Window &window,
+            double value);
+
+  /// Which of several choices comes first.
+  enum Preference { Slack, Deadline, InputFirst, ForwardFirst, Start };
+
+  TreeResult search(int64_t nodeLimit, Preference preference);
+  int64_t nodes() const { return visited; }
+  /// Actions that a schedule has.
+  int64_t actions() const {
+    return 3 * chain.problem.ranks * chain.problem.microbatches;
+  }
+  /// What was found, and its value.
+  Schedule schedule() const;
+  double value() const;
+
+private:
+  enum Kind { F, I, W };
+
+  /// Where a rank stands.
+  struct Rank {
+    int64_t done[3] = {0, 0, 0};
+    double free = 0;
+    bool putOff = false;         ///< The next action is no forward.
+    std::vector<double> ends[2]; ///< Of F and I, by microbatch.
+    std::vector<Kind> order;
+  };
+  /// An action that could be the next one of its rank.
+  struct Choice {
+    int64_t rank = 0;
+    Kind kind = F;
+    double start = 0, end = 0;
+    double slack = 0; ///< By how much it could end later.
+  };
+
+  bool arrived(int64_t rank, Kind kind, double &ready) const;
+  double latestAfter(int64_t rank, Kind kind) const;
+  bool collect(std::vector<Choice> &choices) const;
+  bool branch();
+  bool apply(const Choice &choice);
+  double key(const Choice &choice) const;
+
+  const bounds::Chain &chain;
+  bounds::Window window;
+  double tolerance;
+  bounds::Counting counting;
+  bool possible;
+  std::vector<bounds::Walk::Scratch> tables; ///< By rank.
+  std::vector<bool> tight; ///< By rank: memory may put off forwards.
+  std::vector<Rank> ranks;
+  Preference preference = Slack;
+  int64_t visited = 0, nodeLimit = 0, remaining = 0;
+};
+
+} // namespace stagewright::search
+
+#endif // STAGEWRIGHT_LIB_SCHEDULING_SEARCH_EXACTTREE_H
