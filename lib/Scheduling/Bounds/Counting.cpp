@@ -12,7 +12,8 @@
 namespace stagewright::bounds {
 
 Counting::Counting(const Chain &chain, const Window &window, double value)
-    : chain(chain), window(window), value(value), slack(2e-12 * value) {
+    : chain(chain), window(window), value(value), slack(2e-12 * value),
+      stale(chain.problem.ranks, true) {
   for (int64_t rank = 0; rank < chain.problem.ranks; ++rank)
     walks.emplace_back(chain.problem.stages[rank], chain.problem.microbatches,
                        chain.problem.memory, slack);
@@ -28,90 +29,102 @@ Counting::Counting(const Chain &chain, const Window &window, double value)
     first.forward.end[0] = chain.forwardTime(window.from);
 }
 
+/// Raises `times` to those of `by` and a delay; whether any moved.
 static bool raise(std::vector<double> &times, const std::vector<double> &by,
                   double delay, double slack) {
-  bool changed = false;
+  bool moved = false;
   for (size_t n = 0; n < times.size(); ++n)
     if (by[n] + delay > times[n] + slack) {
       times[n] = by[n] + delay;
-      changed = true;
+      moved = true;
     }
-  return changed;
+  return moved;
 }
 
+/// Lowers `times` to those of `by` less a delay; whether any moved.
 static bool lower(std::vector<double> &times, const std::vector<double> &by,
                   double delay, double slack) {
-  bool changed = false;
+  bool moved = false;
   for (size_t n = 0; n < times.size(); ++n)
     if (by[n] - delay < times[n] - slack) {
       times[n] = by[n] - delay;
-      changed = true;
+      moved = true;
     }
-  return changed;
+  return moved;
 }
 
 bool Counting::narrowOne(int64_t rank) {
   Walk &own = walks[rank];
   double f = chain.forwardTime(rank), i = chain.inputTime(rank);
-  changed |=
+  bool later =
       raise(own.input.start, own.forward.start, f + chain.turn(rank), slack);
-  changed |= lower(own.forward.end, own.input.end, i + chain.turn(rank), slack);
+  bool sooner =
+      lower(own.forward.end, own.input.end, i + chain.turn(rank), slack);
   // Every rank ends within the value of its own first start.
   double end = window.makespan ? value : own.forward.end[0] - f + value;
-  own.endBy = std::min(own.endBy, end);
+  if (end < own.endBy - slack) {
+    own.endBy = end;
+    sooner = true;
+  }
+  if (!later && !sooner && !stale[rank])
+    return true;
   walked += own.numStates();
-  if (!own.run(scratch, changed))
+  if (!own.run(scratch))
     return false;
+  stale[rank] = false;
+  // Narrower windows of its own change nothing but what they pass on.
   if (!window.makespan &&
       own.earliestEnd - value > own.forward.start[0] + slack) {
     own.forward.start[0] = own.earliestEnd - value;
-    changed = true;
+    stale[rank] = true;
   }
   return true;
 }
 
-bool Counting::passDown(int64_t rank) {
-  if (rank > 0) {
-    const Walk &above = walks[rank - 1];
-    double hop = chain.problem.hops[rank - 1].value;
-    changed |= raise(walks[rank].forward.start, above.forward.start,
+void Counting::passDown(int64_t rank) {
+  const Walk &above = walks[rank - 1];
+  double hop = chain.problem.hops[rank - 1].value;
+  bool later = raise(walks[rank].forward.start, above.forward.start,
                      chain.forwardTime(rank - 1) + hop, slack);
-    changed |= lower(walks[rank].input.end, above.input.end,
-                     chain.inputTime(rank - 1) + hop, slack);
-  }
-  return narrowOne(rank);
+  bool sooner = lower(walks[rank].input.end, above.input.end,
+                      chain.inputTime(rank - 1) + hop, slack);
+  stale[rank] = stale[rank] || later || sooner;
 }
 
-bool Counting::passUp(int64_t rank) {
-  if (rank + 1 < chain.problem.ranks) {
-    const Walk &below = walks[rank + 1];
-    double hop = chain.problem.hops[rank].value;
-    changed |= raise(walks[rank].input.start, below.input.start,
+void Counting::passUp(int64_t rank) {
+  const Walk &below = walks[rank + 1];
+  double hop = chain.problem.hops[rank].value;
+  bool later = raise(walks[rank].input.start, below.input.start,
                      chain.inputTime(rank + 1) + hop, slack);
-    changed |= lower(walks[rank].forward.end, below.forward.end,
-                     chain.forwardTime(rank + 1) + hop, slack);
-  }
-  return narrowOne(rank);
+  bool sooner = lower(walks[rank].forward.end, below.forward.end,
+                      chain.forwardTime(rank + 1) + hop, slack);
+  stale[rank] = stale[rank] || later || sooner;
 }
 
 bool Counting::narrow(int rounds) {
+  int64_t last = chain.problem.ranks - 1;
   for (int round = 0; round < rounds; ++round) {
-    changed = false;
-    for (int64_t rank = 0; rank < chain.problem.ranks; ++rank)
-      if (!passDown(rank))
+    double before = walked;
+    for (int64_t rank = 0; rank <= last; ++rank) {
+      if (rank > 0)
+        passDown(rank);
+      if (!narrowOne(rank))
         return false;
-    for (int64_t rank = chain.problem.ranks; rank-- > 0;)
-      if (!passUp(rank))
+    }
+    for (int64_t rank = last; rank >= 0; --rank) {
+      if (rank < last)
+        passUp(rank);
+      if (!narrowOne(rank))
         return false;
-    if (!changed)
+    }
+    if (walked == before)
       return true;
   }
   return true;
 }
 
 void Counting::timesOf(int64_t rank, Walk::Scratch &times) {
-  bool ignored = false;
-  walks[rank].run(times, ignored);
+  walks[rank].run(times);
 }
 
 static constexpr int kRounds = 12;

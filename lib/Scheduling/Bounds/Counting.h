@@ -44,8 +44,8 @@ public:
   double steps() const { return walked; }
 
 private:
-  bool passDown(int64_t rank);
-  bool passUp(int64_t rank);
+  void passDown(int64_t rank);
+  void passUp(int64_t rank);
   bool narrowOne(int64_t rank);
 
   const Chain &chain;
@@ -53,7 +53,7 @@ private:
   double value, slack;
   std::vector<Walk> walks; ///< By rank.
   Walk::Scratch scratch;
-  bool changed = false;
+  std::vector<bool> stale; ///< By rank: windows changed since its walk.
   double walked = 0;
 };
 

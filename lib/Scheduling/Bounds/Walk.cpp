@@ -77,7 +77,7 @@ void Walk::goForward(std::vector<double> &earliest) const {
       }
 }
 
-bool Walk::goBack(Scratch &scratch, bool &changed) {
+bool Walk::goBack(Scratch &scratch) {
   const std::vector<double> &earliest = scratch.earliest;
   std::vector<double> &latest = scratch.latest;
   latest.assign(earliest.size(), -kNever);
@@ -118,8 +118,6 @@ bool Walk::goBack(Scratch &scratch, bool &changed) {
     return false;
   auto narrow = [&](Times &times, const Times &used) {
     for (size_t n = 0; n < used.start.size(); ++n) {
-      changed |= used.start[n] > times.start[n] + slack ||
-                 used.end[n] < times.end[n] - slack;
       times.start[n] = std::max(times.start[n], used.start[n]);
       times.end[n] = std::min(times.end[n], used.end[n]);
     }
@@ -129,13 +127,13 @@ bool Walk::goBack(Scratch &scratch, bool &changed) {
   return true;
 }
 
-bool Walk::run(Scratch &scratch, bool &changed) {
+bool Walk::run(Scratch &scratch) {
   goForward(scratch.earliest);
   earliestEnd =
       scratch.earliest[indexOf({microbatches, microbatches, microbatches})];
   if (earliestEnd > endBy + slack)
     return false;
-  return goBack(scratch, changed);
+  return goBack(scratch);
 }
 
 } // namespace stagewright::bounds

@@ -33,9 +33,8 @@ public:
   Walk(const StageCosts &costs, int64_t microbatches, double memory,
        double slack);
 
-  /// Narrows the windows to what some walk uses, and sets `changed` if one got
-  /// smaller; false if there is no walk.
-  bool run(Scratch &scratch, bool &changed);
+  /// Narrows the windows to what some walk uses; false if there is no walk.
+  bool run(Scratch &scratch);
 
   /// The latest time of a state from which `endBy` and all windows can be met,
   /// out of what run() has left in `scratch`.
@@ -73,7 +72,7 @@ private:
   bool holds(const State &s) const;
   int enter(const State &to, Step steps[3]) const;
   void goForward(std::vector<double> &earliest) const;
-  bool goBack(Scratch &scratch, bool &changed);
+  bool goBack(Scratch &scratch);
 
   double times[3]; ///< F, I, W.
   double activation, kept, memory, slack;
