@@ -10,8 +10,9 @@
 
 namespace stagewright {
 
-/// Actions of a schedule that is still written down: 2^26 of them take 2 GiB.
-static constexpr int64_t kMostActions = int64_t(1) << 26;
+/// Forwards of a schedule that is still written down: with their I and W, 2^24
+/// of them take 1.5 GiB.
+static constexpr int64_t kMostForwards = int64_t(1) << 24;
 
 void Builder::run(ActionKind kind, int64_t stage) {
   int64_t microbatch = first[stage];
@@ -75,14 +76,14 @@ Result<Schedule> startSchedule(const char *kind, const ScheduleShape &shape,
                            "; set the number of chunks" +
                            (mostChunks == 1 ? ", or take interleaved" : ""));
   }
-  if (shape.ranks > kMostActions || shape.chunks > kMostActions ||
-      shape.microbatches > kMostActions / shape.ranks / shape.chunks)
+  if (shape.ranks > kMostForwards || shape.chunks > kMostForwards ||
+      shape.microbatches > kMostForwards / shape.ranks / shape.chunks)
     return needs(kind, "a schedule that can be written down, got " +
                            std::to_string(shape.ranks) + " ranks, " +
                            std::to_string(shape.chunks) + " chunks and " +
                            std::to_string(shape.microbatches) +
                            " microbatches; take at most " +
-                           std::to_string(kMostActions) + " forwards in all");
+                           std::to_string(kMostForwards) + " forwards in all");
   return Schedule{kind,
                   numStages(placement, shape.ranks, shape.chunks),
                   shape.microbatches,

@@ -62,9 +62,10 @@ namespace {
 class Squeeze {
 public:
   Squeeze(Schedule schedule, std::vector<std::deque<Action>> plans,
-          bool weightsLast)
+          bool forwardOnly, bool weightsLast)
       : schedule(std::move(schedule)), plans(std::move(plans)),
-        weightsLast(weightsLast), held(this->plans.size(), 0),
+        forwardOnly(forwardOnly), weightsLast(weightsLast),
+        held(this->plans.size(), 0), open(this->plans.size(), 0),
         ended(3 * this->schedule.stages * this->schedule.microbatches, kNever) {
     this->schedule.ranks.resize(this->plans.size());
     for (const std::deque<Action> &plan : this->plans)
@@ -100,8 +101,9 @@ private:
   void step(size_t rank, int64_t slot);
 
   std::vector<std::deque<Action>> plans;
-  bool weightsLast;
+  bool forwardOnly, weightsLast;
   std::vector<int64_t> held;
+  std::vector<int64_t> open;  ///< I and W to come of forwards that have run.
   std::vector<int64_t> ended; ///< By phase, stage and microbatch.
   int64_t cap = 0;
 };
@@ -123,8 +125,15 @@ void Squeeze::step(size_t rank, int64_t slot) {
   std::deque<Action> &plan = plans[rank];
   auto chosen = plan.end();
   int64_t sofar = held[rank], most = sofar;
-  for (auto next = plan.begin(); next != plan.end(); ++next) {
-    bool fits = next == plan.begin() || growth(*next) <= 0 || most < cap;
+  // What could start: the I and W of forwards that have run, and of either
+  // stage the next forward, as those behind it wait for more.
+  int64_t left = open[rank];
+  for (int64_t stage : {int64_t(rank), schedule.stages - 1 - int64_t(rank)})
+    left +=
+        end(ActionKind::Forward, stage, schedule.microbatches - 1) == kNever;
+  for (auto next = plan.begin(); left > 0 && next != plan.end(); ++next) {
+    bool forward = next->kind == ActionKind::Forward;
+    bool fits = next == plan.begin() || !forward || most < cap;
     if (fits && ready(*next, slot)) {
       // A W can wait as long as the forwards behind it need no room.
       bool canWait = weightsLast && sofar < cap &&
@@ -135,11 +144,15 @@ void Squeeze::step(size_t rank, int64_t slot) {
         break;
     }
     most = std::max(most, sofar += growth(*next));
+    int64_t before = next->microbatch - (forward ? 1 : 0);
+    left -=
+        before < 0 || end(ActionKind::Forward, next->stage, before) != kNever;
   }
   if (chosen == plan.end())
     return;
   end(chosen->kind, chosen->stage, chosen->microbatch) = slot + 1;
   held[rank] += growth(*chosen);
+  open[rank] += chosen->kind != ActionKind::Forward ? -1 : forwardOnly ? 0 : 2;
   schedule.ranks[rank].push_back(*chosen);
   plan.erase(chosen);
 }
@@ -153,7 +166,8 @@ Result<Schedule> repeatBlock(const char *kind, const ScheduleShape &shape,
   for (int64_t rank = 0; rank < shape.ranks; ++rank)
     plans.push_back(
         planOf(block(rank), rank, 2 * shape.ranks - 1 - rank, shape));
-  Squeeze inTurn(*schedule, plans, false), last(*schedule, plans, true);
+  Squeeze inTurn(*schedule, plans, shape.forwardOnly, false);
+  Squeeze last(*schedule, plans, shape.forwardOnly, true);
   return last.run() < inTurn.run() ? std::move(last.schedule)
                                    : std::move(inTurn.schedule);
 }
