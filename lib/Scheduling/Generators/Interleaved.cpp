@@ -23,37 +23,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Builder.h"
 #include "Rounds.h"
-#include <algorithm>
 
 namespace stagewright {
 
 Result<Schedule> generateInterleaved(const ScheduleShape &shape) {
-  constexpr const char *kKind = "interleaved";
-  Result<Schedule> schedule =
-      startSchedule(kKind, shape, Placement::Loop, 2, 0);
-  if (!schedule)
-    return schedule;
-  Result<int64_t> group = checkGroup(kKind, shape);
-  if (!group)
-    return group.error();
-  for (int64_t rank = 0; rank < shape.ranks; ++rank) {
-    Builder order(schedule->stages, shape.forwardOnly);
-    std::vector<int64_t> forwards = rounds(shape, rank, *group, false);
-    std::vector<int64_t> backwards = rounds(shape, rank, *group, true);
-    size_t warmUp = std::min<size_t>((shape.chunks - 1) * *group +
-                                         2 * (shape.ranks - 1 - rank),
-                                     forwards.size());
-    for (size_t i = 0; i < forwards.size() + warmUp; ++i) {
-      if (i < forwards.size())
-        order.run(ActionKind::Forward, forwards[i]);
-      if (i >= warmUp)
-        order.run(ActionKind::Backward, backwards[i - warmUp]);
-    }
-    schedule->ranks.push_back(order.take());
-  }
-  return schedule;
+  return depthFirst("interleaved", shape, /*forwardsPerHop=*/2,
+                    /*split=*/false);
 }
 
 } // namespace stagewright

@@ -21,40 +21,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Builder.h"
 #include "Rounds.h"
-#include <algorithm>
 
 namespace stagewright {
 
 Result<Schedule> generateInterleavedZb(const ScheduleShape &shape) {
-  constexpr const char *kKind = "interleaved-zb";
-  using enum ActionKind;
-  Result<Schedule> schedule =
-      startSchedule(kKind, shape, Placement::Loop, 2, 0);
-  if (!schedule)
-    return schedule;
-  Result<int64_t> group = checkGroup(kKind, shape);
-  if (!group)
-    return group.error();
-  for (int64_t rank = 0; rank < shape.ranks; ++rank) {
-    Builder order(schedule->stages, shape.forwardOnly);
-    std::vector<int64_t> forwards = rounds(shape, rank, *group, false);
-    std::vector<int64_t> backwards = rounds(shape, rank, *group, true);
-    size_t count = forwards.size(), behind = rank;
-    size_t warmUp = std::min<size_t>(
-        (shape.chunks - 1) * *group + shape.ranks - 1 - rank, count);
-    for (size_t i = 0; i < warmUp + count + behind; ++i) {
-      if (i < count)
-        order.run(Forward, forwards[i]);
-      if (i >= warmUp && i < warmUp + count)
-        order.run(InputGradient, backwards[i - warmUp]);
-      if (i >= warmUp + behind)
-        order.run(WeightGradient, backwards[i - warmUp - behind]);
-    }
-    schedule->ranks.push_back(order.take());
-  }
-  return schedule;
+  return depthFirst("interleaved-zb", shape, /*forwardsPerHop=*/1,
+                    /*split=*/true);
 }
 
 } // namespace stagewright

@@ -24,7 +24,11 @@ std::vector<int64_t> rounds(const ScheduleShape &shape, int64_t rank,
   return stages;
 }
 
-Result<int64_t> checkGroup(const char *kind, const ScheduleShape &shape) {
+/// The group of `shape`, p if it names none. Every group needs at least p
+/// microbatches, lest a rank wait for a microbatch that waits for its own,
+/// unless there is only one.
+static Result<int64_t> checkGroup(const char *kind,
+                                  const ScheduleShape &shape) {
   int64_t p = shape.ranks, m = shape.microbatches;
   int64_t group = shape.group == 0 ? p : shape.group;
   if (group >= m && (shape.group != 0 || m == p))
@@ -45,6 +49,42 @@ Result<int64_t> checkGroup(const char *kind, const ScheduleShape &shape) {
     error += std::to_string(m - m % group) + " or ";
   return needs(kind, error + std::to_string(m - m % group + group) +
                          " microbatches, or a group of " + std::to_string(m));
+}
+
+/// The order of one rank.
+static Order orderOf(const ScheduleShape &shape, int64_t rank, int64_t group,
+                     int64_t forwardsPerHop, bool split) {
+  using enum ActionKind;
+  Builder order(shape.ranks * shape.chunks, shape.forwardOnly);
+  std::vector<int64_t> forwards = rounds(shape, rank, group, false);
+  std::vector<int64_t> backwards = rounds(shape, rank, group, true);
+  size_t count = forwards.size(), behind = split ? rank : 0;
+  size_t warmUp = std::min<size_t>(
+      (shape.chunks - 1) * group + forwardsPerHop * (shape.ranks - 1 - rank),
+      count);
+  for (size_t i = 0; i < warmUp + count + behind; ++i) {
+    if (i < count)
+      order.run(Forward, forwards[i]);
+    if (i >= warmUp && i < warmUp + count)
+      order.run(split ? InputGradient : Backward, backwards[i - warmUp]);
+    if (split && i >= warmUp + behind)
+      order.run(WeightGradient, backwards[i - warmUp - behind]);
+  }
+  return order.take();
+}
+
+Result<Schedule> depthFirst(const char *kind, const ScheduleShape &shape,
+                            int64_t forwardsPerHop, bool split) {
+  Result<Schedule> schedule = startSchedule(kind, shape, Placement::Loop, 2, 0);
+  if (!schedule)
+    return schedule;
+  Result<int64_t> group = checkGroup(kind, shape);
+  if (!group)
+    return group.error();
+  for (int64_t rank = 0; rank < shape.ranks; ++rank)
+    schedule->ranks.push_back(
+        orderOf(shape, rank, *group, forwardsPerHop, split));
+  return schedule;
 }
 
 } // namespace stagewright

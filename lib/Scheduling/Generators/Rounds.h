@@ -24,10 +24,11 @@ namespace stagewright {
 std::vector<int64_t> rounds(const ScheduleShape &shape, int64_t rank,
                             int64_t group, bool backward);
 
-/// The group of `shape`, p if it names none. Every group needs at least p
-/// microbatches, lest a rank wait for a microbatch that waits for its own,
-/// unless there is only one.
-Result<int64_t> checkGroup(const char *kind, const ScheduleShape &shape);
+/// Rank r runs (v - 1) G + forwardsPerHop (p - 1 - r) forwards, then a forward
+/// and a backward by turns, both in rounds. Where backwards are `split`, the W
+/// of an I follows r of them later.
+Result<Schedule> depthFirst(const char *kind, const ScheduleShape &shape,
+                            int64_t forwardsPerHop, bool split);
 
 } // namespace stagewright
 
