@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/AutoSchedule.h"
-#include "Search/Best.h"
+#include "Search/Exact.h"
 #include "Search/Neighbours.h"
 #include "Search/Seeds.h"
 #include "Search/Settings.h"
@@ -64,7 +64,9 @@ static Result<AutoSchedule> search1(const ScheduleProblem &problem,
   Best best(problem, bounds, options);
   for (const Schedule &seed : seedsFor(problem, options.split))
     best.offer(seed, seed.kind);
-  if (!best.meetsBound() && problem.chunks == 1 &&
+  bool proved = !best.meetsBound() &&
+                searchExactly(best, int64_t(best.options.effort * 2e5));
+  if (!best.meetsBound() && !proved && problem.chunks == 1 &&
       problem.placement != Placement::Twin)
     searchSettings(FastProblem::of(problem, options.split), best,
                    int64_t(options.effort * 2e7));
@@ -73,7 +75,7 @@ static Result<AutoSchedule> search1(const ScheduleProblem &problem,
                  " chunks on " + std::to_string(problem.ranks) +
                  " ranks with " + std::to_string(problem.microbatches) +
                  " microbatches and a memory of " + number(problem.memory)};
-  bool optimal = best.meetsBound();
+  bool optimal = proved || best.meetsBound();
   return AutoSchedule{std::move(best.schedule),
                       std::move(best.timing),
                       bounds,

@@ -8,6 +8,7 @@
 #include "Search/Exact.h"
 #include "Search/ExactTree.h"
 #include <algorithm>
+#include <limits>
 
 namespace stagewright::search {
 
@@ -21,6 +22,11 @@ public:
         Seconds incumbent, int64_t nodeLimit)
       : chain(problem), high(incumbent.value), nodesLeft(nodeLimit) {
     window = {0, 0, objective == ScheduleObjective::Makespan, true};
+    // One microbatch after another needs no more than this.
+    double each = chain.around(0, 0) + chain.inputTime(0);
+    for (int64_t rank = 0; rank < problem.ranks; ++rank)
+      each += chain.weightTime(rank);
+    high = std::min(high, double(problem.microbatches) * each);
   }
 
   /// Looks for a schedule of at most `value`.
@@ -93,8 +99,8 @@ static bool isSmallEnough(const ScheduleProblem &problem) {
 }
 
 ExactResult exactSchedule(const ScheduleProblem &given,
-                          ScheduleObjective objective, Seconds incumbent,
-                          int64_t nodeLimit, bool split) {
+                          ScheduleObjective objective, Seconds bound,
+                          Seconds incumbent, int64_t nodeLimit, bool split) {
   ScheduleProblem problem = given;
   for (StageCosts &stage : problem.stages) {
     if (split)
@@ -105,11 +111,8 @@ ExactResult exactSchedule(const ScheduleProblem &given,
   }
   if (!isSmallEnough(problem))
     return {};
-  LowerBounds bounds = lowerBounds(problem);
-  LowerBound bound =
-      objective == ScheduleObjective::Makespan ? bounds.makespan : bounds.span;
   Exact exact(problem, objective, incumbent, nodeLimit);
-  exact.run(bound.value.value);
+  exact.run(bound.value);
   if (exact.best && !split)
     for (Order &order : exact.best->ranks) {
       std::erase_if(order, [](const Action &action) {
@@ -120,6 +123,23 @@ ExactResult exactSchedule(const ScheduleProblem &given,
           action.kind = ActionKind::Backward;
     }
   return {std::move(exact.best), exact.proved, nodeLimit - exact.nodesLeft};
+}
+
+bool searchExactly(Best &best, int64_t nodeLimit) {
+  const ScheduleProblem &problem = best.problem;
+  if (problem.placement == Placement::Twin || problem.chunks != 1 ||
+      problem.forwardOnly || problem.overlap > 0)
+    return false;
+  Seconds incumbent = best.found()
+                          ? best.value().first
+                          : Seconds(std::numeric_limits<double>::infinity());
+  ExactResult result =
+      exactSchedule(problem, best.options.objective, best.bound(), incumbent,
+                    nodeLimit, best.options.split);
+  if (result.schedule)
+    best.offer(*result.schedule, "exact");
+  // Running forwards again is no part of the search.
+  return result.proved && best.found() && !best.options.recompute;
 }
 
 } // namespace stagewright::search

@@ -25,7 +25,7 @@
 #ifndef STAGEWRIGHT_LIB_SCHEDULING_SEARCH_EXACT_H
 #define STAGEWRIGHT_LIB_SCHEDULING_SEARCH_EXACT_H
 
-#include "stagewright/Scheduling/AutoSchedule.h"
+#include "Search/Best.h"
 #include <optional>
 
 namespace stagewright::search {
@@ -39,13 +39,20 @@ struct ExactResult {
 };
 
 /// Looks for a schedule whose objective is below `incumbent` with at most
-/// `nodeLimit` choices. Where `split` is not set, backwards are whole. Needs
-/// one stage per rank, backwards, and memory for one microbatch on every rank.
-/// Memory and time for tables: numbers (f, i, w) that memory allows, times
-/// ranks.
+/// `nodeLimit` choices, about 1 us each; `bound` is a proved lower bound, best
+/// that of lowerBounds(). An infinite incumbent stands for none. Where `split`
+/// is not set, backwards are whole. Needs one stage per rank, backwards, and
+/// memory for one microbatch on every rank. Tables take numbers (f, i, w) that
+/// memory allows, times ranks; where that is too much, nothing is found or
+/// proved.
 ExactResult exactSchedule(const ScheduleProblem &problem,
-                          ScheduleObjective objective, Seconds incumbent,
-                          int64_t nodeLimit, bool split = true);
+                          ScheduleObjective objective, Seconds bound,
+                          Seconds incumbent, int64_t nodeLimit,
+                          bool split = true);
+
+/// exactSchedule() beside the best of `best`, where the problem is one for it;
+/// whether the best is now proved to be one.
+bool searchExactly(Best &best, int64_t nodeLimit);
 
 } // namespace stagewright::search
 

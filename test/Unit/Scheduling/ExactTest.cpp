@@ -17,12 +17,20 @@
 using namespace stagewright;
 using namespace stagewright::search;
 
+static Seconds boundOf(const ScheduleProblem &problem,
+                       ScheduleObjective objective) {
+  LowerBounds bounds = lowerBounds(problem);
+  return objective == ScheduleObjective::Makespan ? bounds.makespan.value
+                                                  : bounds.span.value;
+}
+
 /// The objective of what the search finds from far above; it must be an order
 /// within memory, proved to be best.
 static double found(const OptimaRow &row, ScheduleObjective objective,
                     double optimum) {
-  ExactResult result = exactSchedule(
-      row.problem, objective, Seconds(3 * optimum), /*nodeLimit=*/100000);
+  ExactResult result =
+      exactSchedule(row.problem, objective, boundOf(row.problem, objective),
+                    Seconds(3 * optimum), /*nodeLimit=*/100000);
   EXPECT_TRUE(result.proved) << row.text;
   if (!result.schedule)
     return 0;
@@ -63,8 +71,9 @@ TEST(Exact, FindsTheOptimaOfUnequalStages) {
 
 TEST(Exact, FindsNothingBelowAnOptimum) {
   OptimaRow row = readOptima("appendix-b").front();
-  ExactResult result = exactSchedule(row.problem, ScheduleObjective::Span,
-                                     Seconds(*row.span), 1000);
+  ExactResult result =
+      exactSchedule(row.problem, ScheduleObjective::Span, Seconds(1),
+                    Seconds(*row.span), /*nodeLimit=*/100000);
   EXPECT_FALSE(result.schedule);
   EXPECT_TRUE(result.proved);
 }
@@ -77,8 +86,9 @@ TEST(Exact, KeepsBackwardsWhole) {
   problem.stages.assign(3, {Seconds(1), Seconds(1), Seconds(1), 1, 1, 0});
   problem.hops.assign(2, Seconds());
   problem.memory = 3;
-  ExactResult result = exactSchedule(problem, ScheduleObjective::Makespan,
-                                     Seconds(100), 1000, /*split=*/false);
+  ExactResult result =
+      exactSchedule(problem, ScheduleObjective::Makespan, Seconds(18),
+                    Seconds(100), 1000, /*split=*/false);
   ASSERT_TRUE(result.schedule);
   EXPECT_TRUE(result.proved);
   EXPECT_EQ(timeSchedule(*result.schedule, problem)->makespan.value, 18 + 6);

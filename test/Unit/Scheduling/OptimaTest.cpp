@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Optima.h"
-#include "stagewright/Scheduling/LowerBounds.h"
+#include "stagewright/Scheduling/AutoSchedule.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>
@@ -69,10 +69,41 @@ TEST(Optima, BoundsOfUnequalStagesHold) {
   EXPECT_EQ(makespan.met, 60);
 }
 
+TEST(Optima, BoundsOfNewEqualStagesHold) {
+  auto [span, makespan] = compare("equal");
+  EXPECT_LE(span.below, 1);
+  EXPECT_LE(makespan.below, 1);
+}
+
+/// Several chunks have no counting, only closed forms.
+TEST(Optima, BoundsOfVPlacementHold) {
+  auto [span, makespan] = compare("v");
+  EXPECT_GE(span.met, 15);
+  EXPECT_GE(makespan.met, 20);
+}
+
+/// Linear placement, first in first out, both objectives.
+TEST(Optima, SchedulesAreOptimal) {
+  for (const char *table : {"appendix-b", "equal"})
+    for (const OptimaRow &row : readOptima(table))
+      for (auto objective :
+           {ScheduleObjective::Span, ScheduleObjective::Makespan}) {
+        bool spans = objective == ScheduleObjective::Span;
+        AutoScheduleOptions options;
+        options.objective = objective;
+        Result<AutoSchedule> found = findSchedule(row.problem, options);
+        ASSERT_TRUE(bool(found)) << row.text;
+        EXPECT_EQ(spans ? found->timing.span.value
+                        : found->timing.makespan.value,
+                  spans ? *row.span : *row.makespan)
+            << row.text;
+      }
+}
+
 /// First in first out per stage and kind is no loss in any row where both
 /// optima are known.
 TEST(Optima, FirstInFirstOutIsNoLoss) {
-  for (const char *table : {"appendix-b", "unequal"})
+  for (const char *table : {"appendix-b", "equal", "unequal", "v"})
     for (const OptimaRow &row : readOptima(table)) {
       if (row.spanAny) {
         EXPECT_EQ(*row.spanAny, *row.span) << row.text;
