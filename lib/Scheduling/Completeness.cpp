@@ -48,8 +48,8 @@ Error Dependences::errorAbout(const std::string &message,
   return errorAt(message, schedule, marks);
 }
 
-/// The first forward that a schedule with fewer actions than microbatches times
-/// stages lacks, without a table of them all: they may be very many.
+/// The first forward that a schedule with far fewer actions than microbatches
+/// times stages lacks, without a table of them all: they may be very many.
 static Error firstForwardMissing(const Schedule &schedule) {
   std::vector<std::pair<int64_t, int64_t>> forwards;
   for (const Order &order : schedule.ranks)
@@ -133,7 +133,8 @@ Status Dependences::index(const Schedule &schedule, const StageGraph &graph) {
   size_t count = 0;
   for (const Order &order : schedule.ranks)
     count += order.size();
-  if (count / size_t(microbatches) < size_t(stages))
+  // Far too few actions: no place to point at, and no table of them all.
+  if ((2 * count + 1000) / size_t(microbatches) < size_t(stages))
     return firstForwardMissing(schedule);
   byPhase.assign(stages * kPhases.size() * microbatches, count);
   waitsFrom.resize(count); // Its size is what enter() knows `none` by.
@@ -151,6 +152,18 @@ Status Dependences::index(const Schedule &schedule, const StageGraph &graph) {
   return checkUpdates(schedule);
 }
 
+/// Where something of a stage's microbatch should be: an action of it, or of
+/// the stage; empty if there is none.
+std::vector<size_t> Dependences::nearest(int64_t stage,
+                                         int64_t microbatch) const {
+  for (int64_t distance = 0; distance < microbatches; ++distance)
+    for (int64_t m : {microbatch - distance, microbatch + distance})
+      for (ActionKind phase : kPhases)
+        if (m >= 0 && m < microbatches && find({phase, stage}, m) != size())
+          return {find({phase, stage}, m)};
+  return {};
+}
+
 /// Every phase that is wanted, none that is not, and all of a microbatch where
 /// its stash is.
 Status Dependences::checkPhases(const Schedule &schedule,
@@ -163,10 +176,9 @@ Status Dependences::checkPhases(const Schedule &schedule,
         size_t number = find({phase, stage}, m);
         bool wanted = phase == Forward || (phase != Recompute && !forwardOnly);
         if (number == size() && wanted)
-          return errorAbout(
-              "schedule lacks " + toString(Action{phase, stage, m}), schedule,
-              forward == size() ? std::vector<size_t>{}
-                                : std::vector<size_t>{forward});
+          return errorAbout("schedule lacks " +
+                                toString(Action{phase, stage, m}),
+                            schedule, nearest(stage, m));
         if (number == size())
           continue;
         if (forwardOnly && phase != Forward)

@@ -43,6 +43,11 @@ TEST(Verify, MissingAction) {
             "schedule lacks 0W1");
 }
 
+TEST(Verify, PictureShowsWhereAnActionIsMissing) {
+  EXPECT_EQ(pictureOf(fromText(2, 2, {"0F0 0F1", "1F0"}), chainGraph(2, true)),
+            "rank 1, step 0: [1F0]");
+}
+
 TEST(Verify, ActionTwice) {
   EXPECT_EQ(errorOf(fromText(1, 1, {"0F0 0B0 0W0"}), chainGraph(1, false)),
             "schedule runs 0W0 on rank 0 although it runs 0B0 on rank 0");

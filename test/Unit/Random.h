@@ -1,0 +1,48 @@
+//===- Random.h - random numbers for property tests -------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TEST_UNIT_RANDOM_H
+#define STAGEWRIGHT_TEST_UNIT_RANDOM_H
+
+#include <cstdint>
+#include <random>
+
+namespace stagewright::testing {
+
+/// Builds that check more and run many times slower draw fewer instances: one
+/// of so many.
+#if !defined(NDEBUG)
+inline constexpr uint64_t kPart = 20;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr uint64_t kPart = 20;
+#else
+inline constexpr uint64_t kPart = 1;
+#endif
+#else
+inline constexpr uint64_t kPart = 1;
+#endif
+
+/// The same numbers on every machine; distributions of <random> are not.
+class Draw {
+public:
+  explicit Draw(uint64_t seed) : engine(seed) {}
+  double real(double low, double high) {
+    return low + (high - low) * double(engine() >> 11) * 0x1p-53;
+  }
+  int64_t whole(int64_t low, int64_t high) {
+    return low + int64_t(engine() % uint64_t(high - low + 1));
+  }
+  bool chance(double part) { return real(0, 1) < part; }
+
+private:
+  std::mt19937_64 engine;
+};
+
+} // namespace stagewright::testing
+
+#endif // STAGEWRIGHT_TEST_UNIT_RANDOM_H

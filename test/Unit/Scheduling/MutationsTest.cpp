@@ -1,0 +1,175 @@
+//===- MutationsTest.cpp - damaged schedules and what is said of them -----===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From each schedule 1,000 random corruptions, each of one to three steps: two
+// actions swapped, one dropped, doubled, moved to another rank, renumbered, or
+// paired. The verifier and the naive simulator (Naive.h) must agree on each,
+// and every refusal must draw the place.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Naive.h"
+#include "stagewright/Scheduling/Verify.h"
+#include <cstdio>
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+using namespace stagewright::testing;
+
+static constexpr uint64_t kSeed = 20261122;
+static constexpr int kMutations = 1000 / kPart;
+
+/// Damages one of `lists`, of actions or of entries with communication.
+template <typename List, typename Renumber>
+static void damage(std::vector<List> &lists, Draw &draw, Renumber renumber) {
+  size_t rank = draw.whole(0, lists.size() - 1);
+  size_t other = draw.whole(0, lists.size() - 1);
+  if (lists[rank].empty())
+    return;
+  List &list = lists[rank];
+  size_t at = draw.whole(0, list.size() - 1);
+  size_t to = draw.whole(0, list.size() - 1);
+  auto insert = [&](List &into, auto entry) {
+    into.insert(into.begin() + draw.whole(0, into.size()), entry);
+  };
+  switch (draw.whole(0, 6)) {
+  case 0:
+  case 1: // Neighbours: often still right.
+    to = std::min(at + 1, list.size() - 1);
+    [[fallthrough]];
+  case 2:
+    std::swap(list[at], list[to]);
+    break;
+  case 3:
+    list.erase(list.begin() + at);
+    break;
+  case 4:
+    insert(lists[other], list[at]);
+    break;
+  case 5: {
+    auto entry = list[at];
+    list.erase(list.begin() + at);
+    insert(lists[other], entry);
+    break;
+  }
+  case 6:
+    renumber(list[at]);
+    break;
+  }
+}
+
+static void renumber(Action &action, Draw &draw) {
+  switch (draw.whole(0, 3)) {
+  case 0:
+    action.microbatch += draw.whole(-1, 1);
+    break;
+  case 1:
+    action.stage += draw.whole(-1, 1);
+    break;
+  case 2:
+    action.kind = static_cast<ActionKind>("FBIWR"[draw.whole(0, 4)]);
+    break;
+  case 3:
+    action.paired = !action.paired;
+    break;
+  }
+}
+
+/// Whether a refusal names a place: its picture marks a step. Where nothing is
+/// left of one rank's lists it can only name what is missing.
+template <typename List>
+static bool isLocated(const Error &error, const std::vector<List> &lists) {
+  if (lists.size() == 1 && lists.front().empty())
+    return error.message == "schedule lacks 0F0";
+  return !error.message.empty() && error.notes.size() == 1 &&
+         error.notes.front().find("rank ") == 0 &&
+         error.notes.front().find('[') != std::string::npos;
+}
+
+TEST(Mutations, VerifierAgreesWithTheNaiveSimulator) {
+  Draw draw(kSeed);
+  int64_t right = 0, wrong = 0;
+  for (const Sample &sample : sampleSchedules()) {
+    StageGraph graph =
+        chainGraph(sample.schedule.stages, sample.problem.forwardOnly);
+    ASSERT_TRUE(verify(sample.schedule, graph, sample.problem)) << sample.name;
+    for (int i = 0; i < kMutations; ++i) {
+      Schedule schedule = sample.schedule;
+      for (int64_t steps = draw.whole(1, 3); steps > 0; --steps)
+        damage(schedule.ranks, draw,
+               [&](Action &action) { renumber(action, draw); });
+      Status status = verify(schedule, graph);
+      bool naive = runNaively(schedule, sample.problem).has_value();
+      std::string what = sample.name + ", mutation " + std::to_string(i);
+      for (const Order &order : schedule.ranks)
+        what += "\n" + toString(order);
+      ASSERT_EQ(status.ok(), naive)
+          << what << "\n"
+          << (status ? "accepted" : status.error().message);
+      if (!status) {
+        ASSERT_TRUE(isLocated(status.error(), schedule.ranks))
+            << what << "\n"
+            << status.error().message;
+      }
+      ++(naive ? right : wrong);
+    }
+  }
+  std::printf("seed %lu: %ld still right, %ld refused\n", kSeed, right, wrong);
+  EXPECT_GT(right, wrong / 20);
+  EXPECT_GT(wrong, right);
+}
+
+TEST(Mutations, CommunicationVerifierAgreesWithTheNaiveSimulator) {
+  Draw draw(kSeed);
+  int64_t right = 0, wrong = 0;
+  for (const Sample &sample : sampleSchedules()) {
+    bool forwardOnly = sample.problem.forwardOnly;
+    StageGraph graph = chainGraph(sample.schedule.stages, forwardOnly);
+    Result<CommPlan> plan = insertCommunication(
+        sample.schedule, graph, {draw.whole(1, 3), draw.whole(1, 3)});
+    ASSERT_TRUE(plan) << sample.name;
+    // Half the time there is no more room than was needed.
+    int64_t room = 0;
+    for (const CommRoute &route : plan->routes)
+      room = std::max(room, route.buffers);
+    room *= draw.whole(0, 1);
+    for (StageEdge &edge : graph.edges)
+      edge.depth = room;
+    ASSERT_TRUE(verify(plan->schedule, graph)) << sample.name;
+    ASSERT_TRUE(finishesNaively(plan->schedule, forwardOnly, room))
+        << sample.name;
+    for (int i = 0; i < kMutations; ++i) {
+      CommSchedule schedule = plan->schedule;
+      for (int64_t steps = draw.whole(1, 3); steps > 0; --steps)
+        damage(schedule.ranks, draw, [&](CommAction &entry) {
+          if (draw.chance(0.1))
+            entry.peer += draw.whole(-1, 1);
+          else
+            renumber(entry.action, draw);
+          if (entry.kind != CommKind::Compute)
+            entry.action.paired = false;
+        });
+      Status status = verify(schedule, graph);
+      bool naive = finishesNaively(schedule, forwardOnly, room);
+      std::string what = sample.name + ", mutation " + std::to_string(i);
+      for (const CommOrder &order : schedule.ranks)
+        what += "\n" + toString(order);
+      ASSERT_EQ(status.ok(), naive)
+          << what << "\n"
+          << (status ? "accepted" : status.error().message);
+      if (!status) {
+        ASSERT_TRUE(isLocated(status.error(), schedule.ranks))
+            << what << "\n"
+            << status.error().message;
+      }
+      ++(naive ? right : wrong);
+    }
+  }
+  std::printf("seed %lu: %ld still right, %ld refused\n", kSeed, right, wrong);
+  EXPECT_GT(right, wrong / 20);
+  EXPECT_GT(wrong, right);
+}

@@ -1,0 +1,122 @@
+//===- ParserFuzzTest.cpp - damaged texts of schedules --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Texts of orders, of lists with communication and of PyTorch's CSV with random
+// bytes changed: each is read or refused, what is read prints and reads again
+// as the same, and nothing crashes on it further on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Naive.h"
+#include "stagewright/Scheduling/InFlight.h"
+#include "stagewright/Scheduling/TorchCsv.h"
+#include "stagewright/Scheduling/Verify.h"
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+using namespace stagewright::testing;
+
+static constexpr int kTexts = 20000 / kPart;
+
+/// A few bytes of `text` changed, left out, doubled or put in.
+static std::string spoil(std::string text, Draw &draw) {
+  static const std::string kAlphabet =
+      "0123456789FBIWRU_><;(),. \n\tSENDRCVALPO-\"\r\xff";
+  auto any = [&] { return kAlphabet[draw.whole(0, kAlphabet.size() - 1)]; };
+  for (int64_t changes = draw.whole(0, 4); changes > 0 && !text.empty();
+       --changes) {
+    size_t at = draw.whole(0, text.size() - 1);
+    size_t length = std::min<size_t>(draw.whole(1, 6), text.size() - at);
+    switch (draw.whole(0, 3)) {
+    case 0:
+      text[at] = any();
+      break;
+    case 1:
+      text.erase(at, length);
+      break;
+    case 2:
+      text.insert(at, text.substr(at, length));
+      break;
+    case 3:
+      text.insert(at, draw.whole(1, 20), any());
+      break;
+    }
+  }
+  return text;
+}
+
+static Schedule randomSample(const std::vector<Sample> &samples, Draw &draw) {
+  return samples[draw.whole(0, samples.size() - 1)].schedule;
+}
+
+/// What reads a schedule does not mind what it is.
+static void use(const Schedule &schedule) {
+  (void)verify(schedule, chainGraph(schedule.stages, false)).ok();
+}
+
+TEST(ParserFuzz, Orders) {
+  Draw draw(1);
+  std::vector<Sample> samples = sampleSchedules();
+  int read = 0;
+  for (int i = 0; i < kTexts; ++i) {
+    Schedule schedule = randomSample(samples, draw);
+    size_t rank = draw.whole(0, schedule.ranks.size() - 1);
+    std::string text = spoil(toString(schedule.ranks[rank]), draw);
+    Result<Order> order = parseOrder(text);
+    if (!order)
+      continue;
+    ++read;
+    Result<Order> again = parseOrder(toString(*order));
+    ASSERT_TRUE(again) << text;
+    EXPECT_EQ(*again, *order) << text;
+    schedule.ranks[rank] = *order;
+    use(schedule);
+  }
+  EXPECT_GT(read, kTexts / 10);
+}
+
+TEST(ParserFuzz, ListsWithCommunication) {
+  Draw draw(2);
+  std::vector<Sample> samples = sampleSchedules();
+  int read = 0;
+  for (int i = 0; i < kTexts; ++i) {
+    const Sample &sample = samples[draw.whole(0, samples.size() - 1)];
+    StageGraph graph =
+        chainGraph(sample.schedule.stages, sample.problem.forwardOnly);
+    CommSchedule lists = insertCommunication(sample.schedule, graph)->schedule;
+    size_t rank = draw.whole(0, lists.ranks.size() - 1);
+    std::string text = spoil(toString(lists.ranks[rank]), draw);
+    Result<CommOrder> order = parseCommOrder(text);
+    if (!order)
+      continue;
+    ++read;
+    Result<CommOrder> again = parseCommOrder(toString(*order));
+    ASSERT_TRUE(again) << text;
+    EXPECT_EQ(*again, *order) << text;
+    lists.ranks[rank] = *order;
+    (void)verify(lists, graph).ok();
+  }
+  EXPECT_GT(read, kTexts / 10);
+}
+
+TEST(ParserFuzz, TorchCsv) {
+  Draw draw(3);
+  std::vector<Sample> samples = sampleSchedules();
+  int read = 0;
+  for (int i = 0; i < kTexts; ++i) {
+    Result<std::string> text = writeTorchCsv(randomSample(samples, draw));
+    if (!text) // Twins.
+      continue;
+    Result<TorchCsv> csv = readTorchCsv(spoil(*text, draw));
+    if (!csv)
+      continue;
+    ++read;
+    use(csv->schedule);
+    (void)writeTorchCsv(csv->schedule).ok();
+  }
+  EXPECT_GT(read, kTexts / 10);
+}
