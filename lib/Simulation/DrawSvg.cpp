@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Simulation/DrawSvg.h"
+#include "stagewright/Support/Text.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,6 +19,10 @@ namespace stagewright {
 std::string PipelineNames::ofProcessor(size_t number) const {
   return number < processors.size() ? processors[number]
                                     : "processor " + std::to_string(number);
+}
+
+std::string PipelineNames::ofTime(Seconds time) const {
+  return plainTime ? plainly(time.value) : precisely(time);
 }
 
 namespace {
@@ -43,6 +48,7 @@ private:
   void drawLegend();
   void drawAxis(double top, double bottom);
   void drawRows();
+  void drawProcessor(const std::vector<PipelineBlock> &blocks, double y);
   void drawBar(const PipelineBlock &block, double y, double height);
   void drawCollectives(size_t processor, double y);
   void text(double x, double y, const std::string &what,
@@ -178,9 +184,9 @@ void Drawing::rect(double x, double y, double width, double height,
 void Drawing::drawHead() {
   text(kMargin, 28, names.title,
        " font-size=\"16\" font-weight=\"bold\" fill=\"#222\"");
-  std::string facts = "makespan " + precisely(timeline.makespan);
+  std::string facts = "makespan " + names.ofTime(timeline.makespan);
   if (timeline.span != timeline.makespan)
-    facts += ", span " + precisely(timeline.span);
+    facts += ", span " + names.ofTime(timeline.span);
   facts += ", " + number(100 * timeline.bubbleShare()) + " % bubble, " +
            std::to_string(model.microbatches) +
            (model.microbatches == 1 ? " microbatch" : " microbatches");
@@ -213,11 +219,11 @@ void Drawing::drawAxis(double top, double bottom) {
   double makespan = timeline.makespan.value;
   if (makespan <= 0)
     return;
-  const char *unit = "s";
+  const char *unit = names.plainTime ? "" : " s";
   double scale = 1;
   for (auto [name, factor] :
-       {std::pair("ms", 1e3), std::pair("us", 1e6), std::pair("ns", 1e9)})
-    if (makespan * scale < 1) {
+       {std::pair(" ms", 1e3), std::pair(" us", 1e6), std::pair(" ns", 1e9)})
+    if (!names.plainTime && makespan * scale < 1) {
       unit = name;
       scale = factor;
     }
@@ -229,7 +235,7 @@ void Drawing::drawAxis(double top, double bottom) {
     std::snprintf(label.data(), label.size(), "%.6g", value);
     std::string text = label.data();
     if (tick == 0)
-      text += std::string(" ") + unit;
+      text += unit;
     this->text(x, bottom + 18, text,
                " text-anchor=\"middle\" font-size=\"11\" fill=\"#444\"");
   }
@@ -272,7 +278,8 @@ std::string Drawing::tip(const PipelineBlock &block) const {
       words += " of microbatch " + std::to_string(block.microbatch);
     words += " on stage " + std::to_string(block.number);
   }
-  return words + ", " + precisely(block.start) + " to " + precisely(block.end);
+  return words + ", " + names.ofTime(block.start) + " to " +
+         names.ofTime(block.end);
 }
 
 bool Drawing::isCritical(const PipelineBlock &block) const {
@@ -323,6 +330,23 @@ void Drawing::drawCollectives(size_t processor, double y) {
   }
 }
 
+/// Two blocks that run as one, a pair, have half the height each.
+void Drawing::drawProcessor(const std::vector<PipelineBlock> &blocks,
+                            double y) {
+  auto areOne = [&](size_t a, size_t b) {
+    return b < blocks.size() && blocks[a].start == blocks[b].start &&
+           blocks[a].end == blocks[b].end;
+  };
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (!areOne(i, i + 1)) {
+      drawBar(blocks[i], y, kRow);
+      continue;
+    }
+    drawBar(blocks[i], y, kRow / 2);
+    drawBar(blocks[++i], y + kRow / 2, kRow / 2);
+  }
+}
+
 void Drawing::drawRows() {
   double top = 84, y = top;
   double rows = double(timeline.processors.size()) * (kRow + kGap) +
@@ -337,8 +361,7 @@ void Drawing::drawRows() {
     text(left - 8, y + kRow / 2 + 4, names.ofProcessor(p),
          " text-anchor=\"end\" fill=\"#222\"");
     drawCollectives(p, y);
-    for (const PipelineBlock &block : timeline.processors[p])
-      drawBar(block, y, kRow);
+    drawProcessor(timeline.processors[p], y);
   }
   y += kGap;
   for (size_t c = 0; c < timeline.channels.size(); ++c, y += kThinRow + kGap) {

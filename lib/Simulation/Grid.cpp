@@ -20,31 +20,66 @@ static bool hasSharedRank(const Timeline &timeline) {
   return false;
 }
 
-std::string drawGrid(const Timeline &timeline, Seconds slot) {
+namespace {
+
+/// What is drawn: an action, or a pair that runs as one.
+struct Cell {
+  Seconds start, end;
+  std::string text;
+  char kind = 'F';
+};
+
+} // namespace
+
+static std::vector<std::vector<Cell>> cellsOf(const Timeline &timeline) {
   bool withStage = hasSharedRank(timeline);
   auto label = [&](const Action &action) {
     std::string text = toString(action);
     return withStage ? text : text.substr(std::to_string(action.stage).size());
   };
-  // A slot is as wide as the longest label and the bar before it.
-  size_t width = 0;
-  for (const std::vector<TimedAction> &rank : timeline.ranks)
-    for (const TimedAction &timed : rank)
-      width = std::max(width, label(timed.action).size() + 1);
-  auto column = [&](Seconds time) {
-    return width * static_cast<size_t>(std::llround(time.value / slot.value));
-  };
-
-  size_t nameWidth = std::to_string(timeline.ranks.size() - 1).size();
-  std::string grid;
-  for (size_t rank = 0; rank < timeline.ranks.size(); ++rank) {
-    std::string name = std::to_string(rank);
-    std::string row(column(timeline.makespan) + 1, ' ');
-    for (const TimedAction &timed : timeline.ranks[rank]) {
+  std::vector<std::vector<Cell>> ranks;
+  for (const std::vector<TimedAction> &rank : timeline.ranks) {
+    std::vector<Cell> &cells = ranks.emplace_back();
+    for (const TimedAction &timed : rank) {
       std::string text = label(timed.action);
-      size_t start = column(timed.start), end = column(timed.end);
+      if (timed.action.paired && !cells.empty() &&
+          cells.back().start == timed.start && cells.back().end == timed.end)
+        cells.back().text += "&" + text;
+      else
+        cells.push_back({timed.start, timed.end, text,
+                         static_cast<char>(timed.action.kind)});
+    }
+  }
+  return ranks;
+}
+
+/// As wide as the longest text and the bar before it.
+static size_t widthOf(const std::vector<std::vector<Cell>> &ranks) {
+  size_t width = 0;
+  for (const std::vector<Cell> &cells : ranks)
+    for (const Cell &cell : cells)
+      width = std::max(width, cell.text.size() + 1);
+  return width;
+}
+
+/// The rows, with a column for every 1 / `scale` of time.
+static std::string draw(const std::vector<std::vector<Cell>> &ranks,
+                        Seconds makespan, double scale) {
+  auto column = [&](Seconds time) {
+    return static_cast<size_t>(std::llround(time.value * scale));
+  };
+  size_t nameWidth = std::to_string(ranks.size() - 1).size();
+  std::string grid;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    std::string name = std::to_string(rank);
+    std::string row(column(makespan) + 1, ' ');
+    for (const Cell &cell : ranks[rank]) {
+      size_t start = column(cell.start), end = column(cell.end);
       row[start] = row[end] = '|';
-      row.replace(start + 1, std::min(text.size(), end - start - 1), text);
+      if (end - start > cell.text.size())
+        row.replace(start + 1, cell.text.size(), cell.text);
+      else if (end - start > 1)
+        row[start + 1] = cell.kind;
     }
     row.erase(row.find_last_not_of(' ') + 1);
     name.insert(0, nameWidth - name.size(), ' ');
@@ -52,6 +87,32 @@ std::string drawGrid(const Timeline &timeline, Seconds slot) {
     grid += name + " " + row + "\n";
   }
   return grid;
+}
+
+std::string drawGrid(const Timeline &timeline, Seconds slot) {
+  std::vector<std::vector<Cell>> ranks = cellsOf(timeline);
+  return draw(ranks, timeline.makespan, double(widthOf(ranks)) / slot.value);
+}
+
+std::string drawGridToScale(const Timeline &timeline, size_t mostColumns) {
+  std::vector<std::vector<Cell>> ranks = cellsOf(timeline);
+  double shortest = 0;
+  for (const std::vector<Cell> &cells : ranks)
+    for (const Cell &cell : cells)
+      if (double length = (cell.end - cell.start).value;
+          length > 0 && (shortest == 0 || length < shortest))
+        shortest = length;
+  if (shortest == 0) // Nothing takes time.
+    return draw(ranks, Seconds(), 0);
+  bool even = true;
+  for (const std::vector<Cell> &cells : ranks)
+    for (const Cell &cell : cells)
+      for (double time : {cell.start.value, cell.end.value})
+        even &= std::abs(time / shortest - std::round(time / shortest)) < 1e-6;
+  double scale = double(widthOf(ranks)) / shortest;
+  if (!even)
+    scale = std::min(scale, double(mostColumns) / timeline.makespan.value);
+  return draw(ranks, timeline.makespan, scale);
 }
 
 Result<std::string> drawGrid(const Schedule &schedule,

@@ -34,6 +34,9 @@ private:
   void addBlock(const PipelineBlock &block, int process, size_t thread);
   void addFlow(const PipelineBlock &transfer);
   size_t threadOf(const PipelineBlock &transfer) const;
+  double microseconds(Seconds seconds) const {
+    return seconds.value * (names.plainTime ? 1e3 : 1e6);
+  }
 
   /// A block of compute and its processor, by stage, microbatch and whether it
   /// is a forward.
@@ -47,8 +50,6 @@ private:
 };
 
 } // namespace
-
-static double microseconds(Seconds seconds) { return seconds.value * 1e6; }
 
 static const char *categoryOf(BlockKind kind) {
   switch (kind) {
@@ -194,8 +195,12 @@ std::string Trace::write() {
   auto dump = [](const Json &json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   };
-  std::string text = "{\"displayTimeUnit\":\"ms\",\"otherData\":" +
-                     dump({{"title", names.title}}) + ",\"traceEvents\":[\n";
+  Json about = {{"title", names.title}};
+  if (names.plainTime)
+    about["time"] = "a unit of time is shown as 1 ms";
+  std::string text =
+      "{\"displayTimeUnit\":\"ms\",\"otherData\":" + dump(about) +
+      ",\"traceEvents\":[\n";
   for (size_t event = 0; event < events.size(); ++event)
     text += dump(events[event]) + (event + 1 < events.size() ? ",\n" : "\n");
   return text + "]}\n";

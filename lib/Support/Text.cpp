@@ -7,6 +7,8 @@
 
 #include "stagewright/Support/Text.h"
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 namespace stagewright {
 
@@ -26,6 +28,12 @@ std::string alignColumns(const std::vector<std::vector<std::string>> &rows) {
     text += line + "\n";
   }
   return text;
+}
+
+std::string plainly(double number) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.8g", number);
+  return text.data();
 }
 
 } // namespace stagewright

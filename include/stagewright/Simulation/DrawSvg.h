@@ -24,8 +24,12 @@ struct PipelineNames {
   std::string title;
   /// By processor; "processor 3" where there is none.
   std::vector<std::string> processors;
+  /// Times are plain numbers, not seconds; a trace shows one as a millisecond.
+  bool plainTime = false;
 
   std::string ofProcessor(size_t number) const;
+  /// "31 s", or "31".
+  std::string ofTime(Seconds time) const;
 };
 
 /// The picture as an SVG file; it needs no fonts but the viewer's.

@@ -10,6 +10,8 @@
 //   rank 0 |F0|F1|     |B0   |F2|B1   |F3|...
 //   rank 1    |F0|B0   |F1|B1   |F2|...
 //
+// A pair that runs as one has one cell, |2F1&0B0|.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_SIMULATION_GRID_H
@@ -22,6 +24,12 @@ namespace stagewright {
 /// The rows, each ended by a newline, of a timeline whose times are multiples
 /// of `slot`. Actions carry their stage where a rank has several.
 std::string drawGrid(const Timeline &timeline, Seconds slot);
+
+/// The rows of any timeline. Where all times are multiples of the shortest
+/// action, that is the slot; else as many columns to a unit of time as the
+/// shortest action needs for its text, at most `mostColumns` in all: an action
+/// without room for its text has only the letter of its kind, or only its bar.
+std::string drawGridToScale(const Timeline &timeline, size_t mostColumns = 200);
 
 /// The picture of `schedule` with equal stages (unitTimes).
 Result<std::string> drawGrid(const Schedule &schedule, const StageGraph &graph);

@@ -17,6 +17,9 @@ namespace stagewright {
 /// rows have as many cells as the first; cells are ASCII.
 std::string alignColumns(const std::vector<std::vector<std::string>> &rows);
 
+/// A number without a unit, to eight digits: "33", "28.5", "1236.6042".
+std::string plainly(double number);
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_SUPPORT_TEXT_H

@@ -27,3 +27,40 @@ TEST(Grid, NamesStagesWhereARankHasSeveral) {
   Schedule schedule{"test", 2, 1, {*parseOrder("0F0 1F0")}};
   EXPECT_EQ(*drawGrid(schedule, chainGraph(2, true)), "rank 0 |0F0|1F0|\n");
 }
+
+// The slot is the shortest action where that divides all times.
+TEST(Grid, EqualCostsAreExact) {
+  Timeline timeline{
+      {{{{ActionKind::Forward, 0, 0}, Seconds(0), Seconds(0.5)},
+        {{ActionKind::Backward, 0, 0}, Seconds(0.5), Seconds(1.5)},
+        {{ActionKind::Update, 0, 0}, Seconds(1.5), Seconds(1.5)}}},
+      Seconds(1.5)};
+  EXPECT_EQ(drawGridToScale(timeline), "rank 0 |F0|B0   |\n");
+}
+
+TEST(Grid, UnequalCostsAreToScale) {
+  Timeline timeline{{{{{ActionKind::Forward, 0, 0}, Seconds(0), Seconds(1)},
+                      {{ActionKind::Backward, 0, 0}, Seconds(1), Seconds(3.5)}},
+                     {{{ActionKind::Forward, 1, 0}, Seconds(1), Seconds(3)}}},
+                    Seconds(3.5)};
+  EXPECT_EQ(drawGridToScale(timeline), "rank 0 |F0|B0     |\n"
+                                       "rank 1    |F0   |\n");
+  // Two columns to a unit: no room for a number, then for nothing.
+  EXPECT_EQ(drawGridToScale(timeline, 7), "rank 0 |F|B0  |\n"
+                                          "rank 1   |F0 |\n");
+  EXPECT_EQ(drawGridToScale(timeline, 3), "rank 0 ||B|\n"
+                                          "rank 1  |F|\n");
+}
+
+TEST(Grid, PairsThatRunAsOneShareACell) {
+  Timeline timeline{
+      {{{{ActionKind::Forward, 0, 1}, Seconds(0), Seconds(2)},
+        {{ActionKind::Backward, 1, 0, true}, Seconds(0), Seconds(2)}}},
+      Seconds(2)};
+  EXPECT_EQ(drawGridToScale(timeline), "rank 0 |0F1&1B0|\n");
+}
+
+TEST(Grid, NothingTakesTime) {
+  Timeline timeline{{{{{ActionKind::Forward, 0, 0}, {}, {}}}}, {}};
+  EXPECT_EQ(drawGridToScale(timeline), "rank 0 |\n");
+}

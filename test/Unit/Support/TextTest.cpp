@@ -16,3 +16,10 @@ TEST(Text, AlignsColumnsWithoutTrailingBlanks) {
             "0      1.5 s  ##\n");
   EXPECT_EQ(alignColumns({}), "");
 }
+
+TEST(Text, PlainNumbersHaveEightDigits) {
+  EXPECT_EQ(plainly(33), "33");
+  EXPECT_EQ(plainly(0.1 + 0.2), "0.3");
+  EXPECT_EQ(plainly(1236.60421), "1236.6042");
+  EXPECT_EQ(plainly(4194304), "4194304");
+}

@@ -1,0 +1,63 @@
+//===- ScheduleWalk.h - who made what, in a timed schedule ------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_SIMULATION_SCHEDULEWALK_H
+#define STAGEWRIGHT_SIMULATION_SCHEDULEWALK_H
+
+#include "stagewright/Scheduling/Timing.h"
+#include "stagewright/Simulation/PipelineTimeline.h"
+
+namespace stagewright {
+
+class ScheduleWalk {
+public:
+  /// An action's place in the schedule.
+  struct Place {
+    size_t rank = 0, index = 0;
+  };
+  /// A value that an action waits for.
+  struct Input {
+    Place maker;
+    size_t edge = 0; ///< It goes between this stage and the next one.
+    bool back = false;
+    Seconds made, arrived;
+  };
+
+  /// All three must outlive the walk.
+  ScheduleWalk(const Schedule &schedule, const ScheduleProblem &problem,
+               const ScheduleTiming &timing);
+
+  /// Where the forward of `stage` runs, or its B or I.
+  const Place &made(bool back, size_t stage, int64_t microbatch) const {
+    return places[(back * size_t(schedule.stages) + stage) *
+                      size_t(schedule.microbatches) +
+                  size_t(microbatch)];
+  }
+  PipelineBlock blockAt(Place place) const;
+
+  /// From the start of the step to its end. `channels`: by stage, the number of
+  /// the channel after it.
+  std::vector<CriticalBlock>
+  criticalPath(const std::vector<size_t> &channels) const;
+
+private:
+  std::optional<Input> inputOf(Place place) const;
+  std::optional<Place> lastEnd() const;
+
+  const Schedule &schedule;
+  const ScheduleProblem &problem;
+  const ScheduleTiming &timing;
+  std::vector<Place> places; ///< Of F, then of B or I.
+};
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_SIMULATION_SCHEDULEWALK_H
