@@ -62,6 +62,8 @@ Result<TorchCsv> readTorchCsv(std::string_view text) {
   }
   csv.schedule.stages = highStage->action.stage + 1;
   csv.schedule.microbatches = highMicrobatch->action.microbatch + 1;
+  csv.lastMicrobatch = placeOf(*highMicrobatch);
+  csv.lastMicrobatch.pop_back(); // A blank.
   if (Status status = checkSize(csv, *highStage, *highMicrobatch); !status)
     return status.error();
   if (Status status = checkTorchCommunication(*rows); !status)
@@ -91,7 +93,7 @@ static Status checkWritable(const Schedule &schedule) {
                    " runs on ranks " + std::to_string(owners[i - 1].second) +
                    " and " + std::to_string(owners[i].second) +
                    ", but PyTorch's CSV has a stage on one rank only; export a "
-                   "schedule without twins, such as dualpipev"};
+                   "schedule without twins, such as dualpipe-v"};
   return {};
 }
 

@@ -169,14 +169,15 @@ std::string tableOf(const Simulation &simulation) {
   return text + otherOrders(simulation);
 }
 
-std::string criticalPathOf(const Simulation &simulation) {
+std::string criticalPathOf(const PipelineModel &model,
+                           const PipelineTimeline &timeline,
+                           const PipelineNames &names) {
   std::vector<std::vector<std::string>> rows = {
       {"start", "end", "block", "waited for"}};
-  for (const CriticalBlock &critical : simulation.timeline.criticalPath)
-    rows.push_back({precisely(critical.block.start),
-                    precisely(critical.block.end),
-                    toString(critical.block, simulation.model),
-                    toString(critical.waited)});
+  for (const CriticalBlock &critical : timeline.criticalPath)
+    rows.push_back(
+        {names.ofTime(critical.block.start), names.ofTime(critical.block.end),
+         toString(critical.block, model), toString(critical.waited)});
   return alignColumns(rows);
 }
 

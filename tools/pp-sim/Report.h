@@ -16,7 +16,9 @@ namespace stagewright {
 std::string tableOf(const Simulation &simulation);
 
 /// What the end of the step waited for, a line for each block.
-std::string criticalPathOf(const Simulation &simulation);
+std::string criticalPathOf(const PipelineModel &model,
+                           const PipelineTimeline &timeline,
+                           const PipelineNames &names);
 
 /// What every rank runs in which order, as a picture in text: a forward is one
 /// wide, a backward two, transfers none.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlainReport.h"
 #include "Report.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
@@ -12,6 +13,8 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "stagewright/InitAllDialects.h"
+#include "stagewright/Scheduling/TorchCsv.h"
+#include "stagewright/Simulation/ScheduleTimeline.h"
 #include "stagewright/Simulation/WriteTrace.h"
 #include "stagewright/Support/Files.h"
 #include "stagewright/Support/Limits.h"
@@ -37,7 +40,8 @@ cl::opt<std::string>
           cl::cat(category));
 cl::opt<std::string>
     microbatches("microbatches",
-                 cl::desc("Microbatches of a step, if not the planned ones"),
+                 cl::desc("Microbatches of a step, if not the planned ones; "
+                          "needed without a model"),
                  cl::cat(category));
 cl::opt<bool> fullDuplex("full-duplex",
                          cl::desc("Channels carry both ways at once"),
@@ -56,7 +60,7 @@ cl::opt<std::string> trace("trace",
                            cl::value_desc("file.json"), cl::cat(category));
 cl::opt<bool> asJson("json", cl::desc("Print JSON instead of tables"),
                      cl::cat(category));
-cl::opt<bool> grid("grid", cl::desc("Print the order of every device"),
+cl::opt<bool> grid("grid", cl::desc("Print the order of every device or rank"),
                    cl::cat(category));
 cl::opt<bool>
     criticalPath("critical-path",
@@ -75,10 +79,25 @@ A device's row says how long it computes, how long it is idle (bubble), the most
 microbatches that are in flight on each of its stages, and the most memory that
 it needs for them. `makespan` is from the first start to the last end anywhere,
 `span` the longest from a device's own start to its own end.
+
+EXAMPLES WITHOUT A MODEL:
+
+  pp-sim --schedule=zb-h1 --ranks=4 --microbatches=8 --grid
+  pp-sim --schedule=interleaved --ranks=4 --microbatches=8 --chunks=2 --forward=0.5 --activation=0.5
+                                         two stages per rank, half a rank's share each
+  pp-sim --schedule=auto --ranks=8 --microbatches=24 --forward=18.522 --input-grad=18.086 --weight-grad=9.337
+         --hop=0.601 --memory=12 --objective=span
+  pp-sim --schedule=1f1b --ranks=3 --microbatches=6 --forward=1,1,1.5 --hop=0.1,0.2 --csv=orders.csv
+  pp-sim --schedule=orders.csv           PyTorch's CSV: verified, timed
+
+A bubble is (value - m*T) / value, m*T the work of the rank that has most; `gap`
+is value / lower bound - 1. docs/schedules.md says when to choose which schedule.
 )");
 
 LogicalResult fail(const Error &error) {
   llvm::errs() << "error: " << error.message << "\n";
+  for (const std::string &note : error.notes)
+    llvm::errs() << "note: " << note << "\n";
   return failure();
 }
 
@@ -107,30 +126,110 @@ LogicalResult readOptions(SimulationOptions &options) {
   return success();
 }
 
+/// What both modes have to show.
+struct Shown {
+  const PipelineModel &model;
+  const PipelineTimeline &timeline;
+  const PipelineNames &names;
+};
+
+LogicalResult writeSvgFile(const Shown &shown) {
+  if (svg.empty())
+    return success();
+  Status status =
+      writeTextFile(svg, drawSvg(shown.model, shown.timeline, shown.names));
+  return status ? success() : fail(status.error());
+}
+
+LogicalResult writeTraceFile(const Shown &shown) {
+  if (trace.empty())
+    return success();
+  Status status = writeTextFile(
+      trace, writeTrace(shown.model, shown.timeline, shown.names));
+  return status ? success() : fail(status.error());
+}
+
 /// Files first: a table says that they are there.
 LogicalResult report(const Simulation &simulation) {
-  if (!svg.empty())
-    if (Status status =
-            writeTextFile(svg, drawSvg(simulation.model, simulation.timeline,
-                                       simulation.names));
-        !status)
-      return fail(status.error());
-  if (!trace.empty())
-    if (Status status = writeTextFile(trace, writeTrace(simulation.model,
-                                                        simulation.timeline,
-                                                        simulation.names));
-        !status)
-      return fail(status.error());
+  Shown shown{simulation.model, simulation.timeline, simulation.names};
+  if (failed(writeSvgFile(shown)) || failed(writeTraceFile(shown)))
+    return failure();
   if (svg == "-" || trace == "-") // Nothing else on the same stream.
     return success();
   std::string text = asJson ? jsonOf(simulation) : tableOf(simulation);
   if (grid && !asJson)
     text += "\n" + gridOf(simulation);
   if (criticalPath && !asJson)
-    text += "\n" + criticalPathOf(simulation);
+    text += "\n" + criticalPathOf(simulation.model, simulation.timeline,
+                                  simulation.names);
   if (Status status = writeTextFile("-", text); !status)
     return fail(status.error());
   return success();
+}
+
+/// The same without a model.
+LogicalResult report(const PlainSchedule &plain, const std::string &csv) {
+  if (!csv.empty()) {
+    Result<std::string> text = writeTorchCsv(plain.schedule);
+    Status status = text ? writeTextFile(csv, *text) : Status(text.error());
+    if (!status)
+      return fail(status.error());
+  }
+  TimedPipeline pipeline;
+  PipelineNames names = namesOf(plain);
+  if (!svg.empty() || !trace.empty() || criticalPath)
+    pipeline = timedPipelineOf(plain.schedule, plain.problem, plain.timing);
+  Shown shown{pipeline.model, pipeline.timeline, names};
+  if (failed(writeTraceFile(shown)))
+    return failure();
+  // Rows of transfers that take no time would be empty.
+  if (llvm::all_of(plain.problem.hops,
+                   [](Seconds hop) { return hop == Seconds(); })) {
+    pipeline.model.channels.clear();
+    pipeline.timeline.channels.clear();
+  }
+  if (failed(writeSvgFile(shown)))
+    return failure();
+  if (svg == "-" || trace == "-" || csv == "-")
+    return success();
+  std::string text = asJson ? jsonOf(plain) : tableOf(plain);
+  if (grid && !asJson)
+    text += "\n" + gridOf(plain);
+  if (criticalPath && !asJson)
+    text += "\n" + criticalPathOf(pipeline.model, pipeline.timeline, names);
+  if (Status status = writeTextFile("-", text); !status)
+    return fail(status.error());
+  return success();
+}
+
+/// An error for a flag of the other mode.
+Status refuseMixedFlags() {
+  std::string plain = firstScheduleFlag();
+  if (scheduleFlags().schedule.empty()) {
+    if (plain.empty())
+      return {};
+    return Error{plain + " is for a schedule without a model; add "
+                         "--schedule=NAME, or leave it out to simulate the "
+                         "plan of an MLIR file"};
+  }
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           &order, &fullDuplex, &noNic, &slowdown})
+    if (option->getNumOccurrences() > 0)
+      return Error{"--" + option->ArgStr.str() +
+                   " is for the plan of an MLIR file, --schedule needs none; "
+                   "leave one of them out"};
+  if (input.getNumOccurrences() > 0)
+    return Error{"'" + input +
+                 "' is not read: --schedule needs no model; leave one of them "
+                 "out (--order=schedule simulates the file's schedule)"};
+  return {};
+}
+
+LogicalResult runSchedule() {
+  ScheduleFlags flags = scheduleFlags();
+  flags.microbatches = microbatches;
+  Result<PlainSchedule> plain = makeSchedule(flags);
+  return plain ? report(*plain, flags.csv) : fail(plain.error());
 }
 
 LogicalResult run(MLIRContext &context) {
@@ -155,9 +254,18 @@ LogicalResult run(MLIRContext &context) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
+  cl::HideUnrelatedOptions({&category, &scheduleCategory()});
   cl::ParseCommandLineOptions(
-      argc, argv, "Stagewright: simulates a planned step of a pipeline\n");
+      argc, argv,
+      "Stagewright: simulates a planned step of a pipeline, or any schedule\n");
+  if (listsSchedules()) {
+    llvm::outs() << listOfSchedules();
+    return 0;
+  }
+  if (Status status = refuseMixedFlags(); !status)
+    return failed(fail(status.error()));
+  if (!scheduleFlags().schedule.empty())
+    return failed(runSchedule());
   DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

@@ -29,6 +29,8 @@ struct TorchCsv {
   /// Called "csv"; as many stages and microbatches as its cells name.
   Schedule schedule;
   bool hasCommunication = false; ///< It has sends and receives.
+  /// Where the number of microbatches is from: "line 4, cell 11: '3F6'".
+  std::string lastMicrobatch;
 };
 
 /// Reads a file of either kind. The schedule need not verify(). Where there are

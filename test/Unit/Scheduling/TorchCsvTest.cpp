@@ -118,7 +118,7 @@ TEST(TorchCsv, SaysWhatItCannotWrite) {
   EXPECT_EQ(errorOf({*parseOrder("0F0 0B0"), *parseOrder("0F1 0B1")}),
             "stage 0 runs on ranks 0 and 1, but PyTorch's CSV has a stage on "
             "one rank only; export a schedule without twins, such as "
-            "dualpipev");
+            "dualpipe-v");
   EXPECT_EQ(errorOf({*parseOrder("0F0 0R0 0B0")}),
             "rank 0 runs 0R0, but PyTorch's CSV has no recomputation");
   EXPECT_EQ(errorOf({*parseOrder("0F0"), {}}),

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/Timing.h"
 #include "stagewright/Scheduling/TorchCsv.h"
 #include "stagewright/Scheduling/Verify.h"
@@ -63,6 +64,38 @@ TEST(TorchFixtures, LoweredOrdersComputeTheSame) {
     EXPECT_TRUE(lowered.hasCommunication) << name;
     EXPECT_FALSE(plain.hasCommunication) << name;
     EXPECT_EQ(lowered.schedule, plain.schedule) << name;
+  }
+}
+
+TEST(TorchFixtures, AreWhatOurGeneratorsMake) {
+  struct Row {
+    const char *name, *generator;
+    ScheduleShape shape;
+  };
+  auto shape = [](int64_t ranks, int64_t microbatches, int64_t chunks = 1,
+                  int64_t group = 0) {
+    return ScheduleShape{ranks, microbatches, false, chunks, group};
+  };
+  for (const Row &row : std::initializer_list<Row>{
+           {"GPipe-p2-m4", "gpipe", shape(2, 4)},
+           {"GPipe-p4-m8", "gpipe", shape(4, 8)},
+           {"LoopedBFS-p2-m4-v2", "looped-bfs", shape(2, 4, 2)},
+           {"LoopedBFS-p4-m8-v2", "looped-bfs", shape(4, 8, 2)},
+           {"Interleaved1F1B-p2-m4-v2", "interleaved", shape(2, 4, 2)},
+           {"Interleaved1F1B-p4-m8-v2", "interleaved", shape(4, 8, 2)},
+           {"Interleaved1F1B-p4-m8-v4", "interleaved", shape(4, 8, 4)},
+           {"Interleaved1F1B-p4-m6-v2", "interleaved", shape(4, 6, 2, 6)},
+           {"InterleavedZeroBubble-p2-m4-v2", "interleaved-zb", shape(2, 4, 2)},
+           {"InterleavedZeroBubble-p4-m8-v2", "interleaved-zb", shape(4, 8, 2)},
+           {"InterleavedZeroBubble-p4-m8-v4", "interleaved-zb", shape(4, 8, 4)},
+           {"ZBVZeroBubble-p3-m6-v2", "zb-v", shape(3, 6, 2)},
+           {"ZBVZeroBubble-p4-m8-v2", "zb-v", shape(4, 8, 2)},
+           {"DualPipeV-p2-m5-v2", "dualpipe-v", shape(2, 5, 2)},
+           {"DualPipeV-p4-m8-v2", "dualpipe-v", shape(4, 8, 2)},
+           {"DualPipeV-p4-m10-v2", "dualpipe-v", shape(4, 10, 2)}}) {
+    Result<Schedule> ours = findGenerator(row.generator)->generate(row.shape);
+    ASSERT_TRUE(ours.ok()) << row.name << ": " << ours.error().message;
+    EXPECT_EQ(ours->ranks, read(row.name).schedule.ranks) << row.name;
   }
 }
 
@@ -131,7 +164,9 @@ TEST(TorchFixtures, TakeWhatTheGridSays) {
 // torch 2.15 counts the forwards of its last rank from 1 where it shows 1F1B,
 // and so names a microbatch that there is not (schedules.md 3.7).
 TEST(TorchFixtures, WrongOneFOneBIsRejected) {
-  Schedule schedule = read("1F1B-p4-m6").schedule;
+  TorchCsv csv = read("1F1B-p4-m6");
+  EXPECT_EQ(csv.lastMicrobatch, "line 4, cell 11: '3F6'");
+  Schedule schedule = csv.schedule;
   EXPECT_EQ(schedule.microbatches, 7);
   ASSERT_EQ(schedule.ranks.size(), 4u);
   EXPECT_EQ(toString(schedule.ranks[3]),

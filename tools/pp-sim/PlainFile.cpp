@@ -1,0 +1,104 @@
+//===- PlainFile.cpp - schedules of files ---------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlainParts.h"
+#include "ScheduleCosts.h"
+#include "stagewright/Scheduling/TorchCsv.h"
+#include "stagewright/Support/Files.h"
+#include "stagewright/Support/Limits.h"
+#include <tuple>
+
+namespace stagewright {
+
+/// Gives `problem` the placement that the ranks of `schedule` have; false if
+/// there is none.
+static bool findPlacement(const Schedule &schedule, ScheduleProblem &problem) {
+  using enum Placement;
+  for (Placement placement : {Linear, Loop, V}) {
+    problem.placement = placement;
+    bool fits = true;
+    for (size_t rank = 0; rank < schedule.ranks.size() && fits; ++rank)
+      for (const Action &action : schedule.ranks[rank])
+        fits &= problem.rankOf(action.stage) == int64_t(rank);
+    if (fits)
+      return true;
+  }
+  problem.placement = Linear;
+  return false;
+}
+
+/// What the file says has to be what flags say.
+static Status takeFileShape(const ScheduleFlags &flags, Schedule &schedule,
+                            ScheduleProblem &problem) {
+  auto ranks = int64_t(schedule.ranks.size());
+  if (schedule.stages % ranks != 0)
+    return Error{"'" + flags.schedule + "' has " +
+                 std::to_string(schedule.stages) + " stages on " +
+                 std::to_string(ranks) +
+                 " ranks; costs need as many stages on every rank"};
+  int64_t chunks = schedule.stages / ranks;
+  for (auto [flag, text, has] :
+       {std::tuple("--ranks", &flags.ranks, ranks),
+        std::tuple("--chunks", &flags.chunks, chunks)}) {
+    Result<int64_t> number = readCount(flag, *text, kMostStages, has);
+    if (!number)
+      return number.error();
+    if (*number != has)
+      return Error{std::string(flag) + "=" + *text + ", but '" +
+                   flags.schedule + "' has " + std::to_string(has)};
+  }
+  // The verifier says what is wrong where these differ.
+  Result<int64_t> microbatches =
+      readCount("--microbatches", flags.microbatches, kMostMicrobatches,
+                schedule.microbatches);
+  if (!microbatches)
+    return microbatches.error();
+  schedule.microbatches = problem.microbatches = *microbatches;
+  problem.ranks = ranks;
+  problem.chunks = chunks;
+  return {};
+}
+
+Result<PlainSchedule> scheduleOfFile(const ScheduleFlags &flags) {
+  if (Status status = refuseSearchFlags(flags); !status)
+    return status.error();
+  if (!flags.group.empty())
+    return Error{"--group is for a generator, not for '" + flags.schedule +
+                 "'"};
+  Result<std::string> text = readTextFile(flags.schedule);
+  if (!text)
+    return text.error();
+  Result<TorchCsv> file = readTorchCsv(*text);
+  if (!file)
+    return Error{"'" + flags.schedule + "', " + file.error().message};
+  PlainSchedule plain;
+  plain.name = flags.schedule.substr(flags.schedule.rfind('/') + 1);
+  plain.schedule = std::move(file->schedule);
+  Status status = takeFileShape(flags, plain.schedule, plain.problem);
+  if (status) {
+    plain.hasPlacement = findPlacement(plain.schedule, plain.problem);
+    status = checkPlacement(flags, plain.problem);
+  }
+  if (status)
+    status = readCosts(flags, plain.problem);
+  if (!status)
+    return status.error();
+  plain.problem.forwardOnly |= !hasBackward(plain.schedule);
+  if (status = finish(plain); !status) {
+    Error error{"'" + flags.schedule + "': " + status.error().message,
+                status.error().notes};
+    if (flags.microbatches.empty())
+      error.notes.push_back("there are " +
+                            std::to_string(plain.problem.microbatches) +
+                            " microbatches because of " + file->lastMicrobatch +
+                            "; say --microbatches if that is wrong");
+    return error;
+  }
+  return plain;
+}
+
+} // namespace stagewright

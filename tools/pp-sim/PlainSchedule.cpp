@@ -1,0 +1,106 @@
+//===- PlainSchedule.cpp - a schedule without a model ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlainParts.h"
+#include "stagewright/Scheduling/Memory.h"
+#include <algorithm>
+
+namespace stagewright {
+
+static Seconds workOf(const Action &action, const StageCosts &stage) {
+  switch (action.kind) {
+  case ActionKind::Forward:
+    return stage.forward;
+  case ActionKind::Backward:
+    return stage.inputGradient + stage.weightGradient;
+  case ActionKind::InputGradient:
+    return stage.inputGradient;
+  case ActionKind::WeightGradient:
+    return stage.weightGradient;
+  case ActionKind::Recompute:
+  case ActionKind::Update:
+    break;
+  }
+  return Seconds();
+}
+
+std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
+                                     const ScheduleProblem &problem) {
+  std::pair<Seconds, int64_t> most;
+  for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    Seconds work;
+    for (const Action &action : schedule.ranks[rank])
+      work += workOf(action, problem.stages[action.stage]);
+    if (work > most.first)
+      most = {work, int64_t(rank)};
+  }
+  return most;
+}
+
+std::string PlainSchedule::placementText() const {
+  return hasPlacement ? std::string(toString(problem.placement)) + " placement"
+                      : "a placement of its own";
+}
+
+std::string PlainSchedule::title() const {
+  auto counted = [](int64_t number, const char *what, const char *plural) {
+    return std::to_string(number) + " " + (number == 1 ? what : plural);
+  };
+  return name + ", " + counted(problem.ranks, "rank", "ranks") + ", " +
+         counted(problem.microbatches, "microbatch", "microbatches") + ", " +
+         placementText();
+}
+
+template <typename Is> static bool any(const Schedule &schedule, Is is) {
+  for (const Order &order : schedule.ranks)
+    if (std::any_of(order.begin(), order.end(), is))
+      return true;
+  return false;
+}
+
+bool hasBackward(const Schedule &schedule) {
+  return any(schedule, [](const Action &action) {
+    return action.kind == ActionKind::Backward ||
+           action.kind == ActionKind::InputGradient ||
+           action.kind == ActionKind::WeightGradient;
+  });
+}
+
+Status finish(PlainSchedule &plain) {
+  Result<ScheduleTiming> timing = timeSchedule(plain.schedule, plain.problem);
+  if (!timing)
+    return timing.error();
+  plain.timing = std::move(*timing);
+  if (Status status = verifyMemory(plain.schedule, plain.problem); !status)
+    return status;
+  bool split = any(plain.schedule, [](const Action &action) {
+    return action.kind == ActionKind::InputGradient;
+  });
+  if (plain.hasPlacement) {
+    plain.bounds = lowerBounds(plain.problem);
+    if (!split && !plain.problem.forwardOnly)
+      plain.boundsWithoutSplit = lowerBoundsWithoutSplit(plain.problem);
+    return {};
+  }
+  auto [work, rank] = mostWork(plain.schedule, plain.problem);
+  plain.bounds.makespan = plain.bounds.span = {work, "work", rank};
+  return {};
+}
+
+Result<PlainSchedule> makeSchedule(const ScheduleFlags &flags) {
+  if (!flags.objective.empty() && flags.objective != "makespan" &&
+      flags.objective != "span")
+    return Error{"--objective must be makespan or span, but is '" +
+                 flags.objective + "'"};
+  if (flags.schedule == "auto")
+    return scheduleOfSearch(flags);
+  return llvm::StringRef(flags.schedule).ends_with(".csv")
+             ? scheduleOfFile(flags)
+             : scheduleOfGenerator(flags);
+}
+
+} // namespace stagewright

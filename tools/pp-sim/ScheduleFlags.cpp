@@ -1,0 +1,155 @@
+//===- ScheduleFlags.cpp - a schedule without a model, by flags -----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleFlags.h"
+#include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Support/Text.h"
+
+namespace cl = llvm::cl;
+
+namespace stagewright {
+
+namespace {
+
+cl::OptionCategory
+    category("options without a model",
+             "A stage is a chunk: chunks times ranks of them, numbered along "
+             "the forward. Costs are those of one\nmicrobatch on one stage, "
+             "one VALUE for all or one for each, such as 1,1,1,2; times in any "
+             "one unit.");
+
+cl::opt<std::string>
+    schedule("schedule",
+             cl::desc("A generator (--list-schedules), auto, or PyTorch's CSV"),
+             cl::value_desc("NAME|auto|file.csv"), cl::cat(category));
+cl::opt<std::string> ranks("ranks", cl::desc("Ranks"), cl::value_desc("P"),
+                           cl::cat(category));
+cl::opt<std::string>
+    chunks("chunks",
+           cl::desc("Stages per rank (default: the fewest that NAME is for; "
+                    "auto: 1, or 2 with --placement other than linear)"),
+           cl::value_desc("V"), cl::cat(category));
+cl::opt<std::string>
+    group("group",
+          cl::desc("Microbatches of a chunk in turn, interleaved schedules"),
+          cl::value_desc("G"), cl::cat(category));
+cl::opt<std::string> forward("forward", cl::desc("Time of F (default: 1)"),
+                             cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string> inputGrad("input-grad",
+                               cl::desc("Time of I (default: that of F)"),
+                               cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string> weightGrad("weight-grad",
+                                cl::desc("Time of W (default: that of F); B "
+                                         "takes both"),
+                                cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string>
+    hop("hop",
+        cl::desc("Delay from a stage to the next one and back, where they lie "
+                 "on two ranks (default: 0); one value less than stages, or as "
+                 "many and the last is not used"),
+        cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string>
+    activation("activation",
+               cl::desc("Memory held from F to I, any unit (default: 1)"),
+               cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string>
+    weightGradActivation("weight-grad-activation",
+                         cl::desc("Memory still held from I to W (default: "
+                                  "that of --activation)"),
+                         cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string>
+    memory("memory",
+           cl::desc("What a rank may hold, in the unit of --activation"),
+           cl::value_desc("VALUE"), cl::cat(category));
+cl::opt<std::string>
+    placement("placement",
+              cl::desc("linear, loop or v, and any for auto (default: that of "
+                       "NAME; auto: linear, or any with several chunks)"),
+              cl::cat(category));
+cl::opt<std::string>
+    objective("objective",
+              cl::desc("What auto minimises: makespan (default) or span"),
+              cl::cat(category));
+cl::opt<std::string>
+    overlap("overlap",
+            cl::desc("A pair of F and B takes this times their sum, from 0 to "
+                     "1 (default: pairs run one after the other)"),
+            cl::value_desc("VALUE"), cl::cat(category));
+cl::opt<bool> forwardOnly("forward-only", cl::desc("Inference: no backward"),
+                          cl::cat(category));
+cl::opt<bool> noSplit("no-split", cl::desc("auto keeps every backward whole"),
+                      cl::cat(category));
+cl::opt<bool> recompute("recompute",
+                        cl::desc("auto may run forwards again to save memory"),
+                        cl::cat(category));
+cl::opt<std::string>
+    recomputeInput("recompute-input",
+                   cl::desc("Memory held for a forward that runs again "
+                            "(default: 0)"),
+                   cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string> csv("csv", cl::desc("Write the order as PyTorch's CSV"),
+                         cl::value_desc("file.csv"), cl::cat(category));
+cl::opt<bool> list("list-schedules", cl::desc("List the generators"),
+                   cl::cat(category));
+
+} // namespace
+
+cl::OptionCategory &scheduleCategory() { return category; }
+
+ScheduleFlags scheduleFlags() {
+  ScheduleFlags flags;
+  flags.schedule = schedule;
+  flags.ranks = ranks;
+  flags.chunks = chunks;
+  flags.group = group;
+  flags.forward = forward;
+  flags.inputGradient = inputGrad;
+  flags.weightGradient = weightGrad;
+  flags.hop = hop;
+  flags.activation = activation;
+  flags.weightGradActivation = weightGradActivation;
+  flags.recomputeInput = recomputeInput;
+  flags.memory = memory;
+  flags.placement = placement;
+  flags.objective = objective;
+  flags.overlap = overlap;
+  flags.csv = csv;
+  flags.recompute = recompute;
+  flags.noSplit = noSplit;
+  flags.forwardOnly = forwardOnly;
+  return flags;
+}
+
+std::string firstScheduleFlag() {
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           &schedule, &ranks, &chunks, &group, &forward, &inputGrad,
+           &weightGrad, &hop, &activation, &weightGradActivation, &memory,
+           &placement, &objective, &overlap, &forwardOnly, &noSplit, &recompute,
+           &recomputeInput, &csv})
+    if (option->getNumOccurrences() > 0)
+      return "--" + option->ArgStr.str();
+  return "";
+}
+
+bool listsSchedules() { return list; }
+
+std::string listOfSchedules() {
+  std::vector<std::vector<std::string>> rows = {
+      {"name", "chunks", "placement", ""}};
+  for (const Generator &generator : allGenerators()) {
+    std::string chunks = std::to_string(generator.leastChunks);
+    if (generator.mostChunks == 0)
+      chunks += " or more";
+    rows.push_back({generator.name, chunks, toString(generator.placement),
+                    generator.summary});
+  }
+  rows.push_back({"auto", "any", "any but twin",
+                  "the best of all these and of a search (AutoSchedule.h)"});
+  return alignColumns(rows);
+}
+
+} // namespace stagewright
