@@ -7,6 +7,7 @@
 
 #include "stagewright/Scheduling/AutoSchedule.h"
 #include "Search/Exact.h"
+#include "Search/LocalSearch.h"
 #include "Search/Neighbours.h"
 #include "Search/Seeds.h"
 #include "Search/Settings.h"
@@ -56,6 +57,19 @@ static Status checkSize(const ScheduleProblem &problem) {
                " microbatches; choose a generator instead"};
 }
 
+/// One stage per rank: construction, an exact search for what meets the bound,
+/// then moves. Whether the best is an optimum.
+static bool searchChain(const ScheduleProblem &problem, Best &best) {
+  FastProblem fast = FastProblem::of(problem, best.options.split);
+  double effort = best.options.effort;
+  std::vector<FastOrders> starts =
+      searchSettings(fast, best, int64_t(effort * 2e7));
+  if (best.meetsBound() || searchExactly(best, int64_t(effort * 1.2e5)))
+    return true;
+  searchLocally(fast, starts, best, int64_t(effort * 5e7));
+  return best.meetsBound();
+}
+
 /// One stage per rank, or a placement whose stages of a rank lie apart.
 static Result<AutoSchedule> search1(const ScheduleProblem &problem,
                                     const AutoScheduleOptions &options) {
@@ -64,18 +78,14 @@ static Result<AutoSchedule> search1(const ScheduleProblem &problem,
   Best best(problem, bounds, options);
   for (const Schedule &seed : seedsFor(problem, options.split))
     best.offer(seed, seed.kind);
-  bool proved = !best.meetsBound() &&
-                searchExactly(best, int64_t(best.options.effort * 2e5));
-  if (!best.meetsBound() && !proved && problem.chunks == 1 &&
-      problem.placement != Placement::Twin)
-    searchSettings(FastProblem::of(problem, options.split), best,
-                   int64_t(options.effort * 2e7));
+  bool optimal = best.meetsBound();
+  if (!optimal && problem.chunks == 1 && problem.placement != Placement::Twin)
+    optimal = searchChain(problem, best);
   if (!best.found())
     return Error{"no generator fits " + std::to_string(problem.chunks) +
                  " chunks on " + std::to_string(problem.ranks) +
                  " ranks with " + std::to_string(problem.microbatches) +
                  " microbatches and a memory of " + number(problem.memory)};
-  bool optimal = proved || best.meetsBound();
   return AutoSchedule{std::move(best.schedule),
                       std::move(best.timing),
                       bounds,
