@@ -21,20 +21,23 @@ int64_t SegmentBound::at(int64_t microbatches) const {
 
 namespace {
 /// A repetition found in one order: `count` times `body`, from microbatch
-/// `first` on.
+/// `first` on, `step` microbatches later each time.
 struct Repetition {
   int64_t first = 0;
   int64_t count = 0;
+  int64_t step = 1;
   std::vector<SegmentAction> body;
 };
 } // namespace
 
-/// How often order[at, at + length) repeats, each time one microbatch later.
-static int64_t countRepeats(const Order &order, size_t at, size_t length) {
+/// How often order[at, at + length) repeats, each time `step` microbatches
+/// later.
+static int64_t countRepeats(const Order &order, size_t at, size_t length,
+                            int64_t step) {
   int64_t count = 1;
   for (size_t i = at + length; i < order.size(); ++i) {
     Action previous = order[i - length];
-    ++previous.microbatch;
+    previous.microbatch += step;
     if (order[i] != previous)
       break;
     if ((i + 1 - at) % length == 0)
@@ -44,25 +47,35 @@ static int64_t countRepeats(const Order &order, size_t at, size_t length) {
 }
 
 /// Cuts `order` into repetitions: at each point the body that covers most, the
-/// shortest of equals.
-static std::vector<Repetition> findRepetitions(const Order &order) {
+/// shortest of equals. Linear in the order times the longest body times the
+/// number of repetitions.
+static std::vector<Repetition> findRepetitions(const Order &order,
+                                               int64_t longestStep) {
   std::vector<Repetition> repetitions;
   for (size_t at = 0; at < order.size();) {
     size_t best = 1, bestCovered = 0;
+    int64_t bestStep = 1;
     for (size_t length = 1;
          length <= kLongestBody && at + length <= order.size(); ++length) {
-      int64_t count = countRepeats(order, at, length);
+      int64_t step = 1;
+      if (at + length < order.size())
+        step = std::clamp<int64_t>(order[at + length].microbatch -
+                                       order[at].microbatch,
+                                   1, longestStep);
+      int64_t count = countRepeats(order, at, length, step);
       // A body that runs once is no repetition, but for a single action.
       if (count == 1 && length > 1)
         continue;
       if (count * length > bestCovered) {
         best = length;
         bestCovered = count * length;
+        bestStep = step;
       }
     }
     Repetition repetition;
     repetition.first = order[at].microbatch;
     repetition.count = static_cast<int64_t>(bestCovered / best);
+    repetition.step = bestStep;
     for (size_t i = at; i < at + best; ++i)
       repetition.body.push_back({order[i].kind, order[i].stage,
                                  order[i].microbatch - repetition.first});
@@ -107,10 +120,27 @@ Order expandSegments(const std::vector<Segment> &segments,
   Order order;
   for (const Segment &segment : segments)
     for (int64_t m = segment.low.at(microbatches);
-         m < segment.high.at(microbatches); ++m)
+         m < segment.high.at(microbatches); m += segment.step)
       for (const SegmentAction &action : segment.body)
         order.push_back({action.kind, action.stage, m + action.offset});
   return order;
+}
+
+std::optional<std::vector<Segment>>
+compressOrder(const Order &order, int64_t microbatches, size_t mostActions) {
+  std::vector<Segment> segments;
+  size_t actions = 0;
+  for (Repetition &found : findRepetitions(order, microbatches)) {
+    int64_t end = found.first + (found.count - 1) * found.step + 1;
+    actions += found.body.size();
+    segments.push_back({{found.first, false},
+                        {end, false},
+                        std::move(found.body),
+                        found.step});
+  }
+  if (actions > mostActions)
+    return std::nullopt;
+  return segments;
 }
 
 /// Why the orders of `rank` are not loops.
@@ -129,8 +159,8 @@ compressToSegments(const ScheduleFamily &family) {
   Schedule now = family(large), next = family(large + 1);
   std::vector<std::vector<Segment>> segments(now.ranks.size());
   for (size_t rank = 0; rank < now.ranks.size(); ++rank)
-    if (!matchRepetitions(findRepetitions(now.ranks[rank]),
-                          findRepetitions(next.ranks[rank]), large,
+    if (!matchRepetitions(findRepetitions(now.ranks[rank], 1),
+                          findRepetitions(next.ranks[rank], 1), large,
                           segments[rank]))
       return notPeriodic(now, rank);
 

@@ -19,12 +19,18 @@
 // is then checked by expanding the loops for every M up to the large one, twice
 // and three times it.
 //
+// An order that no generator makes for every M is cut the same way as it
+// stands, with constant bounds. Its loops may take steps of several
+// microbatches, as interleaved schedules do, which run G microbatches per chunk
+// in turn.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_SCHEDULING_SEGMENTS_H
 #define STAGEWRIGHT_SCHEDULING_SEGMENTS_H
 
 #include "stagewright/Scheduling/Generators.h"
+#include <optional>
 
 namespace stagewright {
 
@@ -47,10 +53,11 @@ struct SegmentAction {
                          const SegmentAction &) = default;
 };
 
-/// `for m in [low, high)` with step 1: the actions of `body` in order.
+/// `for m in [low, high)` with a step: the actions of `body` in order.
 struct Segment {
   SegmentBound low, high;
   std::vector<SegmentAction> body;
+  int64_t step = 1;
 
   friend bool operator==(const Segment &, const Segment &) = default;
 };
@@ -59,6 +66,11 @@ struct Segment {
 /// the number of microbatches for which no such loops exist.
 Result<std::vector<std::vector<Segment>>>
 compressToSegments(const ScheduleFamily &family);
+
+/// `order`, of `microbatches` microbatches, as loops whose bodies hold at most
+/// `mostActions` actions in all; nothing if that is not enough.
+std::optional<std::vector<Segment>>
+compressOrder(const Order &order, int64_t microbatches, size_t mostActions);
 
 /// The order that `segments` stand for with `microbatches`.
 Order expandSegments(const std::vector<Segment> &segments,

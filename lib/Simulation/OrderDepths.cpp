@@ -1,0 +1,83 @@
+//===- OrderDepths.cpp - slots of rings for one order ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Simulation/OrderDepths.h"
+#include <algorithm>
+
+namespace stagewright {
+
+Result<OrderDepths> OrderDepths::create(const Schedule &schedule,
+                                        StageGraph graph) {
+  for (StageEdge &edge : graph.edges)
+    edge.depth = 0;
+  Result<Timeline> timeline =
+      simulate(schedule, graph, unitTimes(graph.stages));
+  if (!timeline)
+    return timeline.error();
+  OrderDepths result;
+  for (size_t rank = 0; rank < timeline->ranks.size(); ++rank)
+    for (size_t at = 0; at < timeline->ranks[rank].size(); ++at) {
+      const TimedAction &timed = timeline->ranks[rank][at];
+      for (ActionKind phase :
+           {ActionKind::Forward, ActionKind::Recompute,
+            ActionKind::InputGradient, ActionKind::WeightGradient}) {
+        if (!runsPhase(timed.action.kind, phase))
+          continue;
+        auto &row = result.places[{phase, timed.action.stage}];
+        row.resize(schedule.microbatches);
+        row[timed.action.microbatch] = {static_cast<int64_t>(rank),
+                                        Seconds(static_cast<double>(at)),
+                                        timed.start, timed.end};
+      }
+    }
+  return result;
+}
+
+namespace {
+/// How long one microbatch is held. `end` belongs to it where it is an action
+/// (on one rank), and not where it is a time.
+struct Life {
+  int64_t microbatch;
+  Seconds start, end;
+};
+} // namespace
+
+/// Whether no two lives in one slot, m mod `depth`, meet. `lives` are in the
+/// order of their starts.
+static bool fits(const std::vector<Life> &lives, int64_t depth, bool sameRank) {
+  std::vector<const Life *> holder(depth);
+  for (const Life &life : lives) {
+    const Life *&before = holder[life.microbatch % depth];
+    if (before &&
+        (sameRank ? life.start <= before->end : life.start < before->end))
+      return false;
+    before = &life;
+  }
+  return true;
+}
+
+int64_t OrderDepths::between(StagePhase first, StagePhase last,
+                             const std::vector<int64_t> &microbatches) const {
+  const std::vector<Place> &from = places.at(first), &to = places.at(last);
+  int64_t some = microbatches.front();
+  bool sameRank = from[some].rank == to[some].rank;
+  std::vector<Life> lives;
+  for (int64_t m : microbatches)
+    lives.push_back({m, sameRank ? from[m].position : from[m].start,
+                     sameRank ? to[m].position : to[m].end});
+  std::sort(lives.begin(), lives.end(),
+            [](const Life &a, const Life &b) { return a.start < b.start; });
+  auto [low, high] =
+      std::minmax_element(microbatches.begin(), microbatches.end());
+  int64_t most = *high - *low + 1;
+  int64_t depth = std::min<int64_t>(sameRank ? 1 : 2, most);
+  while (depth < most && !fits(lives, depth, sameRank))
+    ++depth;
+  return depth;
+}
+
+} // namespace stagewright
