@@ -134,8 +134,10 @@ void Step::getOutput(int64_t position, const sw_tensor &tensor) const {
     if (result.combine == "concat")
       gather(result, ring, base, count, data);
     else
+      // Of several slots the last microbatch's is meant.
       std::memcpy(data + std::max<int64_t>(buffer.slice, 0) * buffer.bytes,
-                  base, size_t(buffer.bytes));
+                  base + (count - 1) % ring.slots * ring.stride,
+                  size_t(buffer.bytes));
   });
 }
 

@@ -246,6 +246,7 @@ Manifest parse(std::string_view text) {
   manifest.name = string(root, "name");
   manifest.schedule = string(root, "schedule");
   manifest.microbatches = integer(root, "microbatches", 1, maxDepth);
+  manifest.only = root.value("only", false);
   const json &target = root.at("target");
   manifest.triple = string(target, "triple");
   manifest.features = target.at("features").get<std::vector<std::string>>();

@@ -21,7 +21,7 @@ size_t eventCount(const Manifest &manifest, int64_t rank,
   size_t ends = 0;
   for (const Channel &channel : manifest.channels)
     ends += (channel.from == rank) + (channel.to == rank);
-  size_t actions = manifest.ranks[rank].stages.size() * 5;
+  size_t actions = manifest.ranks[rank].stages.size() * 6;
   return (actions + ends) * size_t(microbatches + 1) + 64;
 }
 } // namespace

@@ -45,6 +45,12 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
   if (count < 0)
     raise("the number of microbatches is ", count, ", expected at least 1");
 
+  if (manifest().only && count != manifest().microbatches)
+    raise("the number of microbatches is ", count, ", but the artifact runs ",
+          manifest().microbatches, " only: its schedule '", manifest().schedule,
+          "' is an order for that number; compile it with --microbatches=",
+          count);
+
   allocate();
   size_t size = manifest().ranks.size();
   std::vector<std::byte *> bases;

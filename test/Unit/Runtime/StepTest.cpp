@@ -209,6 +209,19 @@ TEST(Step, TensorsWithoutShapeOrDataAreErrors) {
                "elements or room for them");
 }
 
+TEST(Step, AnOrderForOneNumberOfMicrobatchesRunsNoOther) {
+  sw_options options = Host::defaults();
+  options.microbatches = 1;
+  Host host(FIXTURES "/only.swx", options);
+  host.run();
+  options.microbatches = 3;
+  EXPECT_THROW(Host(FIXTURES "/only.swx", options), std::runtime_error);
+  EXPECT_STREQ(sw_error(),
+               "the number of microbatches is 3, but the artifact runs 1 only: "
+               "its schedule 'gpipe' is an order for that number; compile it "
+               "with --microbatches=3");
+}
+
 TEST(Step, OptionsAreChecked) {
   sw_options options = Host::defaults();
   options.microbatches = -3;

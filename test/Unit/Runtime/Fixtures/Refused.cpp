@@ -14,8 +14,13 @@
 #define REFUSED_LIBRARY "libm.so.6"
 #endif
 
+#ifndef REFUSED_MICROBATCHES
+#define REFUSED_MICROBATCHES "false"
+#endif
+
 STAGEWRIGHT_MANIFEST(R"json({
 "stagewright": 1, "name": "step", "microbatches": 1, "schedule": "gpipe", "stages": 1,
+"only": )json" REFUSED_MICROBATCHES R"json(,
 "target": {"triple": ")json" FIXTURE_TRIPLE
                      R"json(", "cpu": "", "features": [")json" REFUSED_FEATURE
                      R"json("]},
