@@ -16,13 +16,17 @@ def LowerPipelineToRank : Pass<"lower-pipeline-to-rank", "::mlir::ModuleOp"> {
     **Why** A schedule says which action runs when; here every value gets a place, every transfer a channel, and every
     repeating part of an order a loop.
     **Expects** One `pipeline.schedule` with its program and graph, whose nodes have bodies; what is missing is made
-    first, by the passes before this one with their defaults.
+    first, by the passes before this one with their defaults. The schedule is verified, however it was made: several
+    stages per rank, I and W apart, forwards run again, pairs (which run one after the other), a stage on several ranks.
+    A stage whose I and W are apart for some microbatches needs a graph with them apart.
     **Leaves** A `rank.step`, the channels and one `rank.program` per rank. A value lives in the workspace when it is
     used in the action that makes it, in a stash when it is used later on the rank, and in the slot of a channel when
     another rank uses it, from its receive to its last use. Sums over microbatches have become accumulator arguments
-    of the bodies. The schedule, the program and the graph are gone; the bodies are those that are called.
-    **Never** depends on the number of microbatches but for numbers: loops take their bounds from the argument of the
-    entry.
+    of the bodies. The schedule, the program and the graph are gone; the bodies are those that are called. Where the
+    order is that of a generator defined for every number of microbatches, with one stage per rank, loops take their
+    bounds from the argument of the entry; else the program runs the order as it stands, as loops or as a table, and
+    says `only`.
+    **Never** grows in code with the number of microbatches, and never changes the order of a rank.
   }];
   let statistics = [
     Statistic<"numChannels", "channels", "Values that travel between ranks, once per receiving stage">,

@@ -14,10 +14,11 @@ include "mlir/IR/EnumAttr.td"
 
 def Pipeline_Phase : I32EnumAttr<"Phase", "part of a training step", [
     I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"I", 1>,
-    I32EnumAttrCase<"W", 2>, I32EnumAttrCase<"B", 3>]> {
+    I32EnumAttrCase<"W", 2>, I32EnumAttrCase<"B", 3>, I32EnumAttrCase<"R", 4>]> {
   let description = [{
     F is the forward, I the gradient of the input (what an earlier layer waits for), W the gradient of the weights
-    (what nobody else waits for), B the whole backward, I and W in one.
+    (what nobody else waits for), B the whole backward, I and W in one, R the forward once more, for a backward that
+    reads its values instead of kept ones.
   }];
   let cppNamespace = "::stagewright::pipeline";
   let genSpecializedAttr = 0;

@@ -35,7 +35,8 @@ def Pipeline_GraphOp : Pipeline_Op<"graph", [
     Constraints:
     - (graph_c1) every node's layer is less than the number of layers;
     - (graph_c2) node names are unique;
-    - (graph_c3) a node of phase F takes values of nodes of phase F only, of the same or an earlier layer;
+    - (graph_c3) a node of phase F takes values of nodes of phase F only, of the same or an earlier layer, one of phase
+      R those of F and R;
     - (graph_c4) a node of phase I, W or B takes backward values of the same or a later layer only.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,

@@ -23,7 +23,8 @@ def RankDialect : Dialect {
     what it sends and receives (`rank.channel`), and which stage function works on which slot (`rank.call`).
 
     The number of microbatches is an argument of the program: the bounds of its loops are computed from it, so one
-    text serves every number. A ring of depth d keeps microbatch m in slot m mod d.
+    text serves every number. A program made for one order of one number of microbatches says `only`; where the order
+    does not repeat, a `rank.table` holds it. A ring of depth d keeps microbatch m in slot m mod d.
 
     The dialect also owns the argument attribute `rank.accumulate` of a stage function: the argument is an
     accumulator, the function returns it with something added, and both are one buffer.
@@ -57,9 +58,10 @@ def Rank_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is for", [
 
 def Rank_ActionKind : I32EnumAttr<"ActionKind", "what an action does", [
     I32EnumAttrCase<"F", 0>, I32EnumAttrCase<"B", 1>, I32EnumAttrCase<"I", 2>,
-    I32EnumAttrCase<"W", 3>, I32EnumAttrCase<"U", 4>]> {
+    I32EnumAttrCase<"W", 3>, I32EnumAttrCase<"U", 4>, I32EnumAttrCase<"R", 5>]> {
   let description = [{
-    F forward, B whole backward, I gradient of the input, W gradient of the weights, U what ends a step.
+    F forward, B whole backward, I gradient of the input, W gradient of the weights, U what ends a step, R the forward
+    once more.
   }];
   let cppNamespace = "::stagewright::rank";
 }

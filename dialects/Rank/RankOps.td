@@ -56,7 +56,8 @@ def Rank_ChannelOp : Rank_Op<"channel", [Symbol]> {
   let description = [{
     Microbatch m travels in slot m mod depth. The receive for a slot is posted whenever the slot is free, so a sender
     that has claimed a slot never waits to send. `depth all` is one slot per microbatch, `depth 2` at most two.
-    A channel with `once` carries one message per step, microbatch 0.
+    A channel with `once` carries one message per step, microbatch 0; one that is `sparse` carries those microbatches
+    that the sender runs, where a stage lies on several ranks.
 
     Example:
     ```mlir
@@ -66,13 +67,14 @@ def Rank_ChannelOp : Rank_Op<"channel", [Symbol]> {
     Constraints:
     - (channel_c1) `from` and `to` are two ranks, not negative;
     - (channel_c2) the depth is positive or `all`;
-    - (channel_c3) with `once` the depth is 1;
+    - (channel_c3) with `once` the depth is 1, and it is not sparse;
     - (channel_c4) the slot is a memref of static shape with identity layout.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Rank_IntAttr:$from, Rank_IntAttr:$to, Rank_IntAttr:$depth, UnitAttr:$once,
-                       Rank_MemoryTypeAttr:$type);
+                       UnitAttr:$sparse, Rank_MemoryTypeAttr:$type);
   let assemblyFormat = [{
-    $sym_name `from` $from `to` $to `depth` custom<Depth>($depth) (`once` $once^)? attr-dict `:` $type
+    $sym_name `from` $from `to` $to `depth` custom<Depth>($depth) (`once` $once^)? (`sparse` $sparse^)? attr-dict
+    `:` $type
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -92,7 +94,7 @@ def Rank_ProgramOp : Rank_Op<"program", [
   let summary = "everything that one rank does in one step";
   let description = [{
     First the memory that the rank holds, then the entry. `microbatches` is the number that plans were made for; the
-    entry receives the number that is run. `memory` is written by `verify-rank-programs`: bytes by purpose for
+    entry receives the number that is run, with `only` always this one. `memory` is written by `verify-rank-programs`: bytes by purpose for
     `microbatches` microbatches.
 
     Example:
@@ -123,11 +125,12 @@ def Rank_ProgramOp : Rank_Op<"program", [
     - (rank_program_c5) a buffer with a position has the shape and element type of that argument or result of the step.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Rank_IntAttr:$rank, StrAttr:$device, FlatSymbolRefAttr:$step,
-                       Rank_IntAttr:$microbatches, StrAttr:$schedule, OptionalAttr<DictionaryAttr>:$memory);
+                       Rank_IntAttr:$microbatches, UnitAttr:$only, StrAttr:$schedule,
+                       OptionalAttr<DictionaryAttr>:$memory);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `rank` $rank `device` $device `of` $step `microbatches` $microbatches `schedule` $schedule
-    (`memory` $memory^)? $body attr-dict
+    $sym_name `rank` $rank `device` $device `of` $step `microbatches` $microbatches (`only` $only^)?
+    `schedule` $schedule (`memory` $memory^)? $body attr-dict
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -234,6 +237,34 @@ def Rank_ActionOp : Rank_Op<"action", [NoTerminator, SingleBlock, NoRegionArgume
   let hasVerifier = 1;
 }
 
+def Rank_TableOp : Rank_Op<"table", [Pure]> {
+  let summary = "one row of an order that does not repeat";
+  let description = [{
+    Row k says which case is run for which microbatch. A loop reads the rows and an `scf.index_switch` holds every case
+    once, so only this data grows with the number of microbatches.
+
+    Example:
+    ```mlir
+    scf.for %k = %c0 to %c4 step %c1 {
+      %case, %m = rank.table[%k] cases [0, 1, 0, 1] microbatches [0, 0, 1, 1]
+      scf.index_switch %case
+      case 0 {
+        rank.action F stage 0 microbatch %m { ... }
+        scf.yield
+      }
+      ...
+    }
+    ```
+    Constraints:
+    - (table_c1) as many cases as microbatches, at least one, none negative;
+    - (table_c2) it lies in an entry.
+  }];
+  let arguments = (ins Index:$row, DenseI64ArrayAttr:$cases, DenseI64ArrayAttr:$microbatches);
+  let results = (outs Index:$which, Index:$microbatch);
+  let assemblyFormat = "`[` $row `]` `cases` $cases `microbatches` $microbatches attr-dict";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -331,8 +362,8 @@ class Rank_TransferOp<string mnemonic, list<Trait> traits = []>
 def Rank_ClaimOp : Rank_TransferOp<"claim"> {
   let summary = "the sender obtains a slot of the receiver's ring";
   let description = [{
-    Waits until the receive for (channel, microbatch) is posted, that is until the receiver has released microbatch
-    m - depth. What is written into the slot is the message.
+    Waits until the receive for (channel, microbatch) is posted, that is until the receiver has released what had
+    the slot before: microbatch m - depth, where microbatches go in order. What is written into the slot is the message.
 
     Example:
     ```mlir
@@ -400,7 +431,7 @@ def Rank_ReceivedOp : Rank_TransferOp<"received"> {
 def Rank_ReleaseChannelOp : Rank_TransferOp<"release_channel"> {
   let summary = "the receiver gives a slot back to the sender";
   let description = [{
-    The slot's next receive is posted with it: microbatch m + depth may be claimed.
+    The slot's next receive is posted with it: the slot may be claimed for another microbatch.
 
     Example:
     ```mlir

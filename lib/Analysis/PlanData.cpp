@@ -48,6 +48,8 @@ ActionKind actionPhase(Phase phase) {
     return ActionKind::Forward;
   case Phase::W:
     return ActionKind::WeightGradient;
+  case Phase::R:
+    return ActionKind::Recompute;
   case Phase::I:
   case Phase::B:
     return ActionKind::InputGradient;

@@ -96,11 +96,27 @@ LogicalResult RankEmitter::declareArguments() {
       for (int64_t result : action.passedThrough)
         for (auto [value, of] :
              llvm::zip(yield.getValues(), yield.getResults()))
-          used |= action.rank == rank && of == result && value == argument;
+          used |= plan.rankOf(key) == rank && of == result && value == argument;
     if (used && failed(declareArgument(argument)))
       return failure();
   }
   return success();
+}
+
+/// Whether one slot is enough for result `index`: only the last microbatch
+/// counts, and it is the last to run.
+bool RankEmitter::keepsLastOnly(int64_t index) const {
+  if (plan.combineOf(index) != "last")
+    return false;
+  if (plan.family)
+    return true;
+  std::map<std::pair<char, int64_t>, int64_t> latest;
+  for (const Action &action : plan.data.ranks[rank])
+    latest[{static_cast<char>(action.kind), action.stage}] = action.microbatch;
+  return llvm::all_of(latest, [&](const auto &entry) {
+    return entry.first.first == 'U' ||
+           entry.second + 1 == plan.data.microbatches;
+  });
 }
 
 void RankEmitter::declareResults() {
@@ -131,7 +147,7 @@ void RankEmitter::declareResults() {
     bool gradient = (role && role.getValue() == "gradient") || !sum.owner;
     std::string name = nameOf(sum.result);
     if (!sum.owner)
-      name += ".part" + std::to_string(sum.stage);
+      name += ".part" + plan.nameOfStage(sum.stage);
     std::optional<Place> place;
     if (sum.owner)
       place = placeOfResult(sum.result);
@@ -145,24 +161,28 @@ void RankEmitter::declareResults() {
     if (!plan.isAccumulated(index) && plan.rankOfResult[index] == rank) {
       Place place = placeOfResult(index);
       place.slice = std::nullopt;
-      outputs[index] =
-          declare(nameOf(index), BufferKind::Output, place,
-                  plan.combineOf(index) == "last" ? 1 : RankDialect::kAll,
-                  memoryOf(graph.getResultTypes()[index]));
+      outputs[index] = declare(nameOf(index), BufferKind::Output, place,
+                               keepsLastOnly(index) ? 1 : RankDialect::kAll,
+                               memoryOf(graph.getResultTypes()[index]));
     }
 }
 
 void RankEmitter::declareStashes() {
   for (const auto &[value, made] : plan.values) {
-    if (made.home != Home::Stash || plan.rankOf(made.made) != rank)
+    if (plan.rankOf(made.made) != rank)
       continue;
     auto node = value.getDefiningOp<pipeline::NodeOp>();
-    stashes[value] =
-        declare(node.getNodeName() + "." +
-                    Twine(cast<OpResult>(value).getResultNumber()),
-                BufferKind::Stash, std::nullopt, depthOf(made.stashDepth),
-                memoryOf(value.getType()));
-    ++statistics.stashes;
+    for (const StashPlan &stash : made.stashes) {
+      std::string name = (node.getNodeName() + "." +
+                          Twine(cast<OpResult>(value).getResultNumber()))
+                             .str();
+      if (stash.stage != made.made.stage)
+        name += ".stage" + plan.nameOfStage(stash.stage);
+      stashes[{value, stash.stage}] =
+          declare(name, BufferKind::Stash, std::nullopt, depthOf(stash.depth),
+                  memoryOf(value.getType()));
+      ++statistics.stashes;
+    }
   }
   workspace = declare(
       "workspace", BufferKind::Workspace, std::nullopt, 1,
@@ -210,7 +230,8 @@ Value RankEmitter::slotOf(Value buffer, Value m) {
 
 LogicalResult RankEmitter::emitSegment(const Segment &segment) {
   Value low = bound(segment.low), high = bound(segment.high);
-  auto loop = scf::ForOp::create(builder, loc, low, high, constant(1));
+  auto loop =
+      scf::ForOp::create(builder, loc, low, high, constant(segment.step));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   for (const SegmentAction &action : segment.body) {
@@ -222,6 +243,37 @@ LogicalResult RankEmitter::emitSegment(const Segment &segment) {
     if (failed(emitAction({action.kind, action.stage}, m)))
       return failure();
   }
+  return success();
+}
+
+/// One loop over the rows; every case once, in the order of its first row.
+LogicalResult RankEmitter::emitTable(const RankOrder &order) {
+  llvm::MapVector<std::pair<char, int64_t>, ActionKey> cases;
+  SmallVector<int64_t> which, microbatches, numbers;
+  for (const auto &[key, m] : order.rows) {
+    std::pair<char, int64_t> name(static_cast<char>(key.kind), key.stage);
+    if (cases.insert({name, key}).second)
+      numbers.push_back(numbers.size());
+    which.push_back(cases.find(name) - cases.begin());
+    microbatches.push_back(m);
+  }
+  auto loop = scf::ForOp::create(builder, loc, constant(0),
+                                 constant(order.rows.size()), constant(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  auto row = rank::TableOp::create(builder, loc, builder.getIndexType(),
+                                   builder.getIndexType(),
+                                   loop.getInductionVar(), which, microbatches);
+  auto choice = scf::IndexSwitchOp::create(
+      builder, loc, TypeRange(), row.getWhich(), numbers, numbers.size());
+  for (auto [key, region] : llvm::zip(cases, choice.getCaseRegions())) {
+    builder.setInsertionPointToStart(&region.emplaceBlock());
+    if (failed(emitAction(key.second, row.getMicrobatch())))
+      return failure();
+    scf::YieldOp::create(builder, loc);
+  }
+  builder.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
+  scf::YieldOp::create(builder, loc);
   return success();
 }
 
@@ -243,9 +295,11 @@ LogicalResult RankEmitter::emitEntry() {
     slots[buffer] = slotOf(buffer);
     rank::ZeroOp::create(builder, loc, slots[buffer]);
   }
-  for (const Segment &segment : plan.segments[rank])
+  for (const Segment &segment : plan.orders[rank].loops)
     if (failed(emitSegment(segment)))
       return failure();
+  if (!plan.orders[rank].rows.empty() && failed(emitTable(plan.orders[rank])))
+    return failure();
   if (hasEnd())
     emitEnd();
   return success();
@@ -258,7 +312,7 @@ LogicalResult RankEmitter::emit() {
   auto program = rank::ProgramOp::create(
       builder, loc, (graph.getSymName() + "." + Twine(rank)).str(), rank,
       plan.deviceOfRank[rank], graph.getSymName(), planned.getMicrobatches(),
-      schedule.getKind(), DictionaryAttr());
+      /*only=*/!plan.family, schedule.getKind(), DictionaryAttr());
   names.symbols.insert(program);
   builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
   if (failed(declareArguments()))
@@ -300,16 +354,17 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
                          OpBuilder &builder) {
   Location loc = pipeline::GraphOp(plan.graph).getLoc();
   auto create = [&](std::string name, int64_t from, int64_t to, int64_t depth,
-                    bool once, Type type) {
-    auto channel = rank::ChannelOp::create(builder, loc, name, from, to, depth,
-                                           once, TypeAttr::get(memoryOf(type)));
+                    bool once, bool sparse, Type type) {
+    auto channel =
+        rank::ChannelOp::create(builder, loc, name, from, to, depth, once,
+                                sparse, TypeAttr::get(memoryOf(type)));
     names.symbols.insert(channel);
     return FlatSymbolRefAttr::get(channel.getSymNameAttr());
   };
   for (const ChannelPlan &channel : plan.channels)
-    names.channels.push_back(create(channel.name, channel.from, channel.to,
-                                    depthOf(channel.depth), false,
-                                    channel.value.getType()));
+    names.channels.push_back(
+        create(channel.name, channel.from, channel.to, depthOf(channel.depth),
+               false, plan.numCopies() > 1, channel.value.getType()));
   for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
     int64_t from = plan.rankOfStage[part.stage];
     int64_t to = plan.rankOfResult[part.result];
@@ -317,8 +372,8 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
       continue;
     Type type = pipeline::GraphOp(plan.graph).getResultTypes()[part.result];
     names.parts[number] = create("gradient." + std::to_string(part.result) +
-                                     ".from" + std::to_string(part.stage),
-                                 from, to, 1, true, type);
+                                     ".from" + plan.nameOfStage(part.stage),
+                                 from, to, 1, true, false, type);
   }
 }
 
@@ -337,7 +392,7 @@ FailureOr<EmitStatistics> stagewright::torank::emitPrograms(ModuleOp module,
   rank::StepOp step = emitStep(plan, builder);
   emitChannels(plan, names, builder);
   statistics.channels = names.channels.size() + names.parts.size();
-  for (size_t rank = 0; rank < plan.segments.size(); ++rank)
+  for (size_t rank = 0; rank < plan.orders.size(); ++rank)
     if (failed(RankEmitter(plan, rank, names, statistics, builder).emit()))
       return failure();
 

@@ -19,8 +19,10 @@ using namespace stagewright::torank;
 
 void RankEmitter::findReleases() {
   for (const auto &[value, made] : plan.values)
-    if (made.home == Home::Stash && plan.rankOf(made.made) == rank)
-      releases[*made.lastLater][made.lastLaterAt].stashes.push_back(value);
+    if (plan.rankOf(made.made) == rank)
+      for (const StashPlan &stash : made.stashes)
+        releases[stash.last][stash.lastAt].stashes.push_back(
+            stashes.lookup({value, stash.stage}));
   for (auto [number, channel] : llvm::enumerate(plan.channels))
     if (channel.to == rank)
       releases[channel.last][channel.lastAt].channels.push_back(number);
@@ -40,7 +42,7 @@ Value RankEmitter::read(Value value, const ActionKey &key, Value m) {
   if (plan.rankOf(made.made) == rank)
     return memory = slotOf(made.home == Home::Output
                                ? outputs.at(made.outputs.front())
-                               : stashes.lookup(value),
+                               : stashes.lookup({value, key.stage}),
                            m);
   for (unsigned number : made.channels) {
     const ChannelPlan &channel = plan.channels[number];
@@ -57,6 +59,11 @@ Value RankEmitter::read(Value value, const ActionKey &key, Value m) {
   return memory;
 }
 
+/// The stash that is the home of `value`.
+Value RankEmitter::stashOf(Value value, const ValuePlan &made) const {
+  return stashes.lookup({value, made.stashes.front().stage});
+}
+
 /// Memory of `value`, which the node at hand writes: its home.
 Value RankEmitter::write(Value value, Value m) {
   const ValuePlan &made = plan.values.find(value)->second;
@@ -66,7 +73,7 @@ Value RankEmitter::write(Value value, Value m) {
     return present[value] = slotOf(outputs.at(made.outputs.front()), m);
   case Home::Stash:
     return present[value] = rank::AcquireOp::create(builder, loc, type,
-                                                    stashes.lookup(value), m);
+                                                    stashOf(value, made), m);
   case Home::Channel:
     return present[value] = rank::ClaimOp::create(
                builder, loc, type, names.channels[made.channels.front()], m);
@@ -87,6 +94,14 @@ void RankEmitter::distribute(Value value, Value m) {
       continue;
     Value slot =
         rank::ClaimOp::create(builder, loc, type, names.channels[number], m);
+    rank::CopyOp::create(builder, loc, present[value], slot);
+    ++statistics.copies;
+  }
+  ArrayRef<StashPlan> stashed = made.stashes;
+  for (const StashPlan &stash :
+       made.home == Home::Stash ? stashed.drop_front() : stashed) {
+    Value slot = rank::AcquireOp::create(
+        builder, loc, type, stashes.lookup({value, stash.stage}), m);
     rank::CopyOp::create(builder, loc, present[value], slot);
     ++statistics.copies;
   }
@@ -116,7 +131,7 @@ LogicalResult RankEmitter::emitNode(const ActionKey &key, const NodePlan &node,
   for (auto [ignored, result] : node.accumulated)
     for (auto [number, buffer] : accumulators)
       if (plan.accumulators[number].result == result &&
-          plan.accumulators[number].stage == key.stage)
+          plan.accumulators[number].stage == plan.summingStage(key.stage))
         sums.push_back(slots[buffer]);
   statistics.accumulated += sums.size();
   rank::CallOp::create(builder, op.getLoc(), body->getSymName(), inputs, outs,
@@ -137,7 +152,7 @@ void RankEmitter::passThrough(int64_t result, const ActionKey &key, Value m) {
     Value source = read(value, key, m);
     for (auto [number, buffer] : accumulators)
       if (plan.accumulators[number].result == result &&
-          plan.accumulators[number].stage == key.stage)
+          plan.accumulators[number].stage == plan.summingStage(key.stage))
         rank::AddOp::create(builder, loc, source, slots[buffer]);
     if (!plan.isAccumulated(result)) {
       rank::CopyOp::create(builder, loc, source, slotOf(outputs.at(result), m));
@@ -156,18 +171,29 @@ void RankEmitter::emitReleases(const ActionKey &key, unsigned position,
     return;
   for (unsigned number : found->second.channels)
     rank::ReleaseChannelOp::create(builder, loc, names.channels[number], m);
-  for (Value value : found->second.stashes)
-    rank::ReleaseOp::create(builder, loc, stashes.lookup(value), m);
+  for (Value buffer : found->second.stashes)
+    rank::ReleaseOp::create(builder, loc, buffer, m);
 }
 
 LogicalResult RankEmitter::emitAction(const ActionKey &key, Value m) {
   auto kind = rank::symbolizeActionKind(
       StringRef(std::string(1, static_cast<char>(key.kind))));
-  auto op = rank::ActionOp::create(builder, loc, *kind, key.stage, m);
+  auto op = rank::ActionOp::create(builder, loc, *kind,
+                                   plan.stageNumber(key.stage), m);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&op.getBody().emplaceBlock());
+  for (const ActionKey &part : plan.partsOf(key))
+    if (failed(emitPart(part, m)))
+      return failure();
+  return success();
+}
+
+LogicalResult RankEmitter::emitPart(const ActionKey &key, Value m) {
   present.clear();
-  const ActionPlan &action = plan.actions.at(key);
+  auto found = plan.actions.find(key);
+  if (found == plan.actions.end()) // No node has work there.
+    return success();
+  const ActionPlan &action = found->second;
   for (auto [position, node] : llvm::enumerate(action.nodes)) {
     if (failed(emitNode(key, node, m)))
       return failure();
@@ -232,8 +258,8 @@ void RankEmitter::emitEnd() {
   while (plan.rankOfStage[stage] != rank)
     ++stage;
   Value zero = constant(0);
-  auto op =
-      rank::ActionOp::create(builder, loc, rank::ActionKind::U, stage, zero);
+  auto op = rank::ActionOp::create(builder, loc, rank::ActionKind::U,
+                                   plan.stageNumber(stage), zero);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&op.getBody().emplaceBlock());
   sendParts(zero);

@@ -21,18 +21,17 @@ public:
 
 private:
   void addUse(Value value, ActionKey key, unsigned position);
+  void addStash(ValuePlan &made, ActionKey key, unsigned position);
   LogicalResult addResult(Value value, int64_t result);
   LogicalResult checkSum(Type type, int64_t result);
-  void passThrough(BlockArgument argument, int64_t result);
+  LogicalResult passThrough(BlockArgument argument, int64_t result);
   void addAccumulator(int64_t result, int64_t stage);
   LogicalResult chooseOwner(int64_t result);
   void chooseHomes();
   LogicalResult chooseDepths();
+  LogicalResult chooseFamilyDepths();
+  LogicalResult chooseOrderDepths();
 
-  /// True if `a` comes before `b` in every microbatch of their rank.
-  bool before(const ActionKey &a, const ActionKey &b) const {
-    return plan.actions.at(a).place < plan.actions.at(b).place;
-  }
   pipeline::YieldOp yield() {
     return cast<pipeline::YieldOp>(
         plan.graph.getBody().front().getTerminator());
@@ -45,23 +44,43 @@ private:
 
 } // namespace
 
+/// A stage runs its actions for one microbatch in this order, whatever the
+/// schedule (Dependences.h).
+static bool before(const ActionKey &a, const ActionKey &b) {
+  auto place = [](ActionKind kind) {
+    return kind == ActionKind::Forward          ? 0
+           : kind == ActionKind::Recompute      ? 1
+           : kind == ActionKind::WeightGradient ? 3
+                                                : 2;
+  };
+  return place(a.kind) < place(b.kind);
+}
+
+/// Makes `key`, `position` the last use, if it is.
+template <typename Ring>
+static void extend(Ring &ring, const ActionKey &key, unsigned position) {
+  if (before(ring.last, key) || (ring.last == key && ring.lastAt < position)) {
+    ring.last = key;
+    ring.lastAt = position;
+  }
+}
+
+void Placer::addStash(ValuePlan &made, ActionKey key, unsigned position) {
+  for (StashPlan &stash : made.stashes)
+    if (stash.stage == key.stage)
+      return extend(stash, key, position);
+  made.stashes.push_back({key.stage, key, position, {}});
+}
+
 void Placer::addUse(Value value, ActionKey key, unsigned position) {
   ValuePlan &made = plan.values[value];
   if (key == made.made) {
     made.lastHere = std::max(made.lastHere, position);
     return;
   }
-  auto extend = [&](std::optional<ActionKey> last, unsigned at) {
-    return !last || before(*last, key) || (*last == key && at < position);
-  };
   int64_t from = plan.rankOf(made.made), to = plan.rankOf(key);
-  if (from == to) {
-    if (extend(made.lastLater, made.lastLaterAt)) {
-      made.lastLater = key;
-      made.lastLaterAt = position;
-    }
-    return;
-  }
+  if (from == to)
+    return addStash(made, key, position);
   auto [entry, isNew] =
       channelOf.try_emplace({numberOf[value], key.stage}, plan.channels.size());
   if (isNew) {
@@ -70,8 +89,8 @@ void Placer::addUse(Value value, ActionKey key, unsigned position) {
         (node.getNodeName() + "." +
          Twine(cast<OpResult>(value).getResultNumber()) + ".to" + Twine(to))
             .str();
-    if (plan.rankOfStage.size() != plan.segments.size())
-      name += ".stage" + std::to_string(key.stage);
+    if (plan.numStages != plan.numRanks() || plan.numCopies() > 1)
+      name += ".stage" + plan.nameOfStage(key.stage);
     made.channels.push_back(plan.channels.size());
     plan.channels.push_back(
         {value, name, from, to, key.stage, key, key, position, {}});
@@ -80,13 +99,11 @@ void Placer::addUse(Value value, ActionKey key, unsigned position) {
   ChannelPlan &channel = plan.channels[entry->second];
   if (before(key, channel.first))
     channel.first = key;
-  if (extend(channel.last, channel.lastAt)) {
-    channel.last = key;
-    channel.lastAt = position;
-  }
+  extend(channel, key, position);
 }
 
 void Placer::addAccumulator(int64_t result, int64_t stage) {
+  stage = plan.summingStage(stage);
   for (const AccumulatorPlan &known : plan.accumulators)
     if (known.result == result && known.stage == stage)
       return;
@@ -95,7 +112,7 @@ void Placer::addAccumulator(int64_t result, int64_t stage) {
 
 /// A result that is an argument of the graph: the first stage that uses the
 /// argument takes it, else the first.
-void Placer::passThrough(BlockArgument argument, int64_t result) {
+LogicalResult Placer::passThrough(BlockArgument argument, int64_t result) {
   int64_t stage = -1;
   for (Operation *user : argument.getUsers())
     if (isa<pipeline::NodeOp>(user)) {
@@ -103,10 +120,25 @@ void Placer::passThrough(BlockArgument argument, int64_t result) {
       stage = stage < 0 ? candidate : std::min(stage, candidate);
     }
   stage = std::max<int64_t>(stage, 0);
-  plan.actions[{ActionKind::Forward, stage}].passedThrough.push_back(result);
-  plan.rankOfResult[result] = plan.rankOfStage[stage];
-  if (plan.isAccumulated(result))
-    addAccumulator(result, stage);
+  for (int64_t copy = 0; copy < plan.numCopies(); ++copy) {
+    bool isLast =
+        plan.microbatchesOf[copy].back() + 1 == plan.data.microbatches;
+    if (plan.combineOf(result) == "last" && !isLast)
+      continue;
+    int64_t taker = copy * plan.numStages + stage;
+    if (plan.combineOf(result) == "concat" &&
+        plan.rankOfStage[taker] != plan.rankOfStage[stage])
+      return emitError(plan.graph.getLoc())
+             << "result " << result << " is joined over microbatches that "
+             << "ranks " << plan.rankOfStage[stage] << " and "
+             << plan.rankOfStage[taker]
+             << " run; a stage on several ranks can only sum its results";
+    plan.actions[{ActionKind::Forward, taker}].passedThrough.push_back(result);
+    plan.rankOfResult[result] = plan.rankOfStage[taker];
+    if (plan.isAccumulated(result))
+      addAccumulator(result, taker);
+  }
+  return success();
 }
 
 /// Checks that a sum over microbatches is of numbers, and a mean of floats.
@@ -127,14 +159,8 @@ LogicalResult Placer::addResult(Value value, int64_t result) {
   bool sums = plan.isAccumulated(result);
   if (sums && failed(checkSum(value.getType(), result)))
     return failure();
-  if (!sums && llvm::count(yield().getResults(), result) > 1)
-    return emitError(plan.graph.getLoc())
-           << "result " << result << " comes in parts and is combined by \""
-           << plan.combineOf(result)
-           << "\"; parts are summed once per step, use \"mean\" or \"sum\"";
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    passThrough(argument, result);
-    return success();
+    return passThrough(argument, result);
   }
   ValuePlan &made = plan.values[value];
   if (sums) {
@@ -165,6 +191,7 @@ LogicalResult Placer::chooseOwner(int64_t result) {
   for (const AccumulatorPlan &part : plan.accumulators)
     if (part.result == result && owner < 0)
       owner = part.stage;
+  owner = plan.summingStage(owner);
   addAccumulator(result, owner);
   for (AccumulatorPlan &part : plan.accumulators)
     if (part.result == result && part.stage == owner)
@@ -177,11 +204,14 @@ void Placer::chooseHomes() {
   for (auto &[value, made] : plan.values) {
     // The slot of an output that keeps only the last microbatch does not last
     // until a later action.
-    bool keeps = !made.outputs.empty() &&
-                 (!made.lastLater || plan.combineOf(made.outputs[0]) != "last");
+    bool keeps =
+        !made.outputs.empty() &&
+        (made.stashes.empty() || plan.combineOf(made.outputs[0]) != "last");
+    if (keeps)
+      made.stashes.clear();
     if (keeps)
       made.home = Home::Output;
-    else if (made.lastLater)
+    else if (!made.stashes.empty())
       made.home = Home::Stash;
     else if (!made.channels.empty() && made.lastHere == made.madeAt)
       made.home = Home::Channel;
@@ -203,9 +233,9 @@ static StagePhase toPhase(const ActionKey &key) {
   return {kind, key.stage};
 }
 
-LogicalResult Placer::chooseDepths() {
+LogicalResult Placer::chooseFamilyDepths() {
   StageGraph graph;
-  graph.stages = plan.rankOfStage.size();
+  graph.stages = plan.numStages;
   graph.forwardOnly = llvm::all_of(plan.actions, [](const auto &entry) {
     return entry.first.kind == ActionKind::Forward;
   });
@@ -215,17 +245,46 @@ LogicalResult Placer::chooseDepths() {
                   toPhase(channel.first), toPhase(channel.last)});
   for (const auto &[producer, first, last] : edges)
     graph.edges.push_back({producer, first, last, 0});
-  Result<RingDepths> depths = RingDepths::create(plan.family, graph);
+  Result<RingDepths> depths = RingDepths::create(*plan.family, graph);
   if (!depths)
     return emitError(plan.schedule.getLoc()) << depths.error().message;
   for (ChannelPlan &channel : plan.channels)
     channel.depth = depths->between(toPhase(plan.values[channel.value].made),
                                     toPhase(channel.last));
   for (auto &[value, made] : plan.values)
-    if (made.lastLater)
-      made.stashDepth =
-          depths->between(toPhase(made.made), toPhase(*made.lastLater));
+    for (StashPlan &stash : made.stashes)
+      stash.depth = depths->between(toPhase(made.made), toPhase(stash.last));
   return success();
+}
+
+/// The same for the one schedule at hand. Many values live between the same two
+/// actions, so each pair is looked at once.
+LogicalResult Placer::chooseOrderDepths() {
+  Result<OrderDepths> depths = OrderDepths::create(plan.data, plan.stageGraph);
+  if (!depths)
+    return emitError(plan.schedule.getLoc()) << depths.error().message;
+  std::map<std::pair<ActionKey, ActionKey>, int64_t> known;
+  auto between = [&](const ActionKey &made, const ActionKey &last) {
+    auto [entry, isNew] = known.try_emplace({made, last}, 0);
+    if (isNew) {
+      StagePhase from = toPhase(made), to = toPhase(last);
+      int64_t copy = from.stage / plan.numStages;
+      from.stage = plan.stageNumber(from.stage);
+      to.stage = plan.stageNumber(to.stage);
+      entry->second = depths->between(from, to, plan.microbatchesOf[copy]);
+    }
+    return RingDepth{entry->second, false};
+  };
+  for (ChannelPlan &channel : plan.channels)
+    channel.depth = between(plan.values[channel.value].made, channel.last);
+  for (auto &[value, made] : plan.values)
+    for (StashPlan &stash : made.stashes)
+      stash.depth = between(made.made, stash.last);
+  return success();
+}
+
+LogicalResult Placer::chooseDepths() {
+  return plan.family ? chooseFamilyDepths() : chooseOrderDepths();
 }
 
 LogicalResult Placer::place() {

@@ -1,4 +1,4 @@
-//===- Plan.cpp - stages, ranks and the nodes of every action -------------===//
+//===- Plan.cpp - schedule, routes and the nodes of every action ----------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,27 @@ StringRef Plan::combineOf(int64_t index) const {
   return role && role.getValue() != "output" ? "mean" : "concat";
 }
 
-/// The one schedule of `module`, with its program and graph.
+std::string Plan::nameOfStage(int64_t stage) const {
+  std::string name = std::to_string(stageNumber(stage));
+  int64_t copy = stage / numStages;
+  return copy == 0 ? name : name + ".copy" + std::to_string(copy);
+}
+
+int64_t Plan::summingStage(int64_t stage) const {
+  for (int64_t other = stageNumber(stage); other < stage; other += numStages)
+    if (rankOfStage[other] == rankOfStage[stage])
+      return other;
+  return stage;
+}
+
+SmallVector<ActionKey, 2> Plan::partsOf(const ActionKey &action) const {
+  if (action.kind == ActionKind::Backward && splits[stageNumber(action.stage)])
+    return {{ActionKind::InputGradient, action.stage},
+            {ActionKind::WeightGradient, action.stage}};
+  return {action};
+}
+
+/// The one schedule of `module`, with its program and graph, proved.
 static LogicalResult findSchedule(ModuleOp module, Plan &plan) {
   auto schedules = llvm::to_vector(module.getOps<pipeline::ScheduleOp>());
   if (schedules.size() != 1)
@@ -33,67 +53,32 @@ static LogicalResult findSchedule(ModuleOp module, Plan &plan) {
   plan.program = pipeline::programOf(plan.schedule);
   plan.graph = pipeline::graphOf(plan.program);
   plan.stageOfLayer = pipeline::stageOfLayers(plan.program);
-  return success();
-}
-
-/// Which rank runs which stage, and its loops. Only a generator knows the order
-/// for another number of microbatches, so the schedule must be one's.
-static LogicalResult readOrders(Plan &plan) {
-  FailureOr<ScheduleFamily> family = pipeline::familyOf(plan.schedule);
-  if (failed(family))
+  FailureOr<Schedule> data = pipeline::readSchedule(plan.schedule);
+  if (failed(data) || failed(pipeline::verifySchedule(plan.schedule)))
     return failure();
-  plan.family = *family;
-  auto stages = plan.program.getBody().front().getOps<pipeline::StageOp>();
-  plan.rankOfStage.assign(llvm::range_size(stages), -1);
-  for (auto [rank, order] : llvm::enumerate(plan.family(1).ranks))
+  plan.data = std::move(*data);
+  plan.stageGraph = pipeline::stageGraphOf(plan.program);
+  plan.numStages = plan.data.stages;
+  plan.splits.assign(plan.numStages, false);
+  for (const Order &order : plan.data.ranks)
     for (const Action &action : order)
-      plan.rankOfStage[action.stage] = rank;
-  auto segments = compressToSegments(plan.family);
-  if (!segments)
-    return emitError(plan.schedule.getLoc()) << segments.error().message;
-  plan.segments = std::move(*segments);
+      if (action.kind == ActionKind::InputGradient ||
+          action.kind == ActionKind::WeightGradient)
+        plan.splits[action.stage] = true;
   return success();
 }
 
-/// The device that each rank runs on.
-static LogicalResult readDevices(Plan &plan) {
-  plan.deviceOfRank.resize(plan.segments.size());
-  for (auto stage :
-       plan.program.getBody().front().getOps<pipeline::StageOp>()) {
-    if (stage.getDevices().size() != 1)
-      return emitError(stage.getLoc())
-             << "a stage must lie on one device, got "
-             << stage.getDevices().size()
-             << "; replicated stages cannot be lowered yet, plan without them";
-    std::string device =
-        cast<FlatSymbolRefAttr>(stage.getDevices()[0]).getValue().str();
-    int64_t rank = plan.rankOfStage[stage.getIndex()];
-    if (rank < 0)
-      return emitError(stage.getLoc())
-             << "no rank of the schedule runs stage " << stage.getIndex();
-    if (plan.deviceOfRank[rank].empty())
-      plan.deviceOfRank[rank] = device;
-    if (plan.deviceOfRank[rank] != device)
-      return emitError(stage.getLoc())
-             << "rank " << rank << " runs stages on @"
-             << plan.deviceOfRank[rank] << " and @" << device;
-  }
-  return success();
-}
-
-/// The actions of the schedule, without nodes, in the order of one microbatch.
-static LogicalResult readActions(Plan &plan) {
-  Schedule one = plan.family(1);
-  for (auto [rank, order] : llvm::enumerate(one.ranks))
-    for (auto [place, action] : llvm::enumerate(order)) {
-      if (action.kind == ActionKind::Recompute ||
-          action.kind == ActionKind::Update)
-        return emitError(plan.schedule.getLoc())
-               << "action " << toString(action) << " cannot be lowered";
-      ActionPlan &actionPlan = plan.actions[{action.kind, action.stage}];
-      actionPlan.rank = rank;
-      actionPlan.place = place;
-    }
+/// Parts are summed; what is joined otherwise has one.
+static LogicalResult checkParts(const Plan &plan) {
+  auto yield = cast<pipeline::YieldOp>(
+      pipeline::GraphOp(plan.graph).getBody().front().getTerminator());
+  for (int64_t result : yield.getResults())
+    if (!plan.isAccumulated(result) &&
+        llvm::count(yield.getResults(), result) > 1)
+      return emitError(pipeline::GraphOp(plan.graph).getLoc())
+             << "result " << result << " comes in parts and is combined by \""
+             << plan.combineOf(result)
+             << "\"; parts are summed once per step, use \"mean\" or \"sum\"";
   return success();
 }
 
@@ -101,18 +86,26 @@ static LogicalResult readActions(Plan &plan) {
 static std::optional<ActionKey> findAction(const Plan &plan,
                                            pipeline::NodeOp node) {
   int64_t stage = plan.stageOfLayer[node.getLayer()];
-  ActionKind kind = ActionKind::Backward;
-  if (node.getPhase() == pipeline::Phase::F)
-    kind = ActionKind::Forward;
-  else if (!plan.actions.count({kind, stage})) {
-    if (node.getPhase() == pipeline::Phase::B)
+  int64_t copy = plan.copyOf.lookup(node) * plan.numStages + stage;
+  switch (node.getPhase()) {
+  case pipeline::Phase::F:
+    return ActionKey{ActionKind::Forward, copy};
+  case pipeline::Phase::R:
+    return ActionKey{ActionKind::Recompute, copy};
+  case pipeline::Phase::I:
+    return ActionKey{plan.splits[stage] ? ActionKind::InputGradient
+                                        : ActionKind::Backward,
+                     copy};
+  case pipeline::Phase::W:
+    return ActionKey{plan.splits[stage] ? ActionKind::WeightGradient
+                                        : ActionKind::Backward,
+                     copy};
+  case pipeline::Phase::B:
+    if (plan.splits[stage])
       return std::nullopt;
-    kind = node.getPhase() == pipeline::Phase::I ? ActionKind::InputGradient
-                                                 : ActionKind::WeightGradient;
+    return ActionKey{ActionKind::Backward, copy};
   }
-  if (!plan.actions.count({kind, stage}))
-    return std::nullopt;
-  return ActionKey{kind, stage};
+  return std::nullopt;
 }
 
 /// Puts every node into its action: forwards by increasing layer, the others by
@@ -128,16 +121,16 @@ static LogicalResult assignNodes(Plan &plan) {
     std::optional<ActionKey> key = findAction(plan, node);
     if (!key)
       return emitError(node.getLoc())
-             << "node '" << node.getNodeName() << "' of phase "
-             << pipeline::stringifyPhase(node.getPhase()) << " has no action: '"
-             << plan.schedule.getKind()
-             << "' runs none that includes it on stage "
-             << plan.stageOfLayer[node.getLayer()];
+             << "node '" << node.getNodeName()
+             << "' of phase B has no action: '" << plan.schedule.getKind()
+             << "' runs I and W of stage " << plan.stageOfLayer[node.getLayer()]
+             << " apart; form the graph without pipeline-merge-backward";
     plan.keys[node] = *key;
     plan.actions[*key].nodes.push_back({node, {}, {}, 0});
   }
   for (auto &[key, action] : plan.actions) {
-    bool forward = key.kind == ActionKind::Forward;
+    bool forward =
+        key.kind == ActionKind::Forward || key.kind == ActionKind::Recompute;
     llvm::stable_sort(action.nodes, [&](const NodePlan &a, const NodePlan &b) {
       int64_t left = pipeline::NodeOp(a.node).getLayer();
       int64_t right = pipeline::NodeOp(b.node).getLayer();
@@ -149,8 +142,8 @@ static LogicalResult assignNodes(Plan &plan) {
 
 FailureOr<Plan> stagewright::torank::readSchedule(ModuleOp module) {
   Plan plan;
-  if (failed(findSchedule(module, plan)) || failed(readOrders(plan)) ||
-      failed(readDevices(plan)) || failed(readActions(plan)) ||
+  if (failed(findSchedule(module, plan)) || failed(checkParts(plan)) ||
+      failed(makeRoutes(plan)) || failed(readOrders(plan)) ||
       failed(assignNodes(plan)))
     return failure();
   return plan;

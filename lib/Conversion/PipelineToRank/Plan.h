@@ -6,14 +6,21 @@
 //===----------------------------------------------------------------------===//
 //
 // Where every value of a graph lives and how it travels, for the stages of a
-// program and the order of a schedule. Decided once for all microbatches,
-// because every microbatch runs the same actions; Emit.cpp then writes it down.
+// program and the order of a schedule. Decided once for all microbatches that
+// take the same route, the ranks and actions that a microbatch goes through;
+// Emit.cpp then writes it down.
+//
+// Most schedules have one route. Where a stage lies on several ranks, or runs
+// its forward again for some microbatches only, every further route gets a copy
+// of the graph's nodes (Routes.cpp). From then on each copy of a stage is a
+// stage of its own: copy c of stage s has the number c * numStages + s, lies on
+// one rank and runs the same actions for all its microbatches.
 //
 // A value has one home, which its body writes: the slot of an output, else of a
-// stash (it is used by a later action of the rank), else of a channel (only
-// other ranks use it), else the workspace. Every further place gets a copy. A
-// slot that is sent belongs to the receiver, so a value that its own action
-// reads as well is copied.
+// stash (a later action of the rank uses it; every stage that does has its
+// own), else of a channel (only other ranks use it), else the workspace. Every
+// further place gets a copy. A slot that is sent belongs to the receiver, so a
+// value that its own action reads as well is copied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +29,18 @@
 
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
 #include "stagewright/Scheduling/Segments.h"
+#include "stagewright/Simulation/OrderDepths.h"
 #include "stagewright/Simulation/RingDepths.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
 
 namespace stagewright::torank {
 
-/// What runs as one action: a kind of work of a stage, for any microbatch.
+/// What runs as one action: a kind of work of a stage, for any microbatch. Of a
+/// stage that runs I and W apart for some microbatches, B is I, then W.
 struct ActionKey {
   ActionKind kind = ActionKind::Forward;
-  int64_t stage = 0;
+  int64_t stage = 0; ///< Number of the copy.
 
   friend auto operator<=>(const ActionKey &, const ActionKey &) = default;
 };
@@ -50,8 +59,6 @@ struct NodePlan {
 
 /// The nodes of an action, in the order in which they run.
 struct ActionPlan {
-  int64_t rank = 0;
-  int64_t place = 0; ///< Among the actions of one microbatch on its rank.
   mlir::SmallVector<NodePlan> nodes;
   /// Results of the step that are arguments of the graph, taken at the end of
   /// this action.
@@ -59,6 +66,14 @@ struct ActionPlan {
 };
 
 enum class Home { Workspace, Output, Stash, Channel };
+
+/// A value kept for later actions of one stage of its rank.
+struct StashPlan {
+  int64_t stage = 0; ///< Which uses it.
+  ActionKey last;
+  unsigned lastAt = 0; ///< Position of the last use in `last`.
+  RingDepth depth;
+};
 
 /// A value that a node makes.
 struct ValuePlan {
@@ -68,10 +83,7 @@ struct ValuePlan {
   unsigned lastHere =
       0;              ///< Position of its last use in the action that makes it.
   int64_t offset = 0; ///< In the workspace.
-  /// Later actions of its rank: the last of them, and the position in it.
-  std::optional<ActionKey> lastLater;
-  unsigned lastLaterAt = 0;
-  RingDepth stashDepth;
+  mlir::SmallVector<StashPlan, 1> stashes; ///< The first may be its home.
   mlir::SmallVector<unsigned> channels;
   /// Results of the step that keep it for every microbatch (or the last); the
   /// first may be its home.
@@ -88,6 +100,12 @@ struct ChannelPlan {
   RingDepth depth;
 };
 
+/// The order of one rank: loops, or a table where it does not repeat.
+struct RankOrder {
+  std::vector<Segment> loops;
+  std::vector<std::pair<ActionKey, int64_t>> rows; ///< With microbatches.
+};
+
 /// A sum over microbatches: the (part of the) result of the step that `stage`
 /// adds up.
 struct AccumulatorPlan {
@@ -101,8 +119,17 @@ struct Plan {
   pipeline::GraphOp graph;
   pipeline::ProgramOp program;
   pipeline::ScheduleOp schedule;
-  std::vector<std::vector<Segment>> segments; ///< Per rank.
-  std::vector<int64_t> rankOfStage;
+  Schedule data;         ///< What `schedule` says.
+  StageGraph stageGraph; ///< Of `program`, without copies.
+  /// Where a generator knows the order for every number of microbatches, with
+  /// one stage per rank; else the program runs `data` alone.
+  std::optional<ScheduleFamily> family;
+  int64_t numStages = 0; ///< Of the program.
+  /// By copy: its microbatches, in increasing order.
+  std::vector<std::vector<int64_t>> microbatchesOf;
+  std::vector<bool> splits;         ///< By stage: runs I and W apart.
+  std::vector<RankOrder> orders;    ///< Per rank.
+  std::vector<int64_t> rankOfStage; ///< By number of the copy.
   std::vector<std::string> deviceOfRank;
   std::map<ActionKey, ActionPlan> actions;
   llvm::MapVector<mlir::Value, ValuePlan> values;
@@ -113,6 +140,17 @@ struct Plan {
 
   ActionKey keyOf(pipeline::NodeOp node) const { return keys.lookup(node); }
   int64_t rankOf(const ActionKey &key) const { return rankOfStage[key.stage]; }
+  int64_t numRanks() const { return orders.size(); }
+  int64_t numCopies() const { return microbatchesOf.size(); }
+  /// The stage of the program that copy `stage` is of.
+  int64_t stageNumber(int64_t stage) const { return stage % numStages; }
+  /// `1`, or `1.copy2`: for names.
+  std::string nameOfStage(int64_t stage) const;
+  /// The first copy of the same stage on the same rank: copies that share a
+  /// rank share its sums.
+  int64_t summingStage(int64_t stage) const;
+  /// What an action of the schedule runs, one after the other.
+  mlir::SmallVector<ActionKey, 2> partsOf(const ActionKey &action) const;
   /// How result `index` of the step is joined over microbatches.
   mlir::StringRef combineOf(int64_t index) const;
   bool isAccumulated(int64_t index) const {
@@ -121,12 +159,20 @@ struct Plan {
 
   llvm::DenseMap<mlir::Operation *, ActionKey> keys;
   mlir::SmallVector<int64_t> stageOfLayer;
-  ScheduleFamily family;
+  /// Of nodes: 0 where there is none.
+  llvm::DenseMap<mlir::Operation *, int64_t> copyOf;
 };
 
-/// Reads program and schedule: ranks, segments, the nodes of every action
+/// Reads program and schedule: ranks, orders, the nodes of every action
 /// (Plan.cpp).
 mlir::FailureOr<Plan> readSchedule(mlir::ModuleOp module);
+
+/// Finds the routes of `plan.data`, makes a copy of the nodes for every further
+/// one, and the nodes of phase R (Routes.cpp).
+mlir::LogicalResult makeRoutes(Plan &plan);
+
+/// Puts orders and devices of the ranks into the plan (Orders.cpp).
+mlir::LogicalResult readOrders(Plan &plan);
 
 /// Finds a home for every value and the channels, accumulators and depths
 /// (Places.cpp).

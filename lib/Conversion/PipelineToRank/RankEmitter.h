@@ -52,12 +52,14 @@ private:
                       mlir::MemRefType type);
   mlir::LogicalResult declareArguments();
   void declareResults();
+  bool keepsLastOnly(int64_t index) const;
   void declareStashes();
   mlir::LogicalResult declareArgument(mlir::BlockArgument argument);
 
   // Entry (Emit.cpp).
   mlir::LogicalResult emitEntry();
   mlir::LogicalResult emitSegment(const Segment &segment);
+  mlir::LogicalResult emitTable(const RankOrder &order);
   mlir::Value constant(int64_t value);
   mlir::Value bound(const SegmentBound &bound);
   mlir::Value slotOf(mlir::Value buffer, mlir::Value m = {});
@@ -65,10 +67,12 @@ private:
   // Actions (EmitAction.cpp).
   void findReleases();
   mlir::LogicalResult emitAction(const ActionKey &key, mlir::Value m);
+  mlir::LogicalResult emitPart(const ActionKey &key, mlir::Value m);
   mlir::LogicalResult emitNode(const ActionKey &key, const NodePlan &node,
                                mlir::Value m);
   mlir::Value read(mlir::Value value, const ActionKey &key, mlir::Value m);
   mlir::Value write(mlir::Value value, mlir::Value m);
+  mlir::Value stashOf(mlir::Value value, const ValuePlan &made) const;
   void distribute(mlir::Value value, mlir::Value m);
   void passThrough(int64_t result, const ActionKey &key, mlir::Value m);
   void emitReleases(const ActionKey &key, unsigned position, mlir::Value m);
@@ -91,7 +95,8 @@ private:
   llvm::StringSet<> bufferNames;
   mlir::Value workspace;
   mlir::DenseMap<unsigned, mlir::Value> arguments; ///< Buffers.
-  mlir::DenseMap<mlir::Value, mlir::Value> stashes;
+  /// Buffers, by value and the stage that uses them.
+  mlir::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> stashes;
   std::map<int64_t, mlir::Value> outputs;       ///< Buffers, by result.
   std::map<unsigned, mlir::Value> accumulators; ///< Buffers, by number.
   /// Slots that are there for the whole step.
@@ -100,7 +105,7 @@ private:
   mlir::DenseMap<mlir::Value, mlir::Value> present;
   /// What is released after node `position` of an action.
   struct Releases {
-    mlir::SmallVector<mlir::Value> stashes;
+    mlir::SmallVector<mlir::Value> stashes; ///< Buffers.
     mlir::SmallVector<unsigned> channels;
   };
   std::map<ActionKey, std::map<unsigned, Releases>> releases;

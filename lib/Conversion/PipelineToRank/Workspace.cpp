@@ -72,9 +72,9 @@ void stagewright::torank::placeInWorkspace(Plan &plan) {
       lives[made.made].push_back(
           {&made, strideOf(value.getType()), made.madeAt, made.lastHere});
   }
-  plan.workspaceOfRank.assign(plan.segments.size(), 0);
+  plan.workspaceOfRank.assign(plan.numRanks(), 0);
   for (auto &[key, action] : plan.actions) {
-    int64_t &bytes = plan.workspaceOfRank[action.rank];
+    int64_t &bytes = plan.workspaceOfRank[plan.rankOf(key)];
     bytes = std::max(bytes, pack(lives[key]));
     for (const Life &life : lives[key])
       for (unsigned at = life.first; at <= life.last; ++at)

@@ -93,6 +93,7 @@ struct Writer {
           Value base = slotOf(loc, view.getWorkspace());
           asBuffer(view.getValue(), offset(loc, base, view.getOffset()));
         })
+        .Case<rank::TableOp>([&](rank::TableOp table) { writeTable(table); })
         .Case<rank::ActionOp>(
             [&](rank::ActionOp action) { writeAction(action); })
         .Case<rank::CallOp>([&](rank::CallOp call) { writeCall(call); })
@@ -110,6 +111,33 @@ struct Writer {
               writeBlock(block);
             }
         });
+  }
+
+  /// The columns as data of the artifact; a row is read from each.
+  void writeTable(rank::TableOp table) {
+    Location loc = table.getLoc();
+    Value row = index(loc, table.getRow());
+    auto column = [&](ArrayRef<int64_t> numbers, StringRef name, Value result) {
+      OpBuilder top(module.getBodyRegion());
+      Type type = LLVM::LLVMArrayType::get(top.getI64Type(), numbers.size());
+      std::string symbol = (program.getSymName() + "." + name).str();
+      while (module.lookupSymbol(symbol))
+        symbol += "_";
+      auto data = LLVM::GlobalOp::create(top, loc, type, /*isConstant=*/true,
+                                         LLVM::Linkage::Internal, symbol,
+                                         top.getI64TensorAttr(numbers));
+      Value address =
+          LLVM::GEPOp::create(builder, loc, pointer(), builder.getI64Type(),
+                              LLVM::AddressOfOp::create(builder, loc, data),
+                              ArrayRef<LLVM::GEPArg>{row});
+      mapping.map(result,
+                  arith::IndexCastOp::create(
+                      builder, loc, builder.getIndexType(),
+                      LLVM::LoadOp::create(builder, loc, builder.getI64Type(),
+                                           address)));
+    };
+    column(table.getCases(), "cases", table.getWhich());
+    column(table.getMicrobatches(), "microbatches", table.getMicrobatch());
   }
 
   void writeAction(rank::ActionOp action) {

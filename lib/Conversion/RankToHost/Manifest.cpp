@@ -239,6 +239,7 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
       stageCount = std::max<int64_t>(stageCount, action.getStage() + 1);
     });
     manifest["microbatches"] = int64_t(program.getMicrobatches());
+    manifest["only"] = program.getOnly();
     manifest["schedule"] = program.getSchedule();
     ranks.push_back(describe(program));
   }

@@ -40,7 +40,7 @@ pipeline.schedule @s of @plan kind "gpipe" {
 
 // -----
 
-// An order that the generator does not make.
+// A schedule of fewer ranks than there are devices.
 func.func private @id(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
@@ -53,19 +53,20 @@ pipeline.cluster @local {
   pipeline.device @d1 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
 }
 pipeline.program @plan of @step on @local microbatches 2 {
-  pipeline.stage 0 on [@d0] layers [0]
+  pipeline.stage 0 on [@d0, @d1] layers [0]
 }
-// expected-error @below {{rank 0 does not run in the order of kind 'gpipe'; an order edited by hand cannot be lowered to loops yet, run pipeline-schedule again}}
+// expected-error @below {{orders 1 ranks, its program has 2 devices}}
 pipeline.schedule @s of @plan kind "gpipe" {
   pipeline.order 0 "0F1 0F0"
 }
 
 // -----
 
-// A stage on two devices.
+// A result that is joined over microbatches of two ranks.
 func.func private @id(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+// expected-error @below {{result 0 is joined over microbatches that ranks 0 and 1 run; a stage on several ranks can only sum its results}}
 pipeline.graph @step(%x: tensor<4xf32> {pipeline.role = "batch"}) -> (tensor<4xf32> {pipeline.role = "output", pipeline.combine = "concat"}) attributes {layers = ["a"]} {
   %0 = pipeline.node "n" @id phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
   pipeline.yield %0 results [0] : tensor<4xf32>
@@ -75,11 +76,11 @@ pipeline.cluster @local {
   pipeline.device @d1 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
 }
 pipeline.program @plan of @step on @local microbatches 2 {
-  // expected-error @below {{a stage must lie on one device, got 2; replicated stages cannot be lowered yet, plan without them}}
   pipeline.stage 0 on [@d0, @d1] layers [0]
 }
 pipeline.schedule @s of @plan kind "gpipe" {
-  pipeline.order 0 "0F0 0F1"
+  pipeline.order 0 "0F0"
+  pipeline.order 1 "0F1"
 }
 
 // -----
@@ -218,4 +219,30 @@ pipeline.schedule @s of @plan kind "gpipe" {
 pipeline.schedule @t of @plan kind "gpipe" {
   pipeline.order 0 "0F0 0F1"
 }
+}
+
+// -----
+
+// A rank that runs a stage of another device.
+func.func private @id(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+pipeline.graph @step(%x: tensor<4xf32> {pipeline.role = "batch"}) -> (tensor<4xf32> {pipeline.role = "output", pipeline.combine = "concat"}) attributes {layers = ["a", "b"]} {
+  %0 = pipeline.node "n" @id phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = pipeline.node "m" @id phase F layer 1 (%0) : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %1 results [0] : tensor<4xf32>
+}
+pipeline.cluster @local {
+  pipeline.device @d0 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
+  pipeline.device @d1 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
+}
+pipeline.program @plan of @step on @local microbatches 2 {
+  // expected-note @below {{the stage stands here; ranks are counted by the stages' first devices}}
+  pipeline.stage 0 on [@d0] layers [0]
+  pipeline.stage 1 on [@d1] layers [1]
+}
+// expected-error @below {{runs stage 0 on rank 1, device @d1, where it does not lie}}
+pipeline.schedule @s of @plan kind "gpipe" {
+  pipeline.order 0 "1F0 1F1"
+  pipeline.order 1 "0F0 0F1"
 }

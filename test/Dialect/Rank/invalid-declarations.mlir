@@ -33,6 +33,12 @@ rank.channel @c from 0 to 1 depth all once : memref<4xf32>
 
 // -----
 
+// channel_c3
+// expected-error @below {{carries one message per step and cannot be sparse}}
+rank.channel @c from 0 to 1 depth 1 once sparse : memref<4xf32>
+
+// -----
+
 // channel_c4
 // expected-error @below {{slot must be a memref of static shape with identity layout, of integers or floats, got 'memref<?xf32>'}}
 rank.channel @c from 0 to 1 depth 2 : memref<?xf32>

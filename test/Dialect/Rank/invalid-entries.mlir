@@ -445,3 +445,36 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 // rank.accumulate
 // expected-error @below {{'rank.accumulate' of argument 0 must be a unit attribute, got 1 : i64}}
 func.func private @f(tensor<4xf32> {rank.accumulate = 1 : i64}) -> tensor<4xf32>
+
+// -----
+
+// table_c1
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{needs a case and a microbatch in each of its rows, got 2 and 1}}
+    %case, %m = rank.table[%c0] cases [0, 0] microbatches [0]
+  }
+}
+
+// -----
+
+// table_c1
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{cases and microbatches are not negative, got -1}}
+    %case, %m = rank.table[%c0] cases [0] microbatches [-1]
+  }
+}
+
+// -----
+
+// table_c2
+func.func @f(%row: index) {
+  // expected-error @below {{must lie in a 'rank.entry'}}
+  %case, %m = rank.table[%row] cases [0] microbatches [0]
+  return
+}

@@ -23,6 +23,8 @@ rank.channel @h from 0 to 1 depth 2 : memref<2x4xf32>
 rank.channel @dh from 1 to 0 depth all : memref<2x4xf32>
 // CHECK: rank.channel @part from 1 to 0 depth 1 once : memref<8x4xf32>
 rank.channel @part from 1 to 0 depth 1 once : memref<8x4xf32>
+// CHECK: rank.channel @some from 1 to 0 depth 3 sparse : memref<8x4xf32>
+rank.channel @some from 1 to 0 depth 3 sparse : memref<8x4xf32>
 
 // CHECK-LABEL: rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" memory {arena = 64 : i64} {
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" memory {arena = 64 : i64} {
@@ -98,8 +100,21 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
   }
 }
 
-// CHECK-LABEL: rank.program @step.1
-rank.program @step.1 rank 1 device "d1" of @step microbatches 8 schedule "1f1b" {
+// CHECK-LABEL: rank.program @step.1 rank 1 device "d1" of @step microbatches 8 only schedule "hand" {
+rank.program @step.1 rank 1 device "d1" of @step microbatches 8 only schedule "hand" {
   rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    // CHECK: %[[CASE:.*]], %[[MB:.*]] = rank.table[%{{.*}}] cases [0, 1] microbatches [3, 2]
+    %case, %m = rank.table[%c0] cases [0, 1] microbatches [3, 2]
+    // CHECK: scf.index_switch %[[CASE]]
+    scf.index_switch %case
+    case 0 {
+      // CHECK: rank.action R stage 1 microbatch %[[MB]]
+      rank.action R stage 1 microbatch %m {
+      }
+      scf.yield
+    }
+    default {
+    }
   }
 }

@@ -22,3 +22,28 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" 
     %c = arith.constant 9000000000000000000 : index
   }
 }
+
+// -----
+
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 only schedule "hand" {
+  rank.entry (%M) {
+    %c2 = arith.constant 2 : index
+    // expected-error @below {{row 2 is read of a table of 2 rows}}
+    %case, %m = rank.table[%c2] cases [0, 0] microbatches [0, 1]
+  }
+}
+
+// -----
+
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 only schedule "hand" {
+  rank.entry (%M) {
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{cannot be unrolled: a switch of a rank program has no results, got 1}}
+    %0 = scf.index_switch %c1 -> index
+    default {
+      scf.yield %c1 : index
+    }
+  }
+}

@@ -635,7 +635,7 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" 
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    // expected-error @below {{'arith.muli' cannot be unrolled; a rank program computes with constants, sums, differences, minima and maxima}}
+    // expected-error @below {{'arith.muli' cannot be unrolled; a rank program computes with constants, sums, differences, minima, maxima and tables}}
     %n = arith.muli %M, %M : index
   }
 }

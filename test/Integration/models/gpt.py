@@ -8,6 +8,7 @@ STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, he
     gpt_dropout   dropout after attention and perceptron, from a random key
     gpt_bfloat16  bfloat16 activations, float32 parameters and loss
     gpt_forward   the logits only, no gradients
+    gpt_deep      small and of eight layers, for many stages
 """
 
 import functools
@@ -19,6 +20,7 @@ import numpy as np
 from common import layer_norm, layer_norm_parameters, mean_token_loss, normals, sizes, tokens
 
 DEFAULT = dict(V=512, D=256, H=4, L=4, T=128, B=4)
+DEEP = dict(V=64, D=32, H=2, L=8, T=16, B=2)
 
 
 def attention(p, x, heads):
@@ -107,14 +109,18 @@ def parameters(V, D, L, T, tied=False, **_):
     return p
 
 
-def _made(function, parameters_of, *more):
-    s = sizes("STAGEWRIGHT_GPT", **DEFAULT)
+def _made(function, parameters_of, *more, default=DEFAULT):
+    s = sizes("STAGEWRIGHT_GPT", **default)
     step = jax.value_and_grad(functools.partial(function, heads=s["H"]))
     return step, (parameters_of(**s), *tokens(s["V"], s["B"], s["T"]), *more)
 
 
 def gpt():
     return _made(loss, parameters)
+
+
+def gpt_deep():
+    return _made(loss, parameters, default=DEEP)
 
 
 def gpt_scan():

@@ -38,11 +38,17 @@ void GraphOp::print(OpAsmPrinter &printer) {
 
 /// Checks the edge from `producer` to `node`: layers never run backwards.
 static LogicalResult verifyEdge(NodeOp node, NodeOp producer) {
-  bool forward = node.getPhase() == Phase::F;
-  bool producedForward = producer.getPhase() == Phase::F;
-  if (forward && !producedForward) // graph_c3
+  auto isForward = [](Phase phase) {
+    return phase == Phase::F || phase == Phase::R;
+  };
+  bool forward = isForward(node.getPhase());
+  bool producedForward = isForward(producer.getPhase());
+  if (forward &&
+      (!producedForward || (node.getPhase() == Phase::F &&
+                            producer.getPhase() == Phase::R))) // graph_c3
     return (node.emitOpError()
-            << "of phase F must take values of phase F, got one of phase "
+            << "of phase " << stringifyPhase(node.getPhase())
+            << " must take values of phase F, got one of phase "
             << stringifyPhase(producer.getPhase()))
                .attachNote(producer.getLoc())
            << "made by node '" << producer.getNodeName() << "'";

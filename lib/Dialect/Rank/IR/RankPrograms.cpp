@@ -118,6 +118,8 @@ LogicalResult ChannelOp::verify() {
   if (getDepth() < 0) // channel_c2
     return emitOpError() << "depth must be positive or 'all', got "
                          << getDepth();
+  if (getOnce() && getSparse()) // channel_c3
+    return emitOpError() << "carries one message per step and cannot be sparse";
   if (getOnce() && getDepth() != 1) // channel_c3
     return emitOpError() << "carries one message per step and needs depth 1, "
                          << "got "
@@ -277,6 +279,22 @@ LogicalResult ActionOp::verify() {
       !(*this)->getParentOfType<ActionOp>()) // action_c1
     return success();
   return emitOpError() << "must lie in a 'rank.entry' and in no other action";
+}
+
+LogicalResult TableOp::verify() {
+  if (getCases().empty() ||
+      getCases().size() != getMicrobatches().size()) // table_c1
+    return emitOpError() << "needs a case and a microbatch in each of its "
+                         << "rows, got " << getCases().size() << " and "
+                         << getMicrobatches().size();
+  for (int64_t number :
+       llvm::concat<const int64_t>(getCases(), getMicrobatches()))
+    if (number < 0) // table_c1
+      return emitOpError() << "cases and microbatches are not negative, got "
+                           << number;
+  if ((*this)->getParentOfType<EntryOp>()) // table_c2
+    return success();
+  return emitOpError() << "must lie in a 'rank.entry'";
 }
 
 #define GET_OP_CLASSES

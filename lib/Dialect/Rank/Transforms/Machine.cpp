@@ -22,8 +22,10 @@ class Runner {
 public:
   explicit Runner(const Machine &machine) : machine(machine) {
     messages.reserve(machine.channels.size());
-    for (const Ring &channel : machine.channels)
+    for (const Ring &channel : machine.channels) {
       messages.emplace_back(channel.messages, Message::None);
+      claimed.emplace_back(std::max<int64_t>(channel.slots, 1), -1);
+    }
     for (const RankEvents &rank : machine.ranks) {
       std::vector<std::vector<int64_t>> rings;
       for (const Ring &stash : rank.stashes)
@@ -42,7 +44,7 @@ private:
   bool stepChannel(const Event &event);
   bool stepStash(size_t rank, const Event &event);
   std::optional<Fault> leftOver() const;
-  Fault stuck() const;
+  Fault stuck();
 
   /// Ends the run with a fault at `event`.
   bool fail(const Event &event, std::string message, const Ring &ring,
@@ -54,7 +56,14 @@ private:
   }
 
   const Machine &machine;
+  /// Per channel and slot: the microbatch that claimed it last, or -1.
+  int64_t &claimant(int32_t channel, int64_t microbatch) {
+    std::vector<int64_t> &slots = claimed[channel];
+    return slots[microbatch % int64_t(slots.size())];
+  }
+
   std::vector<std::vector<Message>> messages; ///< Per channel.
+  std::vector<std::vector<int64_t>> claimed;
   /// Per rank, stash and slot: the microbatch that holds it, or -1.
   std::vector<std::vector<std::vector<int64_t>>> holders;
   std::vector<size_t> next; ///< Per rank: its next event.
@@ -88,9 +97,10 @@ bool Runner::stepChannel(const Event &event) {
   case EventKind::Claim: {
     if (state != Message::None)
       return fails(" is claimed twice");
-    int64_t before = event.microbatch - channel.slots;
+    int64_t &before = claimant(event.object, event.microbatch);
     if (before >= 0 && messages[event.object][before] != Message::Released)
       return false;
+    before = event.microbatch;
     state = Message::Claimed;
     return true;
   }
@@ -188,6 +198,8 @@ std::optional<Fault> Runner::leftOver() const {
       const char *why = nullptr;
       switch (messages[number][m]) {
       case Message::None:
+        if (machine.channels[number].sparse)
+          continue;
         why = " is never sent";
         break;
       case Message::Claimed:
@@ -221,7 +233,7 @@ std::optional<Fault> Runner::leftOver() const {
   return std::nullopt;
 }
 
-Fault Runner::stuck() const {
+Fault Runner::stuck() {
   // Every rank that is not at its end waits for one event of one other rank.
   struct Wait {
     const Event *at;
@@ -235,7 +247,7 @@ Fault Runner::stuck() const {
     bool claims = at.kind == EventKind::Claim;
     size_t other = claims ? channel.to : channel.from;
     EventKind kind = claims ? EventKind::ReleaseChannel : EventKind::Send;
-    int64_t m = claims ? at.microbatch - channel.slots : at.microbatch;
+    int64_t m = claims ? claimant(at.object, at.microbatch) : at.microbatch;
     const Event *awaited = nullptr;
     if (other < machine.ranks.size()) {
       const std::vector<Event> &events = machine.ranks[other].events;

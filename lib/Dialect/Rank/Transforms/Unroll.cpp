@@ -36,6 +36,8 @@ private:
   LogicalResult visit(Block &block);
   LogicalResult visit(Operation &op);
   LogicalResult visitLoop(scf::ForOp loop);
+  LogicalResult visitTable(TableOp table);
+  LogicalResult visitSwitch(scf::IndexSwitchOp choice);
   LogicalResult visitArithmetic(Operation &op);
 
   int64_t value(Value index) { return values.lookup(index); }
@@ -83,6 +85,30 @@ LogicalResult Unroller::visitLoop(scf::ForOp loop) {
   return success();
 }
 
+LogicalResult Unroller::visitTable(TableOp table) {
+  int64_t row = value(table.getRow());
+  int64_t rows = table.getCases().size();
+  if (row < 0 || row >= rows)
+    return emitError(table.getLoc())
+           << "row " << row << " is read of a table of " << rows << " rows";
+  values[table.getWhich()] = table.getCases()[row];
+  values[table.getMicrobatch()] = table.getMicrobatches()[row];
+  return success();
+}
+
+LogicalResult Unroller::visitSwitch(scf::IndexSwitchOp choice) {
+  if (choice.getNumResults())
+    return emitError(choice.getLoc())
+           << "cannot be unrolled: a switch of a rank program has no results, "
+           << "got " << choice.getNumResults();
+  int64_t which = value(choice.getArg());
+  for (auto [number, region] :
+       llvm::zip(choice.getCases(), choice.getCaseRegions()))
+    if (number == which)
+      return visit(region.front());
+  return visit(choice.getDefaultRegion().front());
+}
+
 LogicalResult Unroller::visitArithmetic(Operation &op) {
   auto binary = [&](auto evaluate) {
     values[op.getResult(0)] =
@@ -116,13 +142,15 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
         return emitError(other->getLoc())
                << "'" << other->getName() << "' cannot be unrolled; a rank "
                << "program computes with constants, sums, differences, "
-               << "minima and maxima";
+               << "minima, maxima and tables";
       });
 }
 
 LogicalResult Unroller::visit(Operation &op) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](scf::ForOp loop) { return visitLoop(loop); })
+      .Case([&](TableOp table) { return visitTable(table); })
+      .Case([&](scf::IndexSwitchOp choice) { return visitSwitch(choice); })
       .Case([&](ActionOp inner) {
         action = stringifyActionKind(inner.getKind())[0];
         actionMicrobatch = value(inner.getMicrobatch());
@@ -214,6 +242,12 @@ FailureOr<Machine> stagewright::rank::unroll(ModuleOp module,
   });
   if (microbatches < 1 && !programs.empty())
     microbatches = programs.front().getMicrobatches();
+  for (ProgramOp program : programs)
+    if (program.getOnly() && program.getMicrobatches() != microbatches)
+      return emitError(program.getLoc())
+             << "runs " << program.getMicrobatches()
+             << " microbatches only, got " << microbatches
+             << "; schedule the program for that number";
   for (auto [index, program] : llvm::enumerate(programs))
     if (program.getRank() != int64_t(index))
       return emitError(program.getLoc())
@@ -229,7 +263,8 @@ FailureOr<Machine> stagewright::rank::unroll(ModuleOp module,
     machine.channels.push_back(
         {channel.getSymName().str(), channel.getSlots(microbatches),
          channel.getOnce() ? 1 : microbatches, getSlotStride(channel.getType()),
-         channel.getFrom(), channel.getTo(), channel.getOperation()});
+         channel.getFrom(), channel.getTo(), channel.getOperation(),
+         channel.getSparse()});
   }
   for (ProgramOp program : programs) {
     RankEvents &rank = machine.ranks.emplace_back();

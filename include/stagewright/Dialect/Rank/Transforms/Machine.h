@@ -17,7 +17,11 @@
 // events. The waiting of contract D, in terms of the microbatch m:
 //
 //   recv(c, m)   after  send(c, m)
-//   claim(c, m)  after  release_channel(c, m - depth)
+//   claim(c, m)  after  release_channel(c, what was claimed in its slot before)
+//
+// The latter is m - depth where the sender goes through the microbatches in
+// order. One rank claims all slots of a channel, so its program alone says which
+// microbatch had a slot before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,6 +68,7 @@ struct Ring {
   int64_t stride = 0;         ///< Bytes from slot to slot.
   int64_t from = -1, to = -1; ///< Ranks, for a channel.
   const void *origin = nullptr;
+  bool sparse = false; ///< Not every message is sent.
 };
 
 /// Everything that one rank does, in order.

@@ -1,0 +1,134 @@
+//===- Orders.cpp - what each rank runs when, as code ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Orders that are those of a generator defined for every number of microbatches
+// become loops that are right for all of them. All others are taken as they
+// stand: as loops where they repeat, else as a table.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+/// Loops may hold every case this often; a table holds it once. Interleaved
+/// schedules run G forwards and backwards per chunk in turn.
+static constexpr size_t kMostBodiesPerCase = 8;
+
+/// The loops of every rank, if `plan.data` is what a generator makes for every
+/// number of microbatches, with stage r alone on rank r.
+static std::optional<std::vector<std::vector<Segment>>>
+matchFamily(Plan &plan) {
+  Result<Generator> generator = findGenerator(plan.data.kind);
+  if (!generator || !generator->anyMicrobatches ||
+      generator->placement == Placement::Twin || generator->leastChunks != 1 ||
+      plan.numCopies() != 1 ||
+      int64_t(plan.data.ranks.size()) != plan.numStages)
+    return std::nullopt;
+  ScheduleFamily family =
+      familyOf(*generator, plan.numStages, pipeline::isForwardOnly(plan.graph));
+  if (family(plan.data.microbatches).ranks != plan.data.ranks)
+    return std::nullopt;
+  auto segments = compressToSegments(family);
+  if (!segments)
+    return std::nullopt;
+  plan.family = std::move(family);
+  return std::move(*segments);
+}
+
+/// The order of `rank` in terms of copies. Pairs run one after the other, and
+/// updates at the end of the step.
+static Order toCopies(const Plan &plan, int64_t rank) {
+  std::vector<int64_t> copyOf(plan.data.microbatches);
+  for (auto [copy, microbatches] : llvm::enumerate(plan.microbatchesOf))
+    for (int64_t m : microbatches)
+      copyOf[m] = copy;
+  Order order;
+  for (Action action : plan.data.ranks[rank]) {
+    if (action.kind == ActionKind::Update)
+      continue;
+    action.stage += copyOf[action.microbatch] * plan.numStages;
+    action.paired = false;
+    order.push_back(action);
+  }
+  return order;
+}
+
+static RankOrder compress(const Order &order, int64_t microbatches) {
+  llvm::SmallSetVector<std::pair<char, int64_t>, 8> cases;
+  for (const Action &action : order)
+    cases.insert({static_cast<char>(action.kind), action.stage});
+  size_t most = std::min(kMostBodiesPerCase * cases.size(), order.size() / 2);
+  if (auto loops = compressOrder(order, microbatches, most))
+    return {std::move(*loops), {}};
+  RankOrder table;
+  for (const Action &action : order)
+    table.rows.push_back({{action.kind, action.stage}, action.microbatch});
+  return table;
+}
+
+/// The devices of the program by rank: the stages' first devices in their
+/// order, then those that only hold twins or replicas.
+static std::vector<StringRef> devicesOf(pipeline::ProgramOp program) {
+  llvm::SmallSetVector<StringRef, 8> devices;
+  auto add = [&](Attribute device) {
+    devices.insert(cast<FlatSymbolRefAttr>(device).getValue());
+  };
+  for (auto stage : program.getBody().front().getOps<pipeline::StageOp>())
+    if (!stage.getDevices().empty())
+      add(stage.getDevices()[0]);
+  for (auto stage : program.getBody().front().getOps<pipeline::StageOp>())
+    for (Attribute device : stage.getDevices())
+      add(device);
+  return std::vector<StringRef>(devices.begin(), devices.end());
+}
+
+/// The device that each rank runs on; a rank runs stages of its device only.
+static LogicalResult readDevices(Plan &plan) {
+  std::vector<StringRef> devices = devicesOf(plan.program);
+  if (devices.size() != plan.data.ranks.size())
+    return emitError(plan.schedule.getLoc())
+           << "orders " << plan.data.ranks.size() << " ranks, its program has "
+           << devices.size() << " devices";
+  auto stages = llvm::to_vector(
+      plan.program.getBody().front().getOps<pipeline::StageOp>());
+  for (auto [copy, rank] : llvm::enumerate(plan.rankOfStage)) {
+    int64_t number = plan.stageNumber(copy);
+    pipeline::StageOp stage = stages[number];
+    bool isOn = llvm::any_of(stage.getDevices(), [&](Attribute device) {
+      return cast<FlatSymbolRefAttr>(device).getValue() == devices[rank];
+    });
+    if (!isOn)
+      return (emitError(plan.schedule.getLoc())
+              << "runs stage " << number << " on rank " << rank << ", device @"
+              << devices[rank] << ", where it does not lie")
+                 .attachNote(stage.getLoc())
+             << "the stage stands here; ranks are counted by the stages' first "
+                "devices";
+  }
+  for (StringRef device : devices)
+    plan.deviceOfRank.push_back(device.str());
+  return success();
+}
+
+LogicalResult stagewright::torank::readOrders(Plan &plan) {
+  if (failed(readDevices(plan)))
+    return failure();
+  if (auto segments = matchFamily(plan)) {
+    for (std::vector<Segment> &loops : *segments)
+      plan.orders.push_back({std::move(loops), {}});
+    return success();
+  }
+  for (size_t rank = 0; rank < plan.data.ranks.size(); ++rank)
+    plan.orders.push_back(
+        compress(toCopies(plan, rank), plan.data.microbatches));
+  return success();
+}

@@ -1,0 +1,186 @@
+//===- Routes.cpp - copies of the graph for microbatches apart ------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The route of a microbatch says, for every stage, which rank runs it and
+// whether its forward runs again before the backward. Microbatches of one route
+// share a copy of the nodes. Copies share parameters; each yields its own part
+// of every gradient and loss, which the owner adds once per step, as it does
+// for a parameter that several stages use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+namespace {
+/// What one microbatch does on one stage.
+struct Stop {
+  int64_t rank = -1;
+  bool recomputes = false;
+
+  friend bool operator==(const Stop &, const Stop &) = default;
+};
+using Route = std::vector<Stop>;
+
+/// Makes the copies in the graph of `plan`.
+class Router {
+public:
+  explicit Router(Plan &plan)
+      : plan(plan), yield(cast<pipeline::YieldOp>(
+                        plan.graph.getBody().front().getTerminator())) {}
+  LogicalResult run();
+
+private:
+  void readRoutes();
+  void cloneNodes();
+  LogicalResult yieldParts();
+  void recompute(int64_t copy, int64_t stage);
+
+  bool isOf(pipeline::NodeOp node, int64_t copy, int64_t stage) {
+    return plan.copyOf.lookup(node) == copy &&
+           plan.stageOfLayer[node.getLayer()] == stage;
+  }
+  auto nodes() {
+    return llvm::to_vector(
+        plan.graph.getBody().front().getOps<pipeline::NodeOp>());
+  }
+
+  Plan &plan;
+  pipeline::YieldOp yield;
+  std::vector<Route> routes;   ///< By copy.
+  std::vector<IRMapping> maps; ///< By copy, from the values of the first.
+};
+} // namespace
+
+/// The verifier has proved that a stage runs a microbatch on one rank.
+void Router::readRoutes() {
+  std::vector<Route> all(plan.data.microbatches, Route(plan.numStages));
+  for (auto [rank, order] : llvm::enumerate(plan.data.ranks))
+    for (const Action &action : order) {
+      if (action.kind == ActionKind::Update)
+        continue;
+      Stop &stop = all[action.microbatch][action.stage];
+      stop.rank = rank;
+      stop.recomputes |= action.kind == ActionKind::Recompute;
+    }
+  for (auto [microbatch, route] : llvm::enumerate(all)) {
+    size_t copy = llvm::find(routes, route) - routes.begin();
+    if (copy == routes.size()) {
+      routes.push_back(route);
+      plan.microbatchesOf.emplace_back();
+    }
+    plan.microbatchesOf[copy].push_back(microbatch);
+  }
+  for (const Route &route : routes)
+    for (const Stop &stop : route)
+      plan.rankOfStage.push_back(stop.rank);
+}
+
+void Router::cloneNodes() {
+  OpBuilder builder(yield);
+  SmallVector<pipeline::NodeOp> originals = nodes();
+  maps.resize(routes.size());
+  for (size_t copy = 1; copy < routes.size(); ++copy)
+    for (pipeline::NodeOp node : originals)
+      plan.copyOf[builder.clone(*node, maps[copy])] = copy;
+}
+
+/// Adds what every further copy makes to the results. Sums add its parts; of
+/// the last microbatch one copy alone knows.
+LogicalResult Router::yieldParts() {
+  SmallVector<Value> values;
+  SmallVector<int64_t> results;
+  auto rankOf = [&](Value value, size_t copy) {
+    auto node = value.getDefiningOp<pipeline::NodeOp>();
+    return routes[copy][plan.stageOfLayer[node.getLayer()]].rank;
+  };
+  for (size_t copy = 0; copy < routes.size(); ++copy)
+    for (auto [value, result] :
+         llvm::zip(yield.getValues(), yield.getResults())) {
+      // Results that are arguments are taken copy by copy (Places.cpp).
+      bool isArgument = isa<BlockArgument>(value);
+      StringRef combine = plan.combineOf(result);
+      bool last = combine == "last";
+      if (last ? plan.microbatchesOf[copy].back() + 1 !=
+                         plan.data.microbatches &&
+                     !isArgument
+               : isArgument && copy > 0)
+        continue;
+      if (combine == "concat" && !isArgument &&
+          rankOf(value, copy) != rankOf(value, 0))
+        return emitError(plan.graph.getLoc())
+               << "result " << result << " is joined over microbatches that "
+               << "ranks " << rankOf(value, 0) << " and " << rankOf(value, copy)
+               << " run; a stage on several ranks can only sum its results";
+      values.push_back(maps[copy].lookupOrDefault(value));
+      results.push_back(result);
+    }
+  OpBuilder builder(yield);
+  auto parts = pipeline::YieldOp::create(builder, yield.getLoc(), values,
+                                         builder.getDenseI64ArrayAttr(results));
+  yield.erase();
+  yield = parts;
+  return success();
+}
+
+/// Clones the forward nodes of a stage that its backward reads, directly or
+/// through others, as nodes of phase R, and lets the backward read those.
+void Router::recompute(int64_t copy, int64_t stage) {
+  using pipeline::Phase;
+  SmallVector<pipeline::NodeOp> forwards, backwards;
+  for (pipeline::NodeOp node : nodes())
+    if (isOf(node, copy, stage))
+      (node.getPhase() == Phase::F ? forwards : backwards).push_back(node);
+  llvm::SmallSetVector<Operation *, 16> needed;
+  auto need = [&](pipeline::NodeOp reader) {
+    for (Value input : reader.getInputs())
+      if (Operation *maker = input.getDefiningOp();
+          maker &&
+          llvm::is_contained(forwards,
+                             pipeline::NodeOp(cast<pipeline::NodeOp>(maker))))
+        needed.insert(maker);
+  };
+  for (pipeline::NodeOp node : backwards)
+    need(node);
+  for (pipeline::NodeOp node : llvm::reverse(forwards))
+    if (needed.contains(node))
+      need(node);
+  IRMapping map;
+  for (pipeline::NodeOp node : forwards) {
+    if (!needed.contains(node))
+      continue;
+    OpBuilder builder(node->getContext());
+    builder.setInsertionPointAfter(node);
+    auto again = cast<pipeline::NodeOp>(builder.clone(*node, map));
+    again.setPhase(Phase::R);
+    plan.copyOf[again] = copy;
+  }
+  for (pipeline::NodeOp node : backwards)
+    for (OpOperand &input : node->getOpOperands())
+      input.set(map.lookupOrDefault(input.get()));
+}
+
+LogicalResult Router::run() {
+  readRoutes();
+  cloneNodes();
+  if (failed(yieldParts()))
+    return failure();
+  for (size_t copy = 0; copy < routes.size(); ++copy)
+    for (size_t stage = 0; stage < routes[copy].size(); ++stage)
+      if (routes[copy][stage].recomputes)
+        recompute(copy, stage);
+  return success();
+}
+
+LogicalResult stagewright::torank::makeRoutes(Plan &plan) {
+  return Router(plan).run();
+}
