@@ -146,7 +146,7 @@ bool refutesByCounting(const Chain &chain, const Window &window, double value) {
 }
 
 double refuteByCounting(const Chain &chain, const Window &window, double from,
-                        double effort) {
+                        double &effort) {
   auto refuted = [&](double value) {
     Counting counting(chain, window, value);
     bool stands = counting.narrow(kRounds);

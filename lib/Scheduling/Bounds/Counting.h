@@ -61,9 +61,9 @@ private:
 bool refutesByCounting(const Chain &chain, const Window &window, double value);
 
 /// The largest value found to be refuted for `window`, at least `from`, with
-/// about `effort` steps of walks.
+/// about `effort` steps of walks, of which it takes off what it uses.
 double refuteByCounting(const Chain &chain, const Window &window, double from,
-                        double effort);
+                        double &effort);
 
 } // namespace stagewright::bounds
 

@@ -90,12 +90,12 @@ void Exact::run(double low) {
   proved = done();
 }
 
-/// Whether tables and the depth of the search stay within some 200 MB.
+/// Whether the tables take some megabytes and making them parts of a second.
 static bool isSmallEnough(const ScheduleProblem &problem) {
   double states = 0;
   for (const StageCosts &stage : problem.stages)
     states += Walk(stage, problem.microbatches, problem.memory, 0).numStates();
-  return states <= 6e6 && problem.microbatches * problem.ranks <= 10000;
+  return states <= 1e6;
 }
 
 ExactResult exactSchedule(const ScheduleProblem &given,
@@ -112,7 +112,10 @@ ExactResult exactSchedule(const ScheduleProblem &given,
   if (!isSmallEnough(problem))
     return {};
   Exact exact(problem, objective, incumbent, nodeLimit);
-  exact.run(bound.value);
+  // Spans of schedules that start as soon as they can are bounded at once.
+  double effort = 1e7;
+  double low = refuteByCounting(exact.chain, exact.window, bound.value, effort);
+  exact.run(low);
   if (exact.best && !split)
     for (Order &order : exact.best->ranks) {
       std::erase_if(order, [](const Action &action) {
@@ -133,6 +136,8 @@ bool searchExactly(Best &best, int64_t nodeLimit) {
   Seconds incumbent = best.found()
                           ? best.value().first
                           : Seconds(std::numeric_limits<double>::infinity());
+  // A choice looks at every rank.
+  nodeLimit = nodeLimit * 8 / std::max<int64_t>(8, problem.ranks);
   ExactResult result =
       exactSchedule(problem, best.options.objective, best.bound(), incumbent,
                     nodeLimit, best.options.split);

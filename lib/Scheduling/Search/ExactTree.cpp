@@ -28,109 +28,53 @@ ExactTree::ExactTree(const Chain &chain, const Window &window, double value)
   }
 }
 
-/// Whether what the next action of `kind` waits for is scheduled, and when it
-/// is there.
-bool ExactTree::arrived(int64_t rank, Kind kind, double &ready) const {
-  const Rank &own = ranks[rank];
-  int64_t n = own.done[kind];
-  ready = own.free;
-  if (n == (kind == F ? chain.problem.microbatches : own.done[kind - 1]))
-    return false;
-  if (kind == F && own.putOff)
-    return false;
-  int64_t from = kind == F ? rank - 1 : rank + 1;
-  if (kind == W || from < 0 || from == chain.problem.ranks)
-    return true;
-  if (ranks[from].done[kind] <= n)
-    return false;
-  double hop = chain.problem.hops[std::min(rank, from)].value;
-  ready = std::max(ready, ranks[from].ends[kind][n] + hop);
-  return true;
-}
-
-/// By when the next action of `kind` has to end for all to come out in time, or
-/// a negative time if memory has no room for it.
-double ExactTree::latestAfter(int64_t rank, Kind kind) const {
-  int64_t done[3];
-  std::copy_n(ranks[rank].done, 3, done);
-  int64_t n = done[kind]++;
-  const Walk &walk = counting.walk(rank);
-  if (!walk.fits(done[F], done[I], done[W]))
-    return -1;
-  double latest = walk.latest(tables[rank], done[F], done[I], done[W]);
-  if (kind == F)
-    return std::min(latest, walk.forward.end[n]);
-  return kind == I ? std::min(latest, walk.input.end[n]) : latest;
-}
-
-/// All actions that could come next on their rank; false if one of them is too
-/// late whatever is done.
-bool ExactTree::collect(std::vector<Choice> &choices) const {
-  for (int64_t rank = 0; rank < int64_t(ranks.size()); ++rank) {
-    double lengths[3] = {chain.forwardTime(rank), chain.inputTime(rank),
-                         chain.weightTime(rank)};
+void ExactTree::standing(Level &level) const {
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
     const Rank &own = ranks[rank];
-    const Walk &walk = counting.walk(rank);
-    for (Kind kind : {F, I, W}) {
-      double ready;
-      if (!arrived(rank, kind, ready))
-        continue;
-      double end = ready + lengths[kind];
-      if ((kind == F && end > walk.forward.end[own.done[F]] + tolerance) ||
-          (kind == I && end > walk.input.end[own.done[I]] + tolerance))
-        return false;
-      double slack = latestAfter(rank, kind) - end;
-      if (slack >= -tolerance)
-        choices.push_back({rank, kind, ready, end, slack});
+    for (int64_t done : own.done)
+      level.progress.push_back(int32_t(done));
+    level.progress.push_back(own.putOff);
+    level.moment.push_back(own.free);
+    for (Kind kind : {F, I}) {
+      size_t user = kind == F ? rank + 1 : rank - 1;
+      if (user < ranks.size())
+        level.moment.insert(level.moment.end(),
+                            own.ends[kind].begin() + ranks[user].done[kind],
+                            own.ends[kind].begin() + own.done[kind]);
     }
   }
-  return true;
 }
 
-bool ExactTree::apply(const Choice &choice) {
-  Rank &own = ranks[choice.rank];
-  double free = own.free;
-  bool putOff = own.putOff;
-  int64_t n = own.done[choice.kind]++;
-  if (choice.kind != W)
-    own.ends[choice.kind][n] = choice.end;
-  own.free = choice.end;
-  own.putOff = false;
-  own.order.push_back(choice.kind);
-  --remaining;
-  if (branch())
-    return true;
-  ++remaining;
-  own.order.pop_back();
-  own.putOff = putOff;
-  own.free = free;
-  --own.done[choice.kind];
-  return false;
-}
-
-double ExactTree::key(const Choice &choice) const {
-  constexpr int kInputFirst[] = {1, 0, 2};
-  switch (preference) {
-  case Slack:
-    return -choice.slack;
-  case Deadline:
-    return choice.end + choice.slack;
-  case InputFirst:
-    return kInputFirst[choice.kind];
-  case ForwardFirst:
-    return choice.kind;
-  case Start:
-    return choice.start;
-  }
-  return 0;
-}
-
-bool ExactTree::branch() {
-  if (remaining == 0)
-    return true;
-  if (++visited > nodeLimit)
+bool ExactTree::isHopeless(const Level &level) const {
+  auto found = hopeless.find(level.progress);
+  if (found == hopeless.end())
     return false;
-  std::vector<Choice> choices;
+  return std::any_of(
+      found->second.begin(), found->second.end(), [&](const Moment &earlier) {
+        return std::equal(earlier.begin(), earlier.end(), level.moment.begin(),
+                          [](double a, double b) { return a <= b; });
+      });
+}
+
+void ExactTree::remember(Level &level) {
+  constexpr size_t kMost = 4 << 20, kMostEach = 16;
+  if (remembered >= kMost || level.moment.empty())
+    return;
+  std::vector<Moment> &known = hopeless[level.progress];
+  if (known.size() == kMostEach)
+    return;
+  remembered += level.progress.size() + level.moment.size();
+  known.push_back(std::move(level.moment));
+}
+
+/// Sets up a new node; false if nothing can come of it.
+bool ExactTree::open(Level &level) {
+  standing(level);
+  if (isHopeless(level)) {
+    level.moment.clear(); // Nothing new to remember.
+    return false;
+  }
+  std::vector<Choice> &choices = level.choices;
   if (!collect(choices) || choices.empty())
     return false;
   Choice first = *std::min_element(
@@ -144,16 +88,71 @@ bool ExactTree::branch() {
             [&](const Choice &a, const Choice &b) {
               return std::pair(key(a), a.kind) < std::pair(key(b), b.kind);
             });
-  for (const Choice &choice : choices)
-    if (apply(choice))
-      return true;
-  Rank &own = ranks[first.rank];
-  if (first.kind != F || !tight[first.rank] || own.putOff)
-    return false;
-  own.putOff = true;
-  if (branch())
+  level.rank = first.rank;
+  level.mayPutOff =
+      first.kind == F && tight[first.rank] && !ranks[first.rank].putOff;
+  return true;
+}
+
+/// Tries the next possibility of a node; false if there is none left.
+bool ExactTree::tryNext(Level &level) {
+  Rank &own = ranks[level.rank];
+  level.free = own.free;
+  level.putOff = own.putOff;
+  if (level.next == level.choices.size()) {
+    if (!level.mayPutOff)
+      return false;
+    level.mayPutOff = false;
+    level.tried = level.puttingOff = own.putOff = true;
     return true;
+  }
+  const Choice &choice = level.choices[level.next++];
+  int64_t n = own.done[choice.kind]++;
+  if (choice.kind != W)
+    own.ends[choice.kind][n] = choice.end;
+  own.free = choice.end;
   own.putOff = false;
+  own.order.push_back(choice.kind);
+  --remaining;
+  level.tried = true;
+  return true;
+}
+
+void ExactTree::undo(Level &level) {
+  Rank &own = ranks[level.rank];
+  own.free = level.free;
+  own.putOff = level.putOff;
+  level.tried = false;
+  if (level.puttingOff)
+    return;
+  --own.done[own.order.back()];
+  own.order.pop_back();
+  ++remaining;
+}
+
+/// Depth first until everything is scheduled, nothing is left to try or the
+/// nodes run out; in the last two cases nothing is left scheduled. The depth is
+/// that of a schedule, too much for the stack.
+bool ExactTree::descend() {
+  std::vector<Level> path(1);
+  bool opened = open(path.back());
+  ++visited;
+  while (!path.empty()) {
+    Level &level = path.back();
+    if (level.tried)
+      undo(level);
+    if (visited <= nodeLimit && opened && tryNext(level)) {
+      if (remaining == 0)
+        return true;
+      ++visited;
+      opened = open(path.emplace_back());
+      continue;
+    }
+    if (visited <= nodeLimit)
+      remember(level);
+    path.pop_back();
+    opened = true;
+  }
   return false;
 }
 
@@ -162,7 +161,7 @@ TreeResult ExactTree::search(int64_t limit, Preference preferred) {
     return TreeResult::None;
   nodeLimit = visited + limit;
   preference = preferred;
-  if (branch())
+  if (descend())
     return TreeResult::Found;
   return visited > nodeLimit ? TreeResult::Limit : TreeResult::None;
 }

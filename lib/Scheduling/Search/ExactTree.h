@@ -10,6 +10,7 @@
 
 #include "Bounds/Counting.h"
 #include "stagewright/Scheduling/Schedule.h"
+#include <map>
 
 namespace stagewright::search {
 
@@ -53,11 +54,35 @@ private:
     double slack = 0; ///< By how much it could end later.
   };
 
+  /// Numbers done, rank by rank, and who puts forwards off.
+  using Progress = std::vector<int32_t>;
+  /// All times that what is left depends on: when ranks are free, and when what
+  /// is still to be used was made.
+  using Moment = std::vector<double>;
+
+  /// A node: what can come next, and what of it is being tried.
+  struct Level {
+    Progress progress;
+    Moment moment;
+    std::vector<Choice> choices;
+    size_t next = 0;
+    bool mayPutOff = false; ///< Or no forward next on the choices' rank.
+    int64_t rank = 0;
+    /// How the rank stood, while something is tried.
+    bool tried = false, puttingOff = false, putOff = false;
+    double free = 0;
+  };
+
+  void standing(Level &level) const;
+  bool isHopeless(const Level &level) const;
+  void remember(Level &level);
+  bool open(Level &level);
+  bool tryNext(Level &level);
+  void undo(Level &level);
+  bool descend();
   bool arrived(int64_t rank, Kind kind, double &ready) const;
   double latestAfter(int64_t rank, Kind kind) const;
   bool collect(std::vector<Choice> &choices) const;
-  bool branch();
-  bool apply(const Choice &choice);
   double key(const Choice &choice) const;
 
   const bounds::Chain &chain;
@@ -68,6 +93,10 @@ private:
   std::vector<bounds::Walk::Scratch> tables; ///< By rank.
   std::vector<bool> tight; ///< By rank: memory may put off forwards.
   std::vector<Rank> ranks;
+  /// Moments from which no schedule came, by progress: later ones have none
+  /// either.
+  std::map<Progress, std::vector<Moment>> hopeless;
+  size_t remembered = 0; ///< Numbers in it.
   Preference preference = Slack;
   int64_t visited = 0, nodeLimit = 0, remaining = 0;
 };
