@@ -80,10 +80,11 @@ drawMarks(const std::vector<OrderMark> &marks,
     nameWidth = std::max(nameWidth, rows.back().name.size());
     leftWidth = std::max(leftWidth, rows.back().left.size());
   }
-  std::string picture;
+  // A line of its own: whoever prints a note may put a place before it.
+  std::string picture = "the steps in brackets:";
   for (const GridRow &row : rows)
     picture +=
-        (picture.empty() ? "" : "\n") + row.name + ": " +
+        "\n" + row.name + ": " +
         std::string(nameWidth - row.name.size() + leftWidth - row.left.size(),
                     ' ') +
         row.left + row.right;
@@ -100,7 +101,8 @@ Error errorAt(std::string message, const Schedule &schedule,
     error.notes.push_back(drawMarks(
         marks, [&](int64_t rank) { return schedule.ranks[rank].size(); },
         [&](int64_t rank, size_t step) {
-          return toString(schedule.ranks[rank][step]);
+          const Action &action = schedule.ranks[rank][step];
+          return (action.paired ? "&" : "") + toString(action);
         }));
   return error;
 }

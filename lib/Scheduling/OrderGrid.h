@@ -9,6 +9,7 @@
 // order, the steps in question in brackets and below one another. Steps count
 // from 0. It needs no times, so that it can show what cannot run.
 //
+//   the steps in brackets:
 //   rank 0, step 2: 0F0 0F1 [0B0] 0F2 0B1 ...
 //   rank 1, step 1:     1F0 [1F1] 1B0 1F2 ...
 //
@@ -28,15 +29,16 @@ struct OrderMark {
   size_t step = 0;
 };
 
-/// The picture of `marks`, a row per rank in the order in which they come
-/// (eight at most), without a newline at its end. `length` says how many steps
-/// a rank has, `text` what one is.
+/// The picture of `marks`, a line about it and a row per rank in the order in
+/// which they come (eight at most), without a newline at its end. `length` says
+/// how many steps a rank has, `text` what one is.
 std::string
 drawMarks(const std::vector<OrderMark> &marks,
           const std::function<size_t(int64_t rank)> &length,
           const std::function<std::string(int64_t rank, size_t step)> &text);
 
-/// `message` with the picture of `marks` in `schedule` as its note.
+/// `message` with the picture of `marks` in `schedule` as its note; & stands
+/// before the second of a pair.
 Error errorAt(std::string message, const Schedule &schedule,
               const std::vector<OrderMark> &marks);
 

@@ -194,7 +194,8 @@ TEST(Communication, ChannelHasOneOrder) {
       "the channel from rank 0 to rank 1 has two orders: 0SEND_F0 on rank "
       "0 (step 1) would meet 1RECV_F1 on rank 1 (step 0)");
   EXPECT_EQ(status.error().notes.front(),
-            "rank 0, step 1: 0F0 [0SEND_F0] 0F1 0SEND_F1 0WAIT_SEND_F0 "
+            "the steps in brackets:\nrank 0, step 1: 0F0 [0SEND_F0] 0F1 "
+            "0SEND_F1 0WAIT_SEND_F0 "
             "0WAIT_SEND_F1\n"
             "rank 1, step 0:     [1RECV_F1] 1RECV_F0 1F0 1F1");
 }

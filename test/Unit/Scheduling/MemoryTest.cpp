@@ -83,7 +83,8 @@ TEST(Memory, ErrorSaysByHowMuchAndWhatWouldDo) {
             "rank 0 holds 30 as 0F2 starts (step 2), 5 more than its memory of "
             "25; this order needs 40");
   EXPECT_EQ(verifyMemory(schedule, problem).error().notes.front(),
-            "rank 0, step 2: 0F0 0F1 [0F2] 0F3 0B0 0B1 0B2 ...");
+            "the steps in brackets:\nrank 0, step 2: 0F0 0F1 [0F2] 0F3 0B0 0B1 "
+            "0B2 ...");
   problem.memory = 40;
   EXPECT_EQ(errorOf(schedule, problem), "");
   // What would do is no more than needed.

@@ -86,7 +86,7 @@ static bool isLocated(const Error &error, const std::vector<List> &lists) {
   if (lists.size() == 1 && lists.front().empty())
     return error.message == "schedule lacks 0F0";
   return !error.message.empty() && error.notes.size() == 1 &&
-         error.notes.front().find("rank ") == 0 &&
+         error.notes.front().find("\nrank ") != std::string::npos &&
          error.notes.front().find('[') != std::string::npos;
 }
 

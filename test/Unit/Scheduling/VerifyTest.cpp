@@ -45,7 +45,7 @@ TEST(Verify, MissingAction) {
 
 TEST(Verify, PictureShowsWhereAnActionIsMissing) {
   EXPECT_EQ(pictureOf(fromText(2, 2, {"0F0 0F1", "1F0"}), chainGraph(2, true)),
-            "rank 1, step 0: [1F0]");
+            "the steps in brackets:\nrank 1, step 0: [1F0]");
 }
 
 TEST(Verify, ActionTwice) {
@@ -95,12 +95,13 @@ TEST(Verify, DeadlockOverARingSlot) {
 }
 
 TEST(Verify, PictureMarksWhereEachRankStands) {
-  EXPECT_EQ(pictureOf(fromText(2, 3,
-                               {"0F0 0B0 0F1 0B1 0F2 0B2",
-                                "1F0 1F1 1F2 1B0 1B1 1B2"}),
-                      chainGraph(2, false)),
-            "rank 0, step 1: 0F0 [0B0] 0F1 0B1 0F2 0B2\n"
-            "rank 1, step 1: 1F0 [1F1] 1F2 1B0 1B1 1B2");
+  EXPECT_EQ(
+      pictureOf(
+          fromText(2, 3,
+                   {"0F0 0B0 0F1 0B1 0F2 0B2", "1F0 1F1 1F2 1B0 1B1 1B2"}),
+          chainGraph(2, false)),
+      "the steps in brackets:\nrank 0, step 1: 0F0 [0B0] 0F1 0B1 0F2 0B2\n"
+      "rank 1, step 1: 1F0 [1F1] 1F2 1B0 1B1 1B2");
 }
 
 TEST(Verify, PictureOfOneRankMarksBothActions) {
@@ -108,7 +109,8 @@ TEST(Verify, PictureOfOneRankMarksBothActions) {
                                {"0F0 0F1 0F2 0F3 0F4 0F5 0F6 0F7 0B0 0B1 0B2 "
                                 "0B3 0B4 0B5 0B6 0B7 0B0"}),
                       chainGraph(1, false)),
-            "rank 0, step 8 and 16: ... 0F4 0F5 0F6 0F7 [0B0] 0B1 0B2 0B3 0B4 "
+            "the steps in brackets:\nrank 0, step 8 and 16: ... 0F4 0F5 0F6 "
+            "0F7 [0B0] 0B1 0B2 0B3 0B4 "
             "0B5 0B6 0B7 [0B0]");
 }
 
