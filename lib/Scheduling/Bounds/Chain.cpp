@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chain.h"
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace stagewright::bounds {
 
@@ -19,27 +21,54 @@ int64_t timesThatFit(double memory, double each, int64_t most) {
                   int64_t(std::floor(memory / each * (1 + 1e-12) + 1e-9)));
 }
 
-Chain::Chain(const ScheduleProblem &problem) : problem(problem) {
-  down.assign(problem.stages.size(), 0);
-  up.assign(problem.stages.size(), 0);
-  for (int64_t s = 0; s < last(); ++s) {
-    double hop = problem.hopAfter(s).value;
-    down[s + 1] = down[s] + forwardTime(s) + hop;
-    up[s + 1] = up[s] + hop + inputTime(s);
-  }
+/// What is left of `problem` if every action takes as long as its share of a
+/// pair: any schedule of pairs is one of these, half behind half.
+static ScheduleProblem sharesOfPairs(ScheduleProblem problem) {
+  double factor = problem.overlap > 0 ? problem.overlap : 1;
+  for (StageCosts &stage : problem.stages)
+    for (Seconds *time :
+         {&stage.forward, &stage.inputGradient, &stage.weightGradient})
+      *time = *time * factor;
+  return problem;
+}
+
+Chain::Chain(const ScheduleProblem &given) : problem(sharesOfPairs(given)) {
   for (int64_t rank = 0; rank < problem.ranks; ++rank)
     stages.push_back(
         stagesOf(problem.placement, problem.ranks, problem.chunks, rank));
+  size_t count = problem.stages.size();
+  std::vector<double> forwards(count), inputs(count);
+  for (const std::vector<int64_t> &own : stages) {
+    double f = std::numeric_limits<double>::infinity(), i = f;
+    for (int64_t s : own) {
+      f = std::min(f, given.stages[s].forward.value);
+      i = std::min(i, given.stages[s].inputGradient.value);
+    }
+    // Alone it takes all its time, in a pair it waits for the other.
+    for (int64_t s : own) {
+      forwards[s] = given.stages[s].forward.value;
+      inputs[s] = given.stages[s].inputGradient.value;
+      if (given.overlap > 0) {
+        forwards[s] = std::min(forwards[s], given.overlap * (forwards[s] + i));
+        inputs[s] = std::min(inputs[s], given.overlap * (inputs[s] + f));
+      }
+    }
+    alone.push_back(given.overlap > 0 && !given.forwardOnly
+                        ? (1 - given.overlap) * (f + i)
+                        : 0);
+  }
+  down.assign(count, 0);
+  up.assign(count, 0);
+  for (int64_t s = 0; s < last(); ++s) {
+    double hop = problem.hopAfter(s).value;
+    down[s + 1] = down[s] + forwards[s] + hop;
+    up[s + 1] = up[s] + inputs[s + 1] + hop;
+  }
+  bottom = forwards[last()];
 }
 
 double Chain::turn(int64_t stage) const {
-  // Down from behind F of this stage to the end of F of the last one, back from
-  // there to the start of I of this one.
-  double ahead =
-      forward(stage, last()) - forwardTime(stage) + forwardTime(last());
-  return stage == last() ? 0
-                         : ahead + inputTime(last()) + backward(last(), stage) -
-                               inputTime(stage);
+  return around(stage, stage) - forwardTime(stage);
 }
 
 double Chain::work(int64_t rank) const {

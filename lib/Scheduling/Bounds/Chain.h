@@ -8,6 +8,11 @@
 // Times that a microbatch needs between two of its actions if it waits for
 // nobody: sums over the stages that lie between, so no schedule is faster.
 //
+// Where pairs overlap, every action is given its share of the pair as its own
+// time, one half behind the other: any schedule of pairs is then a schedule of
+// such single actions, and what holds for all those holds for it. Only what a
+// microbatch waits for is longer, since a pair hands on at its end.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_SCHEDULING_BOUNDS_CHAIN_H
@@ -23,9 +28,9 @@ int64_t timesThatFit(double memory, double each, int64_t most);
 
 class Chain {
 public:
-  explicit Chain(const ScheduleProblem &problem);
+  explicit Chain(const ScheduleProblem &given);
 
-  const ScheduleProblem &problem;
+  const ScheduleProblem problem; ///< With shares of pairs for times.
   /// By rank, in increasing order.
   std::vector<std::vector<int64_t>> stages;
 
@@ -39,10 +44,12 @@ public:
   /// From the end of F of `stage` to the start of its I.
   double turn(int64_t stage) const;
   /// From the end of I of `from` to the end of I of `to` <= `from`.
-  double backward(int64_t from, int64_t to) const { return up[from] - up[to]; }
+  double backward(int64_t from, int64_t to) const {
+    return up[from] - up[to] - inputTime(from) + inputTime(to);
+  }
   /// From the start of F of `from` to the start of I of `to`.
   double around(int64_t from, int64_t to) const {
-    return forward(from, to) + forwardTime(to) + turn(to);
+    return forward(from, last()) + bottom + up[last()] - up[to];
   }
 
   double forwardTime(int64_t stage) const {
@@ -56,9 +63,14 @@ public:
   }
   /// F, I and W of all stages of `rank` for one microbatch.
   double work(int64_t rank) const;
+  /// By how much the first F and the last backward of a rank, which are in no
+  /// pair, are longer than their shares, together.
+  double alonePremium(int64_t rank) const { return alone[rank]; }
 
 private:
-  std::vector<double> down, up; ///< Prefix sums over stages.
+  std::vector<double> down, up; ///< From start to start of F, and of I.
+  std::vector<double> alone;    ///< By rank.
+  double bottom = 0;            ///< From F to I of the last stage.
 };
 
 } // namespace stagewright::bounds

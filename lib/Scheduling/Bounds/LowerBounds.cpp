@@ -19,6 +19,7 @@ static LowerBound boundOf(const Chain &chain, const Window &window) {
   bound.reason = "work";
   for (int64_t rank = 0; rank < chain.problem.ranks; ++rank) {
     raiseByHeadsAndTails(chain, window, rank, bound);
+    raiseByWorkAlone(chain, window, rank, bound);
     if (chain.problem.forwardOnly)
       continue;
     raiseByFillAndDrain(chain, window, rank, bound);
@@ -36,6 +37,7 @@ static LowerBound boundOfTwins(const Chain &chain, bool makespan) {
     bool alone = 2 * rank + 1 == chain.problem.ranks;
     double value = chain.work(rank) * double(chain.problem.microbatches) /
                        (alone ? 1 : 2) +
+                   chain.alonePremium(rank) +
                    (makespan ? chain.forward(0, rank) : 0);
     if (value > bound.value.value)
       bound = {Seconds(value), "work", rank};
@@ -47,17 +49,6 @@ static LowerBound boundOfTwins(const Chain &chain, bool makespan) {
   if (path > bound.value.value && makespan)
     bound = {Seconds(path), "heads and tails", 0};
   return bound;
-}
-
-/// What is left of `problem` if every action takes as long as its share of a
-/// pair: any schedule of pairs is one of these, half behind half.
-static ScheduleProblem sharesOfPairs(ScheduleProblem problem) {
-  double factor = problem.overlap > 0 ? problem.overlap : 1;
-  for (StageCosts &stage : problem.stages)
-    for (Seconds *time :
-         {&stage.forward, &stage.inputGradient, &stage.weightGradient})
-      *time = *time * factor;
-  return problem;
 }
 
 /// Steps of walks per objective, about 10 ns each: enough to be exact to many
@@ -77,8 +68,7 @@ static void raiseByCounting(const Chain &chain, const Window &window,
     bound = {Seconds(value), "ranks together", window.rank};
 }
 
-bool refutesSchedule(const ScheduleProblem &given, bool span, Seconds value) {
-  ScheduleProblem problem = sharesOfPairs(given);
+bool refutesSchedule(const ScheduleProblem &problem, bool span, Seconds value) {
   Chain chain(problem);
   if (!canCount(problem))
     return false;
@@ -90,8 +80,7 @@ bool refutesSchedule(const ScheduleProblem &given, bool span, Seconds value) {
   return false;
 }
 
-LowerBounds lowerBounds(const ScheduleProblem &given) {
-  ScheduleProblem problem = sharesOfPairs(given);
+LowerBounds lowerBounds(const ScheduleProblem &problem) {
   Chain chain(problem);
   LowerBounds bounds;
   if (problem.placement == Placement::Twin) {

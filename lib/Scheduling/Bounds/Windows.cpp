@@ -78,6 +78,18 @@ void raiseByHeadsAndTails(const Chain &chain, const Window &window,
     }
 }
 
+void raiseByWorkAlone(const Chain &chain, const Window &window, int64_t machine,
+                      LowerBound &bound) {
+  int64_t low = chain.lowest(machine);
+  if (!window.holdsWeights(machine) || low < window.from)
+    return;
+  raise(bound,
+        chain.forward(window.from, low) +
+            chain.work(machine) * double(chain.problem.microbatches) +
+            chain.alonePremium(machine),
+        "work", machine);
+}
+
 void raiseByFillAndDrain(const Chain &chain, const Window &window,
                          int64_t machine, LowerBound &bound) {
   int64_t low = chain.lowest(machine), high = chain.highest(machine);

@@ -41,6 +41,10 @@ struct Window {
 void raiseByHeadsAndTails(const Chain &chain, const Window &window,
                           int64_t machine, LowerBound &bound);
 
+/// The same by all its work, of which some can be in no pair.
+void raiseByWorkAlone(const Chain &chain, const Window &window, int64_t machine,
+                      LowerBound &bound);
+
 /// The same by what it cannot do before its first I and after its last F.
 void raiseByFillAndDrain(const Chain &chain, const Window &window,
                          int64_t machine, LowerBound &bound);

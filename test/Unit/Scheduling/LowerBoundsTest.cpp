@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/LowerBounds.h"
+#include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Scheduling/Timing.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
@@ -108,4 +110,44 @@ TEST(LowerBounds, ForwardsOnlyFillAPipeline) {
   problem.forwardOnly = true;
   EXPECT_EQ(lowerBounds(problem).makespan.value.value, 2 * 7 + 2 * 0.5);
   EXPECT_EQ(lowerBounds(problem).span.value.value, 10);
+}
+
+/// Pairs shorten the work: m T is no bound any more, but its share of a pair
+/// is.
+TEST(LowerBounds, HoldForPairsThatOverlap) {
+  for (double overlap : {0.5, 0.7, 0.9, 1.})
+    for (int64_t p : {2, 4, 8})
+      for (int64_t m : {2 * p, 2 * p + 4}) {
+        // Chunks of half a rank, schedules.md 1.3 note B.
+        ScheduleProblem v = equalStages(
+            p, m, {Seconds(.5), Seconds(.5), Seconds(.5), 1, 1, 0}, 0, 10);
+        v.placement = Placement::V;
+        v.chunks = 2;
+        v.stages.resize(2 * p, v.stages[0]);
+        v.hops.resize(2 * p - 1);
+        ScheduleProblem twin = equalStages(
+            p, m, {Seconds(1), Seconds(1), Seconds(1), 1, 1, 0}, 0, 10);
+        twin.placement = Placement::Twin;
+        for (auto [problem, schedule] :
+             {std::pair(&v, generateDualPipeV({p, m, false, 2})),
+              std::pair(&twin, generateDualPipe({p, m}))}) {
+          ASSERT_TRUE(bool(schedule)) << schedule.error().message;
+          problem->overlap = overlap;
+          Result<ScheduleTiming> timing = timeSchedule(*schedule, *problem);
+          ASSERT_TRUE(bool(timing)) << timing.error().message;
+          LowerBounds bounds = lowerBounds(*problem);
+          EXPECT_LE(bounds.makespan.value, timing->makespan);
+          EXPECT_LE(bounds.span.value, timing->span);
+          double work = overlap * 3 * double(m);
+          EXPECT_GE(bounds.span.value.value, work * (1 - 1e-12));
+        }
+      }
+}
+
+/// The first forward and the last backward of a rank have no partner.
+TEST(LowerBounds, CountWhatIsInNoPair) {
+  ScheduleProblem problem =
+      equalStages(1, 10, {Seconds(2), Seconds(3), Seconds(1), 1, 1, 0}, 0, 10);
+  problem.overlap = 0.5;
+  EXPECT_EQ(lowerBounds(problem).span.value.value, 30 + 0.5 * (2 + 3));
 }
