@@ -11,6 +11,7 @@
 #include "Search/Neighbours.h"
 #include "Search/Seeds.h"
 #include "Search/Settings.h"
+#include "Search/VSearch.h"
 #include <algorithm>
 
 namespace stagewright {
@@ -81,6 +82,13 @@ static Result<AutoSchedule> search1(const ScheduleProblem &problem,
   bool optimal = best.meetsBound();
   if (!optimal && problem.chunks == 1 && problem.placement != Placement::Twin)
     optimal = searchChain(problem, best);
+  if (!optimal && problem.chunks > 1 &&
+      (problem.placement == Placement::V ||
+       problem.placement == Placement::Loop)) {
+    searchChunks(FastProblem::of(problem, options.split), best,
+                 int64_t(options.effort * 3e7));
+    optimal = best.meetsBound();
+  }
   if (!best.found())
     return Error{"no generator fits " + std::to_string(problem.chunks) +
                  " chunks on " + std::to_string(problem.ranks) +

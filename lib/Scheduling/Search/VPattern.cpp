@@ -1,0 +1,158 @@
+//===- VPattern.cpp - plans that repeat from the first microbatch ---------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Search/VPattern.h"
+#include <algorithm>
+
+namespace stagewright::search {
+
+static Ticks periodOf(const FastProblem &problem) {
+  std::vector<Ticks> work(problem.ranks);
+  for (const Lane &lane : problem.lanes)
+    work[lane.rank] += lane.duration;
+  return *std::max_element(work.begin(), work.end());
+}
+
+/// Lanes of FastProblem know their input; the walk needs who waits for whom.
+WalkProblem::WalkProblem(const FastProblem &problem, bool mirrored)
+    : ranks(problem.ranks), microbatches(problem.microbatches),
+      shift(problem.shift), mirrored(mirrored), lanes(problem.lanes.size()),
+      lanesOf(problem.ranks), memory(problem.memory),
+      period(periodOf(problem)) {
+  auto connect = [&](int32_t from, int32_t to, Ticks delay) {
+    if (mirrored)
+      std::swap(from, to);
+    auto &outputs = lanes[from].outputs;
+    outputs[outputs[0].first < 0 ? 0 : 1] = {to, delay};
+    ++lanes[to].inputs;
+  };
+  for (int32_t s = 0; s < problem.stages; ++s) {
+    for (int32_t phase = 0; phase < problem.phases; ++phase) {
+      int32_t number = 3 * s + phase;
+      const Lane &lane = problem.lanes[number];
+      WalkLane &walk = lanes[number];
+      walk.duration = lane.duration;
+      walk.rank = lane.rank;
+      walk.taken = mirrored ? lane.freed : lane.taken;
+      walk.freed = mirrored ? lane.taken : lane.freed;
+      if (lane.input >= 0)
+        connect(lane.input, number, lane.hop);
+    }
+    if (problem.phases == 3)
+      connect(3 * s + I, 3 * s + W, 0);
+  }
+  if (int32_t last = problem.stages - 1; problem.phases > 1)
+    connect(3 * last + F, 3 * last + I, 0);
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    for (int32_t stage : problem.stagesOf[rank])
+      for (int32_t phase = 0; phase < problem.phases; ++phase)
+        lanesOf[rank].push_back(3 * stage + phase);
+}
+
+static std::vector<Ticks> offsetsOf(const FastProblem &problem,
+                                    const PatternSettings &settings) {
+  Ticks period = periodOf(problem), time = 0;
+  std::vector<Ticks> offsets(problem.lanes.size());
+  auto periods = [&](double part) { return Ticks(part * double(period)); };
+  auto step = [&](int32_t lane, double lag) {
+    const Lane &to = problem.lanes[lane], &from = problem.lanes[to.input];
+    Ticks least = from.duration + to.hop;
+    time += from.rank == to.rank ? least : std::max(least, periods(lag));
+  };
+  for (int32_t s = 0; s < problem.stages; ++s) {
+    if (s > 0)
+      step(3 * s + F, settings.lagForward);
+    offsets[3 * s + F] = time;
+  }
+  if (problem.phases == 1)
+    return offsets;
+  int32_t last = problem.stages - 1;
+  time += problem.lane(last, F).duration + periods(settings.turn);
+  for (int32_t s = last; s >= 0; --s) {
+    if (s < last)
+      step(3 * s + I, settings.lagBackward);
+    offsets[3 * s + I] = time;
+    offsets[3 * s + W] =
+        time + problem.lane(s, I).duration + periods(settings.delayWeight);
+  }
+  return offsets;
+}
+
+/// The actions of `rank` by when they are due. The lanes come in the same order
+/// in every period; a lane starts some periods after the first.
+static std::vector<Code> orderOf(const FastProblem &problem, int32_t rank,
+                                 const std::vector<Ticks> &offsets,
+                                 Ticks period) {
+  struct Turn {
+    Ticks within;
+    int32_t lane, periods;
+    auto operator<=>(const Turn &) const = default;
+  };
+  std::vector<Turn> turns;
+  int32_t last = 0;
+  for (int32_t stage : problem.stagesOf[rank])
+    for (int32_t phase = 0; phase < problem.phases; ++phase) {
+      int32_t lane = 3 * stage + phase;
+      int32_t periods = int32_t(offsets[lane] / period);
+      turns.push_back({offsets[lane] % period, lane, periods});
+      last = std::max(last, periods);
+    }
+  std::sort(turns.begin(), turns.end());
+  std::vector<Code> order;
+  order.reserve(problem.actionsPerRank(rank));
+  for (int32_t n = 0; n < last + problem.microbatches; ++n)
+    for (const Turn &turn : turns)
+      if (int32_t j = n - turn.periods; j >= 0 && j < problem.microbatches)
+        order.push_back((turn.lane << problem.shift) | j);
+  return order;
+}
+
+std::optional<WalkPlan> layOutPattern(const FastProblem &problem,
+                                      const PatternSettings &settings) {
+  std::vector<Ticks> offsets = offsetsOf(problem, settings);
+  Ticks period = Ticks(settings.stretch * double(periodOf(problem)));
+  WalkPlan plan;
+  for (int32_t rank = 0; rank < problem.ranks; ++rank) {
+    plan.orders.push_back(
+        orderOf(problem, rank, offsets, std::max<Ticks>(period, 1)));
+    if (peakOf(plan.orders.back(), problem) > problem.memory)
+      return std::nullopt;
+  }
+  plan.due.resize(problem.lanes.size() << problem.shift);
+  for (size_t lane = 0; lane < offsets.size(); ++lane)
+    for (int32_t j = 0; j < problem.microbatches; ++j)
+      plan.due[(lane << problem.shift) | j] = offsets[lane] + j * period;
+  return plan;
+}
+
+/// The code of the microbatch counted from the end.
+static Code flip(Code code, const FastProblem &problem) {
+  int32_t mask = (1 << problem.shift) - 1;
+  return (code & ~mask) | (problem.microbatches - 1 - (code & mask));
+}
+
+WalkPlan mirrorOf(const FastOrders &orders, const FastTimer &timer,
+                  const FastProblem &problem) {
+  WalkPlan plan{mirrorBack(orders, problem),
+                std::vector<Ticks>(problem.lanes.size() << problem.shift)};
+  for (const std::vector<Code> &order : orders)
+    for (Code code : order)
+      plan.due[flip(code, problem)] = timer.makespan() - timer.endOf(code);
+  return plan;
+}
+
+FastOrders mirrorBack(const FastOrders &orders, const FastProblem &problem) {
+  FastOrders result = orders;
+  for (std::vector<Code> &order : result) {
+    std::reverse(order.begin(), order.end());
+    for (Code &code : order)
+      code = flip(code, problem);
+  }
+  return result;
+}
+
+} // namespace stagewright::search

@@ -1,0 +1,27 @@
+//===- VSearch.h - orders of several chunks per rank ------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where a rank has several stages that lie apart (loop and V placement), a
+// schedule is searched for in two ways: by rounds of backwards (V, two chunks),
+// and by walks along patterns, whose settings are varied.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_SCHEDULING_SEARCH_VSEARCH_H
+#define STAGEWRIGHT_LIB_SCHEDULING_SEARCH_VSEARCH_H
+
+#include "Search/Best.h"
+
+namespace stagewright::search {
+
+/// Offers what it finds to `best`; stops when that meets its bound, or after
+/// constructing about `budget` actions.
+void searchChunks(const FastProblem &problem, Best &best, int64_t budget);
+
+} // namespace stagewright::search
+
+#endif // STAGEWRIGHT_LIB_SCHEDULING_SEARCH_VSEARCH_H
