@@ -7,7 +7,9 @@
 
 #include "stagewright/Scheduling/Communication.h"
 #include "stagewright/Scheduling/Generators.h"
+#include <fstream>
 #include <gtest/gtest.h>
+#include <sstream>
 
 using namespace stagewright;
 
@@ -266,6 +268,48 @@ TEST(Communication, EveryGeneratorWithAnyRoom) {
           for (const CommOrder &order : plan->schedule.ranks)
             EXPECT_EQ(*parseCommOrder(toString(order)), order);
         }
+}
+
+/// The lists of a compute_comms file of PyTorch's: without what is for FSDP.
+static std::vector<std::string> torchLists(const std::string &name) {
+  std::ifstream file(std::string(TORCH_FIXTURES) + "/" + name);
+  std::vector<std::string> ranks;
+  for (std::string line; std::getline(file, line);) {
+    std::string &rank = ranks.emplace_back();
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');)
+      if (cell.find("SHARD") == std::string::npos &&
+          cell.find("REDUCE_GRAD") == std::string::npos)
+        rank += cell + " ";
+  }
+  return ranks;
+}
+
+// What PyTorch 2.15 itself inserts, proved by rules that are not its own; its
+// simulator cannot check these files (schedules.md 3.7).
+TEST(Communication, TorchsOwnListsAreProved) {
+  struct File {
+    const char *name;
+    int64_t stages, microbatches;
+  };
+  for (const File &file :
+       {File{"DualPipeV-p2-m5-v2-comms.csv", 4, 5},
+        File{"Interleaved1F1B-p4-m8-v2-comms.csv", 8, 8},
+        File{"InterleavedZeroBubble-p2-m4-v2-comms.csv", 4, 4},
+        File{"LoopedBFS-p2-m4-v2-comms.csv", 4, 4},
+        File{"ZBVZeroBubble-p3-m6-v2-comms.csv", 6, 6}}) {
+    std::vector<std::string> ranks = torchLists(file.name);
+    ASSERT_GE(ranks.size(), 2u) << file.name;
+    CommSchedule lists = fromText(file.stages, file.microbatches, ranks);
+    EXPECT_EQ(errorOf(lists, chainGraph(file.stages, false)), "") << file.name;
+    // Without any one of its entries it is refused.
+    for (size_t at = 0; at < lists.ranks[0].size(); ++at) {
+      CommSchedule less = lists;
+      less.ranks[0].erase(less.ranks[0].begin() + at);
+      EXPECT_NE(errorOf(less, chainGraph(file.stages, false)), "")
+          << file.name << " without " << toString(lists.ranks[0][at]);
+    }
+  }
 }
 
 // Contract D's size: proved in less than a second.
