@@ -68,7 +68,7 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 1 on [@d1] layers [1]
 }
 // expected-error @+2 {{schedule runs 0F1 on rank 1 although it runs 0F1 on rank 0}}
-// expected-note @+1 {{rank 0, step 1: 0F0 [0F1]}}
+// expected-note @+1 {{rank 1, step 2: 1F0 1F1 [0F1]}}
 pipeline.schedule @twice of @plan kind "gpipe" {
   pipeline.order 0 "0F0 0F1"
   pipeline.order 1 "1F0 1F1 0F1"
