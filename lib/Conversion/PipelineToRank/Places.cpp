@@ -28,9 +28,6 @@ private:
   void addAccumulator(int64_t result, int64_t stage);
   LogicalResult chooseOwner(int64_t result);
   void chooseHomes();
-  LogicalResult chooseDepths();
-  LogicalResult chooseFamilyDepths();
-  LogicalResult chooseOrderDepths();
 
   pipeline::YieldOp yield() {
     return cast<pipeline::YieldOp>(
@@ -226,67 +223,6 @@ void Placer::chooseHomes() {
   }
 }
 
-/// What an action is in the graph of stages: B stands for both of its phases.
-static StagePhase toPhase(const ActionKey &key) {
-  ActionKind kind =
-      key.kind == ActionKind::Backward ? ActionKind::InputGradient : key.kind;
-  return {kind, key.stage};
-}
-
-LogicalResult Placer::chooseFamilyDepths() {
-  StageGraph graph;
-  graph.stages = plan.numStages;
-  graph.forwardOnly = llvm::all_of(plan.actions, [](const auto &entry) {
-    return entry.first.kind == ActionKind::Forward;
-  });
-  std::set<std::tuple<StagePhase, StagePhase, StagePhase>> edges;
-  for (const ChannelPlan &channel : plan.channels)
-    edges.insert({toPhase(plan.values[channel.value].made),
-                  toPhase(channel.first), toPhase(channel.last)});
-  for (const auto &[producer, first, last] : edges)
-    graph.edges.push_back({producer, first, last, 0});
-  Result<RingDepths> depths = RingDepths::create(*plan.family, graph);
-  if (!depths)
-    return emitError(plan.schedule.getLoc()) << depths.error().message;
-  for (ChannelPlan &channel : plan.channels)
-    channel.depth = depths->between(toPhase(plan.values[channel.value].made),
-                                    toPhase(channel.last));
-  for (auto &[value, made] : plan.values)
-    for (StashPlan &stash : made.stashes)
-      stash.depth = depths->between(toPhase(made.made), toPhase(stash.last));
-  return success();
-}
-
-/// The same for the one schedule at hand. Many values live between the same two
-/// actions, so each pair is looked at once.
-LogicalResult Placer::chooseOrderDepths() {
-  Result<OrderDepths> depths = OrderDepths::create(plan.data, plan.stageGraph);
-  if (!depths)
-    return emitError(plan.schedule.getLoc()) << depths.error().message;
-  std::map<std::pair<ActionKey, ActionKey>, int64_t> known;
-  auto between = [&](const ActionKey &made, const ActionKey &last) {
-    auto [entry, isNew] = known.try_emplace({made, last}, 0);
-    if (isNew) {
-      StagePhase from = toPhase(made), to = toPhase(last);
-      int64_t copy = from.stage / plan.numStages;
-      from.stage = plan.stageNumber(from.stage);
-      to.stage = plan.stageNumber(to.stage);
-      entry->second = depths->between(from, to, plan.microbatchesOf[copy]);
-    }
-    return RingDepth{entry->second, false};
-  };
-  for (ChannelPlan &channel : plan.channels)
-    channel.depth = between(plan.values[channel.value].made, channel.last);
-  for (auto &[value, made] : plan.values)
-    for (StashPlan &stash : made.stashes)
-      stash.depth = between(made.made, stash.last);
-  return success();
-}
-
-LogicalResult Placer::chooseDepths() {
-  return plan.family ? chooseFamilyDepths() : chooseOrderDepths();
-}
-
 LogicalResult Placer::place() {
   plan.rankOfResult.assign(plan.graph.getNumResults(), 0);
   DenseMap<Operation *, unsigned> positions;
@@ -316,7 +252,7 @@ LogicalResult Placer::place() {
     return std::tie(a.result, a.stage) < std::tie(b.result, b.stage);
   });
   chooseHomes();
-  return chooseDepths();
+  return chooseDepths(plan);
 }
 
 LogicalResult stagewright::torank::placeValues(Plan &plan) {

@@ -8,7 +8,7 @@
 // Where every value of a graph lives and how it travels, for the stages of a
 // program and the order of a schedule. Decided once for all microbatches that
 // take the same route, the ranks and actions that a microbatch goes through;
-// Emit.cpp then writes it down.
+// Emit/ then writes it down.
 //
 // Most schedules have one route. Where a stage lies on several ranks, or runs
 // its forward again for some microbatches only, every further route gets a copy
@@ -174,9 +174,12 @@ mlir::LogicalResult makeRoutes(Plan &plan);
 /// Puts orders and devices of the ranks into the plan (Orders.cpp).
 mlir::LogicalResult readOrders(Plan &plan);
 
-/// Finds a home for every value and the channels, accumulators and depths
-/// (Places.cpp).
+/// Finds a home for every value and the channels and accumulators
+/// (Places.cpp), then depths.
 mlir::LogicalResult placeValues(Plan &plan);
+
+/// Gives every channel and stash of `plan` its slots (Depths.cpp).
+mlir::LogicalResult chooseDepths(Plan &plan);
 
 /// Places values in the workspace of their rank (Workspace.cpp).
 void placeInWorkspace(Plan &plan);
@@ -195,7 +198,7 @@ struct EmitStatistics {
   int64_t channels = 0, stashes = 0, copies = 0, accumulated = 0;
 };
 
-/// Writes step, channels and programs (Emit.cpp); erases what they replace.
+/// Writes step, channels and programs (Emit/); erases what they replace.
 mlir::FailureOr<EmitStatistics> emitPrograms(mlir::ModuleOp module,
                                              const Plan &plan);
 

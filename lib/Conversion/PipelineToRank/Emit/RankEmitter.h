@@ -5,16 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes what a plan decided, rank by rank; decides nothing. Declarations of
-// memory and the loops of the entry are in Emit.cpp, one action and the end of
-// a step in EmitAction.cpp.
+// Writes what a plan decided, rank by rank; decides nothing. What all ranks
+// share is in Module.cpp.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_RANKEMITTER_H
-#define STAGEWRIGHT_CONVERSION_PIPELINETORANK_RANKEMITTER_H
+#ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_EMIT_RANKEMITTER_H
+#define STAGEWRIGHT_CONVERSION_PIPELINETORANK_EMIT_RANKEMITTER_H
 
-#include "Plan.h"
+#include "../Plan.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace stagewright::torank {
@@ -46,7 +45,7 @@ public:
   mlir::LogicalResult emit();
 
 private:
-  // Memory (Emit.cpp).
+  // Memory (Memory.cpp).
   mlir::Value declare(llvm::Twine name, stagewright::rank::BufferKind kind,
                       std::optional<Place> place, int64_t depth,
                       mlir::MemRefType type);
@@ -56,7 +55,7 @@ private:
   void declareStashes();
   mlir::LogicalResult declareArgument(mlir::BlockArgument argument);
 
-  // Entry (Emit.cpp).
+  // Entry (Entry.cpp).
   mlir::LogicalResult emitEntry();
   mlir::LogicalResult emitSegment(const Segment &segment);
   mlir::LogicalResult emitTable(const RankOrder &order);
@@ -64,7 +63,7 @@ private:
   mlir::Value bound(const SegmentBound &bound);
   mlir::Value slotOf(mlir::Value buffer, mlir::Value m = {});
 
-  // Actions (EmitAction.cpp).
+  // Actions (Action.cpp).
   void findReleases();
   mlir::LogicalResult emitAction(const ActionKey &key, mlir::Value m);
   mlir::LogicalResult emitPart(const ActionKey &key, mlir::Value m);
@@ -76,6 +75,8 @@ private:
   void distribute(mlir::Value value, mlir::Value m);
   void passThrough(int64_t result, const ActionKey &key, mlir::Value m);
   void emitReleases(const ActionKey &key, unsigned position, mlir::Value m);
+
+  // The end of the step (End.cpp).
   void emitEnd();
   void sendParts(mlir::Value zero);
   void addParts(mlir::Value zero);
@@ -114,6 +115,9 @@ private:
 /// The slot that holds a tensor.
 mlir::MemRefType memoryOf(mlir::Type tensor);
 
+/// As the dialect writes it.
+int64_t depthOf(const RingDepth &depth);
+
 } // namespace stagewright::torank
 
-#endif // STAGEWRIGHT_CONVERSION_PIPELINETORANK_RANKEMITTER_H
+#endif // STAGEWRIGHT_CONVERSION_PIPELINETORANK_EMIT_RANKEMITTER_H

@@ -1,0 +1,79 @@
+//===- End.cpp - the end of a step ----------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankEmitter.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+bool RankEmitter::hasEnd() const { return !accumulators.empty(); }
+
+/// Every part first goes to its owner: a claim of a channel with one message
+/// never waits.
+void RankEmitter::sendParts(Value zero) {
+  for (auto [number, channel] : names.parts) {
+    if (!accumulators.count(number))
+      continue;
+    Value part = slots[accumulators[number]];
+    Value slot =
+        rank::ClaimOp::create(builder, loc, part.getType(), channel, zero);
+    rank::CopyOp::create(builder, loc, part, slot);
+    rank::SendOp::create(builder, loc, channel, zero);
+  }
+}
+
+/// The slot of the sum that this rank owns.
+Value RankEmitter::ownedSlot(int64_t result) {
+  auto owned = llvm::find_if(accumulators, [&](const auto &entry) {
+    const AccumulatorPlan &sum = plan.accumulators[entry.first];
+    return sum.owner && sum.result == result;
+  });
+  assert(owned != accumulators.end() && "an owner declares its sum");
+  return slots[owned->second];
+}
+
+/// The owner adds the parts in the order of their stages, whenever they come:
+/// the sum is the same in every run.
+void RankEmitter::addParts(Value zero) {
+  for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
+    if (part.owner || plan.rankOfResult[part.result] != rank)
+      continue;
+    Value sum = ownedSlot(part.result);
+    auto channel = names.parts.find(number);
+    if (channel == names.parts.end()) {
+      rank::AddOp::create(builder, loc, slots[accumulators[number]], sum);
+      continue;
+    }
+    Value slot = rank::RecvOp::create(builder, loc, sum.getType(),
+                                      channel->second, zero);
+    rank::AddOp::create(builder, loc, slot, sum);
+    rank::ReleaseChannelOp::create(builder, loc, channel->second, zero);
+  }
+}
+
+void RankEmitter::emitEnd() {
+  int64_t stage = 0;
+  while (plan.rankOfStage[stage] != rank)
+    ++stage;
+  Value zero = constant(0);
+  auto op = rank::ActionOp::create(builder, loc, rank::ActionKind::U,
+                                   plan.stageNumber(stage), zero);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&op.getBody().emplaceBlock());
+  sendParts(zero);
+  addParts(zero);
+  for (auto [number, buffer] : accumulators) {
+    const AccumulatorPlan &sum = plan.accumulators[number];
+    if (!sum.owner)
+      continue;
+    auto combine = plan.combineOf(sum.result) == "mean" ? rank::Combine::Mean
+                                                        : rank::Combine::Sum;
+    rank::CombineOp::create(builder, loc, combine, slots[buffer],
+                            entry.getMicrobatches());
+  }
+}

@@ -1,0 +1,142 @@
+//===- Entry.cpp - loops and tables of a rank ---------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankEmitter.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+Value RankEmitter::constant(int64_t value) {
+  Value &known = constants[value];
+  if (known)
+    return known;
+  OpBuilder at(builder.getContext());
+  if (lastConstant)
+    at.setInsertionPointAfter(lastConstant);
+  else
+    at.setInsertionPointToStart(&entry.getBody().front());
+  known = arith::ConstantIndexOp::create(at, loc, value);
+  lastConstant = known.getDefiningOp();
+  return known;
+}
+
+/// clamp(constant + (perMicrobatch ? M : 0), 0, M), with what the sign of the
+/// constant makes superfluous left out.
+Value RankEmitter::bound(const SegmentBound &bound) {
+  Value all = entry.getMicrobatches();
+  if (!bound.perMicrobatch)
+    return bound.constant <= 0
+               ? constant(0)
+               : Value(arith::MinSIOp::create(builder, loc,
+                                              constant(bound.constant), all));
+  if (bound.constant >= 0)
+    return all;
+  Value less =
+      arith::SubIOp::create(builder, loc, all, constant(-bound.constant));
+  return arith::MaxSIOp::create(builder, loc, less, constant(0));
+}
+
+Value RankEmitter::slotOf(Value buffer, Value m) {
+  auto declared = buffer.getDefiningOp<rank::BufferOp>();
+  return rank::SlotOp::create(builder, loc, declared.getType(), buffer, m);
+}
+
+LogicalResult RankEmitter::emitSegment(const Segment &segment) {
+  Value low = bound(segment.low), high = bound(segment.high);
+  auto loop =
+      scf::ForOp::create(builder, loc, low, high, constant(segment.step));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  for (const SegmentAction &action : segment.body) {
+    Value m = loop.getInductionVar();
+    if (action.offset > 0)
+      m = arith::AddIOp::create(builder, loc, m, constant(action.offset));
+    if (action.offset < 0)
+      m = arith::SubIOp::create(builder, loc, m, constant(-action.offset));
+    if (failed(emitAction({action.kind, action.stage}, m)))
+      return failure();
+  }
+  return success();
+}
+
+/// One loop over the rows; every case once, in the order of its first row.
+LogicalResult RankEmitter::emitTable(const RankOrder &order) {
+  llvm::MapVector<std::pair<char, int64_t>, ActionKey> cases;
+  SmallVector<int64_t> which, microbatches, numbers;
+  for (const auto &[key, m] : order.rows) {
+    std::pair<char, int64_t> name(static_cast<char>(key.kind), key.stage);
+    if (cases.insert({name, key}).second)
+      numbers.push_back(numbers.size());
+    which.push_back(cases.find(name) - cases.begin());
+    microbatches.push_back(m);
+  }
+  auto loop = scf::ForOp::create(builder, loc, constant(0),
+                                 constant(order.rows.size()), constant(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  auto row = rank::TableOp::create(builder, loc, builder.getIndexType(),
+                                   builder.getIndexType(),
+                                   loop.getInductionVar(), which, microbatches);
+  auto choice = scf::IndexSwitchOp::create(
+      builder, loc, TypeRange(), row.getWhich(), numbers, numbers.size());
+  for (auto [key, region] : llvm::zip(cases, choice.getCaseRegions())) {
+    builder.setInsertionPointToStart(&region.emplaceBlock());
+    if (failed(emitAction(key.second, row.getMicrobatch())))
+      return failure();
+    scf::YieldOp::create(builder, loc);
+  }
+  builder.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
+  scf::YieldOp::create(builder, loc);
+  return success();
+}
+
+LogicalResult RankEmitter::emitEntry() {
+  entry = rank::EntryOp::create(builder, loc);
+  Block &block = entry.getBody().emplaceBlock();
+  block.addArgument(builder.getIndexType(), loc);
+  builder.setInsertionPointToStart(&block);
+  constant(0);
+  constant(1);
+  builder.setInsertionPointToEnd(&block);
+  pipeline::GraphOp graph = plan.graph;
+  for (BlockArgument argument : graph.getBody().getArguments()) {
+    Value buffer = arguments.lookup(argument.getArgNumber());
+    if (buffer && !buffer.getDefiningOp<rank::BufferOp>().isPerMicrobatch())
+      slots[buffer] = slotOf(buffer);
+  }
+  for (auto [number, buffer] : accumulators) {
+    slots[buffer] = slotOf(buffer);
+    rank::ZeroOp::create(builder, loc, slots[buffer]);
+  }
+  for (const Segment &segment : plan.orders[rank].loops)
+    if (failed(emitSegment(segment)))
+      return failure();
+  if (!plan.orders[rank].rows.empty() && failed(emitTable(plan.orders[rank])))
+    return failure();
+  if (hasEnd())
+    emitEnd();
+  return success();
+}
+
+LogicalResult RankEmitter::emit() {
+  pipeline::GraphOp graph = plan.graph;
+  pipeline::ProgramOp planned = plan.program;
+  pipeline::ScheduleOp schedule = plan.schedule;
+  auto program = rank::ProgramOp::create(
+      builder, loc, (graph.getSymName() + "." + Twine(rank)).str(), rank,
+      plan.deviceOfRank[rank], graph.getSymName(), planned.getMicrobatches(),
+      /*only=*/!plan.family, schedule.getKind(), DictionaryAttr());
+  names.symbols.insert(program);
+  builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
+  if (failed(declareArguments()))
+    return failure();
+  declareResults();
+  declareStashes();
+  findReleases();
+  return emitEntry();
+}

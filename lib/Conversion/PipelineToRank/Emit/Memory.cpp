@@ -1,0 +1,186 @@
+//===- Memory.cpp - buffers of a rank -----------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankEmitter.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+using pipeline::PipelineDialect;
+using stagewright::rank::BufferKind;
+using stagewright::rank::RankDialect;
+
+MemRefType stagewright::torank::memoryOf(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+int64_t stagewright::torank::depthOf(const RingDepth &depth) {
+  return depth.all ? RankDialect::kAll : depth.slots;
+}
+
+static Place placeOf(IntegerAttr position, IntegerAttr slice, int64_t index) {
+  Place place{position ? position.getInt() : index, std::nullopt};
+  if (slice)
+    place.slice = slice.getInt();
+  return place;
+}
+
+Value RankEmitter::declare(Twine name, BufferKind kind,
+                           std::optional<Place> place, int64_t depth,
+                           MemRefType type) {
+  std::string unique = name.str();
+  for (unsigned copy = 1; !bufferNames.insert(unique).second; ++copy)
+    unique = (name + "." + Twine(copy)).str();
+  auto number = [&](std::optional<int64_t> value) {
+    return value ? builder.getI64IntegerAttr(*value) : IntegerAttr();
+  };
+  auto kindAttr = rank::BufferKindAttr::get(builder.getContext(), kind);
+  return rank::BufferOp::create(
+      builder, loc, rank::BufferType::get(builder.getContext()),
+      builder.getStringAttr(unique), kindAttr,
+      number(place ? std::optional(place->position) : std::nullopt),
+      number(place ? place->slice : std::nullopt),
+      builder.getI64IntegerAttr(depth), TypeAttr::get(type));
+}
+
+LogicalResult RankEmitter::declareArgument(BlockArgument argument) {
+  unsigned index = argument.getArgNumber();
+  pipeline::GraphOp graph = plan.graph;
+  auto string = [&](StringRef name) {
+    auto value = graph.getArgAttrOfType<StringAttr>(index, name);
+    return value ? value.getValue() : StringRef();
+  };
+  auto number = [&](StringRef name) {
+    return graph.getArgAttrOfType<IntegerAttr>(index, name);
+  };
+  StringRef role = string(PipelineDialect::kRole);
+  std::optional<BufferKind> kind = rank::symbolizeBufferKind(role);
+  bool isArgument = kind && *kind <= BufferKind::Microbatch;
+  if (!isArgument)
+    return emitError(graph.getLoc())
+           << "argument " << index << " has no role that a "
+           << "rank can give memory, got \"" << role << "\"";
+  std::optional<Place> place;
+  if (*kind != BufferKind::Microbatch)
+    place = placeOf(number(PipelineDialect::kPosition),
+                    number(PipelineDialect::kSlice), index);
+  std::string name = string(PipelineDialect::kName).str();
+  if (name.empty())
+    name = "argument" + std::to_string(index);
+  if (place && place->slice)
+    name += "." + std::to_string(*place->slice);
+  bool all = *kind == BufferKind::Batch || *kind == BufferKind::Microbatch;
+  arguments[index] = declare(name, *kind, place, all ? RankDialect::kAll : 1,
+                             memoryOf(argument.getType()));
+  return success();
+}
+
+LogicalResult RankEmitter::declareArguments() {
+  pipeline::GraphOp graph = plan.graph;
+  auto yield = cast<pipeline::YieldOp>(graph.getBody().front().getTerminator());
+  for (BlockArgument argument : graph.getBody().getArguments()) {
+    bool used = llvm::any_of(argument.getUsers(), [&](Operation *user) {
+      return isa<pipeline::NodeOp>(user) &&
+             plan.rankOf(plan.keys.lookup(user)) == rank;
+    });
+    for (const auto &[key, action] : plan.actions)
+      for (int64_t result : action.passedThrough)
+        for (auto [value, of] :
+             llvm::zip(yield.getValues(), yield.getResults()))
+          used |= plan.rankOf(key) == rank && of == result && value == argument;
+    if (used && failed(declareArgument(argument)))
+      return failure();
+  }
+  return success();
+}
+
+/// Whether one slot is enough for result `index`: only the last microbatch
+/// counts, and it is the last to run.
+bool RankEmitter::keepsLastOnly(int64_t index) const {
+  if (plan.combineOf(index) != "last")
+    return false;
+  if (plan.family)
+    return true;
+  std::map<std::pair<char, int64_t>, int64_t> latest;
+  for (const Action &action : plan.data.ranks[rank])
+    latest[{static_cast<char>(action.kind), action.stage}] = action.microbatch;
+  return llvm::all_of(latest, [&](const auto &entry) {
+    return entry.first.first == 'U' ||
+           entry.second + 1 == plan.data.microbatches;
+  });
+}
+
+void RankEmitter::declareResults() {
+  pipeline::GraphOp graph = plan.graph;
+  auto nameOf = [&](int64_t index) {
+    auto name =
+        graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kName);
+    auto role =
+        graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kRole);
+    std::string prefix = role ? role.getValue().str() : "result";
+    if (!name || name.getValue().empty())
+      return prefix + std::to_string(index);
+    return name.getValue() == prefix ? prefix
+                                     : prefix + "/" + name.getValue().str();
+  };
+  auto placeOfResult = [&](int64_t index) {
+    return placeOf(
+        graph.getResultAttrOfType<IntegerAttr>(index,
+                                               PipelineDialect::kPosition),
+        graph.getResultAttrOfType<IntegerAttr>(index, PipelineDialect::kSlice),
+        index);
+  };
+  for (auto [number, sum] : llvm::enumerate(plan.accumulators)) {
+    if (plan.rankOfStage[sum.stage] != rank)
+      continue;
+    auto role = graph.getResultAttrOfType<StringAttr>(sum.result,
+                                                      PipelineDialect::kRole);
+    bool gradient = (role && role.getValue() == "gradient") || !sum.owner;
+    std::string name = nameOf(sum.result);
+    if (!sum.owner)
+      name += ".part" + plan.nameOfStage(sum.stage);
+    std::optional<Place> place;
+    if (sum.owner)
+      place = placeOfResult(sum.result);
+    if (place && place->slice)
+      name += "." + std::to_string(*place->slice);
+    accumulators[number] =
+        declare(name, gradient ? BufferKind::Gradient : BufferKind::Accumulator,
+                place, 1, memoryOf(graph.getResultTypes()[sum.result]));
+  }
+  for (int64_t index = 0; index < int64_t(plan.rankOfResult.size()); ++index)
+    if (!plan.isAccumulated(index) && plan.rankOfResult[index] == rank) {
+      Place place = placeOfResult(index);
+      place.slice = std::nullopt;
+      outputs[index] = declare(nameOf(index), BufferKind::Output, place,
+                               keepsLastOnly(index) ? 1 : RankDialect::kAll,
+                               memoryOf(graph.getResultTypes()[index]));
+    }
+}
+
+void RankEmitter::declareStashes() {
+  for (const auto &[value, made] : plan.values) {
+    if (plan.rankOf(made.made) != rank)
+      continue;
+    auto node = value.getDefiningOp<pipeline::NodeOp>();
+    for (const StashPlan &stash : made.stashes) {
+      std::string name = (node.getNodeName() + "." +
+                          Twine(cast<OpResult>(value).getResultNumber()))
+                             .str();
+      if (stash.stage != made.made.stage)
+        name += ".stage" + plan.nameOfStage(stash.stage);
+      stashes[{value, stash.stage}] =
+          declare(name, BufferKind::Stash, std::nullopt, depthOf(stash.depth),
+                  memoryOf(value.getType()));
+      ++statistics.stashes;
+    }
+  }
+  workspace = declare(
+      "workspace", BufferKind::Workspace, std::nullopt, 1,
+      MemRefType::get({plan.workspaceOfRank[rank]}, builder.getI8Type()));
+}

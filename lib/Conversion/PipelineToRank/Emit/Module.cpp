@@ -1,0 +1,96 @@
+//===- Module.cpp - step, channels and programs -------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankEmitter.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+/// The interface of `plan.graph` as a `rank.step` before it, with the layers of
+/// each stage.
+static rank::StepOp emitStep(const Plan &plan, OpBuilder &builder) {
+  pipeline::GraphOp graph = plan.graph;
+  pipeline::ProgramOp program = plan.program;
+  auto step = rank::StepOp::create(
+      builder, graph.getLoc(), graph.getSymName(), graph.getFunctionType(),
+      /*sym_visibility=*/StringAttr(), graph.getArgAttrsAttr(),
+      graph.getResAttrsAttr());
+  SmallVector<Attribute> stages;
+  for (auto stage : program.getBody().front().getOps<pipeline::StageOp>()) {
+    SmallVector<StringRef> layers;
+    for (int64_t layer : stage.getLayers())
+      layers.push_back(graph.getLayerName(layer));
+    stages.push_back(builder.getStrArrayAttr(layers));
+  }
+  step->setAttr("rank.stages", builder.getArrayAttr(stages));
+  if (program.getPlanAttr())
+    step->setAttr("rank.plan", program.getPlanAttr());
+  return step;
+}
+
+/// The channels of values, and of the parts of gradients.
+static void emitChannels(const Plan &plan, ModuleNames &names,
+                         OpBuilder &builder) {
+  Location loc = pipeline::GraphOp(plan.graph).getLoc();
+  auto create = [&](std::string name, int64_t from, int64_t to, int64_t depth,
+                    bool once, bool sparse, Type type) {
+    auto channel =
+        rank::ChannelOp::create(builder, loc, name, from, to, depth, once,
+                                sparse, TypeAttr::get(memoryOf(type)));
+    names.symbols.insert(channel);
+    return FlatSymbolRefAttr::get(channel.getSymNameAttr());
+  };
+  for (const ChannelPlan &channel : plan.channels)
+    names.channels.push_back(
+        create(channel.name, channel.from, channel.to, depthOf(channel.depth),
+               false, plan.numCopies() > 1, channel.value.getType()));
+  for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
+    int64_t from = plan.rankOfStage[part.stage];
+    int64_t to = plan.rankOfResult[part.result];
+    if (part.owner || from == to)
+      continue;
+    Type type = pipeline::GraphOp(plan.graph).getResultTypes()[part.result];
+    names.parts[number] = create("gradient." + std::to_string(part.result) +
+                                     ".from" + plan.nameOfStage(part.stage),
+                                 from, to, 1, true, false, type);
+  }
+}
+
+FailureOr<EmitStatistics> stagewright::torank::emitPrograms(ModuleOp module,
+                                                            const Plan &plan) {
+  pipeline::GraphOp graph = plan.graph;
+  llvm::SmallSetVector<Operation *, 16> bodies;
+  SymbolTable symbols(module);
+  for (auto node : graph.getBody().front().getOps<pipeline::NodeOp>())
+    if (Operation *body = symbols.lookup(*node.getCallee()))
+      bodies.insert(body);
+
+  ModuleNames names{symbols, {}, {}, {}, {}};
+  EmitStatistics statistics;
+  OpBuilder builder(graph);
+  rank::StepOp step = emitStep(plan, builder);
+  emitChannels(plan, names, builder);
+  statistics.channels = names.channels.size() + names.parts.size();
+  for (size_t rank = 0; rank < plan.orders.size(); ++rank)
+    if (failed(RankEmitter(plan, rank, names, statistics, builder).emit()))
+      return failure();
+
+  // The step takes the name of the graph, so the graph goes first; bodies that
+  // only it knew go with it.
+  StringAttr name = graph.getSymNameAttr();
+  pipeline::ScheduleOp(plan.schedule).erase();
+  pipeline::ProgramOp(plan.program).erase();
+  graph.erase();
+  step.setSymNameAttr(name);
+  for (Operation *body : bodies)
+    if (!names.called.contains(body) &&
+        SymbolTable::getSymbolVisibility(body) ==
+            SymbolTable::Visibility::Private)
+      body->erase();
+  return statistics;
+}
