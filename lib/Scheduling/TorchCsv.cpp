@@ -42,7 +42,10 @@ Result<TorchCsv> readTorchCsv(std::string_view text) {
   const TorchCell *highStage = nullptr, *highMicrobatch = nullptr;
   for (const std::vector<TorchCell> &row : *rows) {
     Order order;
+    CommOrder &entries = csv.communication.ranks.emplace_back();
     for (const TorchCell &cell : row) {
+      if (auto entry = communicationOf(cell))
+        entries.push_back(*entry);
       if (cell.op != TorchOp::Compute) {
         csv.hasCommunication |= isTransfer(cell.op);
         continue;
@@ -54,6 +57,8 @@ Result<TorchCsv> readTorchCsv(std::string_view text) {
         highMicrobatch = &cell;
       order.push_back(cell.action);
     }
+    if (Status status = checkTorchReductions(row); !status)
+      return status.error();
     if (order.empty())
       return Error{"line " + std::to_string(row.front().line) + ": rank " +
                    std::to_string(csv.schedule.ranks.size()) +
@@ -66,8 +71,8 @@ Result<TorchCsv> readTorchCsv(std::string_view text) {
   csv.lastMicrobatch.pop_back(); // A blank.
   if (Status status = checkSize(csv, *highStage, *highMicrobatch); !status)
     return status.error();
-  if (Status status = checkTorchCommunication(*rows); !status)
-    return status.error();
+  csv.communication.stages = csv.schedule.stages;
+  csv.communication.microbatches = csv.schedule.microbatches;
   return csv;
 }
 

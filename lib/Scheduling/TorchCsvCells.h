@@ -12,7 +12,8 @@
 #ifndef STAGEWRIGHT_SCHEDULING_TORCHCSVCELLS_H
 #define STAGEWRIGHT_SCHEDULING_TORCHCSVCELLS_H
 
-#include "stagewright/Scheduling/Schedule.h"
+#include "stagewright/Scheduling/Communication.h"
+#include <optional>
 
 namespace stagewright {
 
@@ -51,10 +52,13 @@ inline bool isTransfer(TorchOp op) {
 /// "line 2, cell 5: '3SEND_F1' ".
 std::string placeOf(const TorchCell &cell);
 
-/// The checks of readTorchCsv() on cells that do not compute. Without a send or
-/// a receive none is missed: torch's own 1F1B has reductions alone.
-Status
-checkTorchCommunication(const std::vector<std::vector<TorchCell>> &ranks);
+/// The cells of a transfer and of compute as entries of communication; none for
+/// the others.
+std::optional<CommAction> communicationOf(const TorchCell &cell);
+
+/// An error unless the gradients of a rank's stages are reduced one at a time
+/// and waited for, as torch demands.
+Status checkTorchReductions(const std::vector<TorchCell> &row);
 
 } // namespace stagewright
 

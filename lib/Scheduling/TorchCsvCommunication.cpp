@@ -5,156 +5,55 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What torch demands of a compute_comms file (_validate_send_waits and the
-// checks of its runtime), and what it demands only by hanging.
+// Between torch's cells and entries of Communication.h; FSDP's cells stand only
+// in the file.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TorchCsvCells.h"
-#include <map>
-#include <tuple>
+#include "stagewright/Scheduling/TorchCsv.h"
+#include <algorithm>
+#include <utility>
 
 namespace stagewright {
 
-namespace {
-
-/// Where a cell lies: its rank and its number among the cells of the rank.
-struct Place {
-  size_t rank = 0, index = 0;
-};
-
-/// Forwards or gradients of inputs: the names of their cells.
-struct Direction {
-  TorchOp send, recv, wait;
-  int64_t next; ///< What to add to a stage to get that of the receiver.
-  const char *sendName, *recvName, *waitName;
-};
-
-constexpr Direction forwards = {
-    TorchOp::SendF, TorchOp::RecvF, TorchOp::WaitSendF, 1,
-    "SEND_F",       "RECV_F",       "WAIT_SEND_F"};
-constexpr Direction backwards = {
-    TorchOp::SendB, TorchOp::RecvB, TorchOp::WaitSendB, -1,
-    "SEND_B",       "RECV_B",       "WAIT_SEND_B"};
-
-class Checker {
-public:
-  explicit Checker(const std::vector<std::vector<TorchCell>> &ranks)
-      : ranks(ranks) {}
-  Status check();
-
-private:
-  /// Compute is known as what it sends: SendF's or SendB's value.
-  enum Role { Made, Cell };
-  using Key = std::tuple<Role, TorchOp, int64_t, int64_t>;
-
-  Status index();
-  Status checkCell(const TorchCell &cell, Place place) const;
-  Status checkMade(const TorchCell &cell, Place place) const;
-  Status checkReductions(const std::vector<TorchCell> &row) const;
-  const Place *find(Role role, TorchOp op, int64_t stage,
-                    int64_t microbatch) const {
-    auto found = places.find({role, op, stage, microbatch});
-    return found == places.end() ? nullptr : &found->second;
-  }
-
-  const std::vector<std::vector<TorchCell>> &ranks;
-  std::map<Key, Place> places;
-  bool transfers = false; ///< There is a cell of one.
-};
-
-} // namespace
-
-static std::string nameOf(int64_t stage, const char *op, int64_t microbatch) {
-  return std::to_string(stage) + op + std::to_string(microbatch);
-}
-
-/// The direction of the value that `action` makes; none for W.
-static const Direction *directionOf(const Action &action) {
-  if (action.kind == ActionKind::Forward)
-    return &forwards;
-  return action.kind == ActionKind::WeightGradient ? nullptr : &backwards;
-}
-
-Status Checker::index() {
-  for (size_t rank = 0; rank < ranks.size(); ++rank)
-    for (size_t i = 0; i < ranks[rank].size(); ++i) {
-      const TorchCell &cell = ranks[rank][i];
-      const Action &action = cell.action;
-      Key key{Cell, cell.op, action.stage, action.microbatch};
-      transfers |= isTransfer(cell.op);
-      if (cell.op == TorchOp::Compute) {
-        const Direction *made = directionOf(action);
-        if (!made)
-          continue;
-        key = {Made, made->send, action.stage, action.microbatch};
-      } else if (cell.op >= TorchOp::Unshard) {
-        continue; // May come again.
-      }
-      if (!places.try_emplace(key, Place{rank, i}).second)
-        return Error{placeOf(cell) + "comes a second time"};
-    }
-  return {};
-}
-
-/// A value that another rank uses is sent, one that another rank makes is
-/// received.
-Status Checker::checkMade(const TorchCell &cell, Place place) const {
-  const Direction *made = directionOf(cell.action);
-  if (!made)
-    return {};
-  int64_t stage = cell.action.stage, microbatch = cell.action.microbatch;
-  const Place *user = find(Made, made->send, stage + made->next, microbatch);
-  if (user && user->rank != place.rank &&
-      !find(Cell, made->send, stage, microbatch))
-    return Error{placeOf(cell) + "has no " +
-                 nameOf(stage, made->sendName, microbatch) + ", but rank " +
-                 std::to_string(user->rank) + " needs its result"};
-  const Place *maker = find(Made, made->send, stage - made->next, microbatch);
-  if (maker && maker->rank != place.rank &&
-      !find(Cell, made->recv, stage, microbatch))
-    return Error{placeOf(cell) + "has no " +
-                 nameOf(stage, made->recvName, microbatch) + ", but rank " +
-                 std::to_string(maker->rank) + " makes its input"};
-  return {};
-}
-
-Status Checker::checkCell(const TorchCell &cell, Place place) const {
-  int64_t stage = cell.action.stage, microbatch = cell.action.microbatch;
-  auto wrong = [&](const std::string &what) {
-    return Error{placeOf(cell) + what};
+std::optional<CommAction> communicationOf(const TorchCell &cell) {
+  CommAction entry;
+  entry.action = cell.action;
+  // The stage that a forward comes from or a gradient goes to, or the other.
+  int64_t before = cell.action.stage - 1, behind = cell.action.stage + 1;
+  auto transfer = [&](CommKind kind, ActionKind value, int64_t peer) {
+    entry.kind = kind;
+    entry.action.kind = value;
+    entry.peer = peer;
+    return entry;
   };
-  for (const Direction &way : {forwards, backwards}) {
-    const Place *own = find(Made, way.send, stage, microbatch);
-    if (cell.op == way.send) {
-      if (!own || own->rank != place.rank || own->index > place.index)
-        return wrong("sends what its rank has not made yet");
-      const Place *recv = find(Cell, way.recv, stage + way.next, microbatch);
-      std::string name = nameOf(stage + way.next, way.recvName, microbatch);
-      if (!recv)
-        return wrong("has no " + name + " on any rank");
-      if (recv->rank == place.rank)
-        return wrong("goes to its own rank, which has " + name);
-      const Place *wait = find(Cell, way.wait, stage, microbatch);
-      if (!wait || wait->rank != place.rank || wait->index < place.index)
-        return wrong("has no later " + nameOf(stage, way.waitName, microbatch));
-    }
-    if (cell.op == way.recv) {
-      if (!find(Cell, way.send, stage - way.next, microbatch))
-        return wrong("has no " +
-                     nameOf(stage - way.next, way.sendName, microbatch) +
-                     " on any rank");
-      if (!own || own->rank != place.rank || own->index < place.index)
-        return wrong("comes too late, or its rank does not use it");
-    }
-    if (cell.op == way.wait && !find(Cell, way.send, stage, microbatch))
-      return wrong("waits for a send that there is not");
+  using enum ActionKind;
+  switch (cell.op) {
+  case TorchOp::Compute:
+    return entry;
+  case TorchOp::SendF:
+    return transfer(CommKind::Send, Forward, behind);
+  case TorchOp::RecvF:
+    return transfer(CommKind::Receive, Forward, before);
+  case TorchOp::SendB:
+    return transfer(CommKind::Send, InputGradient, before);
+  case TorchOp::RecvB:
+    return transfer(CommKind::Receive, InputGradient, behind);
+  case TorchOp::WaitSendF:
+    return transfer(CommKind::WaitSend, Forward, behind);
+  case TorchOp::WaitSendB:
+    return transfer(CommKind::WaitSend, InputGradient, before);
+  case TorchOp::Unshard:
+  case TorchOp::Reshard:
+  case TorchOp::ReduceGrad:
+  case TorchOp::WaitReduceGrad:
+    break;
   }
-  return transfers && cell.op == TorchOp::Compute ? checkMade(cell, place)
-                                                  : Status();
+  return std::nullopt;
 }
 
-Status Checker::checkReductions(const std::vector<TorchCell> &row) const {
+Status checkTorchReductions(const std::vector<TorchCell> &row) {
   const TorchCell *pending = nullptr;
   for (const TorchCell &cell : row) {
     if (cell.op == TorchOp::ReduceGrad) {
@@ -175,22 +74,115 @@ Status Checker::checkReductions(const std::vector<TorchCell> &row) const {
   return {};
 }
 
-Status Checker::check() {
-  if (Status status = index(); !status)
-    return status;
-  for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    for (size_t i = 0; i < ranks[rank].size(); ++i)
-      if (Status status = checkCell(ranks[rank][i], {rank, i}); !status)
-        return status;
-    if (Status status = checkReductions(ranks[rank]); !status)
-      return status;
+namespace {
+
+/// Writes one rank's row.
+class RowWriter {
+public:
+  explicit RowWriter(const CommOrder &order);
+  Result<std::string> write();
+
+private:
+  void add(const std::string &cell) { row += (row.empty() ? "" : ",") + cell; }
+  /// `sUNSHARD` before the cell that has the first action of stage s, its
+  /// reduction and `sRESHARD` behind the cell that has the last.
+  void addOpening(size_t index);
+  void addClosing(size_t index);
+
+  /// A stage's first and last entry that computes.
+  struct Uses {
+    int64_t stage;
+    size_t first, last;
+    bool backward;
+  };
+
+  const CommOrder &order;
+  std::vector<Uses> stages; ///< Of this rank.
+  std::string row;
+};
+
+} // namespace
+
+RowWriter::RowWriter(const CommOrder &order) : order(order) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Action &action = order[i].action;
+    if (order[i].kind != CommKind::Compute || action.kind == ActionKind::Update)
+      continue;
+    auto uses =
+        std::find_if(stages.begin(), stages.end(), [&](const Uses &each) {
+          return each.stage == action.stage;
+        });
+    if (uses == stages.end())
+      uses = stages.insert(uses, {action.stage, i, i, false});
+    uses->last = i;
+    uses->backward |= action.kind != ActionKind::Forward;
   }
-  return {};
 }
 
-Status
-checkTorchCommunication(const std::vector<std::vector<TorchCell>> &ranks) {
-  return Checker(ranks).check();
+void RowWriter::addOpening(size_t index) {
+  for (const Uses &uses : stages)
+    if (uses.first == index)
+      add(std::to_string(uses.stage) + "UNSHARD");
+}
+
+void RowWriter::addClosing(size_t index) {
+  for (const Uses &uses : stages) {
+    if (uses.last != index)
+      continue;
+    std::string stage = std::to_string(uses.stage);
+    if (uses.backward) {
+      add(stage + "REDUCE_GRAD");
+      add(stage + "WAIT_REDUCE_GRAD");
+    }
+    add(stage + "RESHARD");
+  }
+}
+
+Result<std::string> RowWriter::write() {
+  std::vector<size_t> toClose; // Behind the sends of what has run.
+  auto close = [&] {
+    for (size_t index : std::exchange(toClose, {}))
+      addClosing(index);
+  };
+  for (size_t i = 0; i < order.size(); ++i) {
+    const CommAction &entry = order[i];
+    bool computes = entry.kind == CommKind::Compute;
+    if (computes && entry.action.kind == ActionKind::Update)
+      continue;
+    if (entry.kind != CommKind::Send)
+      close();
+    std::string text = toString(entry);
+    if (computes) {
+      addOpening(i);
+      toClose.push_back(i);
+    }
+    if (i + 1 < order.size() && order[i + 1].action.paired) {
+      addOpening(i + 1);
+      toClose.push_back(i + 1);
+      text = "(" + text + ";" + toString(order[++i]) + ")OVERLAP_F_B";
+    }
+    if (text.find_first_of("<>") != std::string::npos)
+      return Error{"'" + text +
+                   "' has no form in PyTorch's CSV, where only "
+                   "neighbouring stages send to each other"};
+    add(text);
+  }
+  close();
+  return row;
+}
+
+Result<std::string> writeTorchCsv(const CommSchedule &schedule) {
+  if (Result<std::string> plain = writeTorchCsv(withoutCommunication(schedule));
+      !plain)
+    return plain.error();
+  std::string text;
+  for (const CommOrder &order : schedule.ranks) {
+    Result<std::string> row = RowWriter(order).write();
+    if (!row)
+      return row.error();
+    text += *row + "\n";
+  }
+  return text;
 }
 
 } // namespace stagewright

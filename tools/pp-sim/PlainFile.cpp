@@ -88,7 +88,12 @@ Result<PlainSchedule> scheduleOfFile(const ScheduleFlags &flags) {
   if (!status)
     return status.error();
   plain.problem.forwardOnly |= !hasBackward(plain.schedule);
-  if (status = finish(plain); !status) {
+  status = finish(plain);
+  if (status && file->hasCommunication)
+    status =
+        verify(file->communication,
+               chainGraph(plain.schedule.stages, !hasBackward(plain.schedule)));
+  if (!status) {
     Error error{"'" + flags.schedule + "': " + status.error().message,
                 status.error().notes};
     if (flags.microbatches.empty())

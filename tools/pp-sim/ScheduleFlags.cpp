@@ -93,6 +93,10 @@ cl::opt<std::string>
                    cl::value_desc("VALUE,..."), cl::cat(category));
 cl::opt<std::string> csv("csv", cl::desc("Write the order as PyTorch's CSV"),
                          cl::value_desc("file.csv"), cl::cat(category));
+cl::opt<bool> communication(
+    "communication",
+    cl::desc("--csv has sends, receives and waits (torch's compute_comms)"),
+    cl::cat(category));
 cl::opt<bool> list("list-schedules", cl::desc("List the generators"),
                    cl::cat(category));
 
@@ -118,6 +122,7 @@ ScheduleFlags scheduleFlags() {
   flags.objective = objective;
   flags.overlap = overlap;
   flags.csv = csv;
+  flags.communication = communication;
   flags.recompute = recompute;
   flags.noSplit = noSplit;
   flags.forwardOnly = forwardOnly;
@@ -126,10 +131,16 @@ ScheduleFlags scheduleFlags() {
 
 std::string firstScheduleFlag() {
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-           &schedule, &ranks, &chunks, &group, &forward, &inputGrad,
-           &weightGrad, &hop, &activation, &weightGradActivation, &memory,
-           &placement, &objective, &overlap, &forwardOnly, &noSplit, &recompute,
-           &recomputeInput, &csv})
+           &schedule,    &ranks,
+           &chunks,      &group,
+           &forward,     &inputGrad,
+           &weightGrad,  &hop,
+           &activation,  &weightGradActivation,
+           &memory,      &placement,
+           &objective,   &overlap,
+           &forwardOnly, &noSplit,
+           &recompute,   &recomputeInput,
+           &csv,         &communication})
     if (option->getNumOccurrences() > 0)
       return "--" + option->ArgStr.str();
   return "";

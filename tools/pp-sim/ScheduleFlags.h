@@ -21,7 +21,8 @@ struct ScheduleFlags {
   std::string forward, inputGradient, weightGradient, hop;
   std::string activation, weightGradActivation, recomputeInput, memory;
   std::string placement, objective, overlap, csv;
-  bool recompute = false, noSplit = false, forwardOnly = false;
+  bool recompute = false, noSplit = false, forwardOnly = false,
+       communication = false;
 };
 
 /// The category that --help shows them under.

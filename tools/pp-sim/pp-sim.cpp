@@ -167,13 +167,27 @@ LogicalResult report(const Simulation &simulation) {
   return success();
 }
 
+Result<std::string> csvOf(const PlainSchedule &plain, bool communication) {
+  if (!communication)
+    return writeTorchCsv(plain.schedule);
+  Result<CommPlan> plan = insertCommunication(
+      plain.schedule,
+      chainGraph(plain.schedule.stages, plain.problem.forwardOnly));
+  if (!plan)
+    return plan.error();
+  return writeTorchCsv(plan->schedule);
+}
+
 /// The same without a model.
-LogicalResult report(const PlainSchedule &plain, const std::string &csv) {
+LogicalResult report(const PlainSchedule &plain, const ScheduleFlags &flags) {
+  const std::string &csv = flags.csv;
   if (!csv.empty()) {
-    Result<std::string> text = writeTorchCsv(plain.schedule);
+    Result<std::string> text = csvOf(plain, flags.communication);
     Status status = text ? writeTextFile(csv, *text) : Status(text.error());
     if (!status)
       return fail(status.error());
+  } else if (flags.communication) {
+    return fail(Error{"--communication says what --csv=FILE writes; add it"});
   }
   TimedPipeline pipeline;
   PipelineNames names = namesOf(plain);
@@ -229,7 +243,7 @@ LogicalResult runSchedule() {
   ScheduleFlags flags = scheduleFlags();
   flags.microbatches = microbatches;
   Result<PlainSchedule> plain = makeSchedule(flags);
-  return plain ? report(*plain, flags.csv) : fail(plain.error());
+  return plain ? report(*plain, flags) : fail(plain.error());
 }
 
 LogicalResult run(MLIRContext &context) {

@@ -12,15 +12,16 @@
 //   compute_only    0F0,0F1,(1F0;0B0)OVERLAP_F_B,,1I0,1W0
 //   compute_comms   0UNSHARD,0F0,0SEND_F0,0RECV_B0,0WAIT_SEND_F0,0B0,…
 //
-// A Schedule has no communication, so the cells of the second kind are checked
-// and then dropped.
+// The cells of FSDP in the second kind (UNSHARD, RESHARD, REDUCE_GRAD) are no
+// part of our schedules: they are checked and dropped, or written where torch
+// writes them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_SCHEDULING_TORCHCSV_H
 #define STAGEWRIGHT_SCHEDULING_TORCHCSV_H
 
-#include "stagewright/Scheduling/Schedule.h"
+#include "stagewright/Scheduling/Communication.h"
 
 namespace stagewright {
 
@@ -28,22 +29,25 @@ namespace stagewright {
 struct TorchCsv {
   /// Called "csv"; as many stages and microbatches as its cells name.
   Schedule schedule;
-  bool hasCommunication = false; ///< It has sends and receives.
+  /// It has sends and receives; `communication` has all of them.
+  bool hasCommunication = false;
+  CommSchedule communication;
   /// Where the number of microbatches is from: "line 4, cell 11: '3F6'".
   std::string lastMicrobatch;
 };
 
-/// Reads a file of either kind. The schedule need not verify(). Where there are
-/// sends or receives, every value that crosses ranks has both, after it is made
-/// and before it is used, and each send is waited for once; reductions of
-/// gradients run one at a time. An error carries line, cell and text. Time n
-/// log n for n cells.
+/// Reads a file of either kind, whether or not it passes verify(); an error
+/// carries line, cell and text. Linear in the cells.
 Result<TorchCsv> readTorchCsv(std::string_view text);
 
 /// `schedule` as a compute_only file. Updates are left out: torch's optimizer
 /// is none of its schedule's business. Fails for what the form cannot say: a
 /// forward that runs again, a stage on two ranks, a rank without actions.
 Result<std::string> writeTorchCsv(const Schedule &schedule);
+
+/// `schedule` as a compute_comms file. Each stage is unsharded before its first
+/// action; its gradients are reduced and it is sharded again behind its last.
+Result<std::string> writeTorchCsv(const CommSchedule &schedule);
 
 } // namespace stagewright
 

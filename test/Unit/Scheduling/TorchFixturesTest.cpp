@@ -64,6 +64,9 @@ TEST(TorchFixtures, LoweredOrdersComputeTheSame) {
     EXPECT_TRUE(lowered.hasCommunication) << name;
     EXPECT_FALSE(plain.hasCommunication) << name;
     EXPECT_EQ(lowered.schedule, plain.schedule) << name;
+    Status status = verify(lowered.communication,
+                           chainGraph(lowered.schedule.stages, false));
+    EXPECT_TRUE(status.ok()) << name << ": " << status.error().message;
   }
 }
 

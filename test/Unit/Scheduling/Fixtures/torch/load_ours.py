@@ -5,13 +5,15 @@
 
 Needs torch 2.15 and is no part of the tests. For each schedule pp-sim writes the CSV and torch's
 _PipelineScheduleRuntime reads it (_load_csv, compute_only): its checks of the order, its lowering to sends and receives
-(which fails where ranks wait for one another) and its checks of the waits. With --run, processes connected by gloo run
-some of them on stages of one linear layer each, and loss and gradients are held against the unpipelined model.
+(which fails where ranks wait for one another) and its checks of the waits; then the same with our own sends, receives and
+waits (compute_comms). With --run, processes connected by gloo run some of both on stages of one linear layer each, and
+the gradients are held against the unpipelined model.
 """
 
 import argparse
 import csv
 import pathlib
+import re
 import subprocess
 import tempfile
 from unittest import mock
@@ -32,19 +34,22 @@ RUN = [("zb-h1", 2, 4, 1), ("interleaved", 2, 4, 2), ("zb-v", 2, 4, 2), ("dualpi
 WIDTH, ROWS = 8, 3
 
 
-def write_csv(pp_sim, shape, path):
+FORMATS = ["compute_only", "compute_comms"]
+
+
+def write_csv(pp_sim, shape, path, form):
     name, ranks, microbatches, chunks = shape
     subprocess.run([pp_sim, f"--schedule={name}", f"--ranks={ranks}", f"--microbatches={microbatches}",
-                    f"--chunks={chunks}", f"--csv={path}"], check=True, stdout=subprocess.DEVNULL)
+                    f"--chunks={chunks}", f"--csv={path}", *(["--communication"] if form == FORMATS[1] else [])], check=True, stdout=subprocess.DEVNULL)
 
 
-def load(path, shape):
+def load(path, shape, form):
     """The runtime with the file's order, on mock stages: what it checks depends on their numbers alone."""
     _, ranks, microbatches, chunks = shape
     stage = mock.create_autospec(PipelineStage, instance=True)
     stage.group_rank, stage.group_size, stage.num_stages, stage.submod = 0, ranks, ranks * chunks, None
     runtime = schedules._PipelineScheduleRuntime([stage] * chunks, microbatches)
-    runtime._load_csv(str(path), format="compute_only")
+    runtime._load_csv(str(path), format=form)
     return runtime
 
 
@@ -62,7 +67,7 @@ def loss_of(output, target):
     return torch.nn.functional.mse_loss(output, target)
 
 
-def work(rank, shape, path, port, worst):
+def work(rank, shape, path, form, port, worst):
     """One rank: runs the order and keeps the largest difference of a gradient from the whole model's."""
     _, ranks, microbatches, chunks = shape
     torch.set_num_threads(1)
@@ -71,10 +76,10 @@ def work(rank, shape, path, port, worst):
     with open(path, newline="") as file:
         rows = [[cell for action in row for cell in action.strip("()").replace(")OVERLAP_F_B", "").split(";")]
                 for row in csv.reader(file)]
-    mine = sorted({int(cell.rstrip("0123456789")[:-1]) for cell in rows[rank]})
+    mine = sorted({int(re.match(r"\d+", cell)[0]) for cell in rows[rank]})
     stages = [PipelineStage(parts[s], s, ranks * chunks, torch.device("cpu")) for s in mine]
     runtime = schedules._PipelineScheduleRuntime(stages, microbatches, loss_fn=loss_of)
-    runtime._load_csv(str(path), format="compute_only")
+    runtime._load_csv(str(path), format=form)
     arguments = (inputs,) if 0 in mine else ()
     losses = []
     runtime.step(*arguments, **({"target": target, "losses": losses} if ranks * chunks - 1 in mine else {}))
@@ -99,15 +104,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "orders.csv"
         for shape in SHAPES:
-            write_csv(options.pp_sim, shape, path)
-            runtime = load(path, shape)
-            actions = sum(len(row) for row in runtime.pipeline_order_with_comms.values())
-            print(f"{shape}: loaded, {actions} actions with communication")
-        for number, shape in enumerate(RUN if options.run else []):
-            write_csv(options.pp_sim, shape, path)
+            for form in FORMATS:
+                write_csv(options.pp_sim, shape, path, form)
+                runtime = load(path, shape, form)
+                actions = sum(len(row) for row in runtime.pipeline_order_with_comms.values())
+                print(f"{shape} {form}: loaded, {actions} actions with communication")
+        for number, (shape, form) in enumerate([(s, f) for s in RUN for f in FORMATS] if options.run else []):
+            write_csv(options.pp_sim, shape, path, form)
             worst = multiprocessing.get_context("spawn").Array("d", shape[1])
-            multiprocessing.spawn(work, (shape, path, 29600 + number, worst), nprocs=shape[1])
-            print(f"{shape}: ran, largest relative difference of a gradient {max(worst):.1e}")
+            multiprocessing.spawn(work, (shape, path, form, 29600 + number, worst), nprocs=shape[1])
+            print(f"{shape} {form}: ran, largest relative difference of a gradient {max(worst):.1e}", flush=True)
             if max(worst) > 1e-5:
                 raise SystemExit("gradients differ")
 
