@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Schedule.h"
-#include <charconv>
+#include "TakeNumber.h"
 
 namespace stagewright {
 
@@ -35,16 +35,6 @@ std::string toString(const Order &order) {
     ++i;
   }
   return text;
-}
-
-/// Takes a number of digits off the front of `text`.
-static bool takeNumber(std::string_view &text, int64_t &number) {
-  if (text.empty() || text.front() < '0' || text.front() > '9')
-    return false;
-  auto [end, code] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  text.remove_prefix(end - text.data());
-  return code == std::errc();
 }
 
 Result<Action> parseAction(std::string_view text) {

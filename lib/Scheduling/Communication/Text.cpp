@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../TakeNumber.h"
 #include "stagewright/Scheduling/Communication.h"
-#include <charconv>
 #include <limits>
 
 namespace stagewright {
@@ -59,15 +59,6 @@ std::string toString(const CommOrder &order) {
     i += pair;
   }
   return text;
-}
-
-static bool takeNumber(std::string_view &text, int64_t &number) {
-  if (text.empty() || text.front() < '0' || text.front() > '9')
-    return false;
-  auto [end, code] =
-      std::from_chars(text.data(), text.data() + text.size(), number);
-  text.remove_prefix(end - text.data());
-  return code == std::errc();
 }
 
 /// Reads one communication.

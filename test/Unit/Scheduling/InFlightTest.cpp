@@ -6,19 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/InFlight.h"
+#include "FromText.h"
 #include "stagewright/Scheduling/Verify.h"
 #include <gtest/gtest.h>
 
 using namespace stagewright;
-
-/// A schedule of as many ranks as there are orders.
-static Schedule fromText(int64_t stages, int64_t microbatches,
-                         const std::vector<std::string> &ranks) {
-  Schedule schedule{"test", stages, microbatches, {}};
-  for (const std::string &rank : ranks)
-    schedule.ranks.push_back(*parseOrder(rank));
-  return schedule;
-}
+using stagewright::testing::fromText;
 
 TEST(InFlight, OneEntryPerRankAndStage) {
   // Two chunks on rank 0; I and W apart on stage 0; stage 1 recomputed.

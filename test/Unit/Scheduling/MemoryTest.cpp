@@ -6,20 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Memory.h"
+#include "FromText.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/Verify.h"
 #include <gtest/gtest.h>
 
 using namespace stagewright;
-
-/// A schedule of as many ranks as there are orders.
-static Schedule fromText(int64_t stages, int64_t microbatches,
-                         const std::vector<std::string> &ranks) {
-  Schedule schedule{"test", stages, microbatches, {}};
-  for (const std::string &rank : ranks)
-    schedule.ranks.push_back(*parseOrder(rank));
-  return schedule;
-}
+using stagewright::testing::fromText;
 
 /// Equal stages with an activation of 10, of which 4 are kept after I and 1 is
 /// what a recomputation needs.

@@ -90,47 +90,78 @@ static bool isLocated(const Error &error, const std::vector<List> &lists) {
          error.notes.front().find('[') != std::string::npos;
 }
 
+namespace {
+
+/// Counts what was still right and what was refused, and checks each.
+class Trial {
+public:
+  template <typename Schedule>
+  void agree(const Schedule &schedule, const Status &status, bool naive,
+             const std::string &name) {
+    std::string what = name;
+    for (const auto &order : schedule.ranks)
+      what += "\n" + toString(order);
+    what += "\n" + (status ? "accepted" : status.error().message);
+    ASSERT_EQ(status.ok(), naive) << what;
+    if (!status) {
+      ASSERT_TRUE(isLocated(status.error(), schedule.ranks)) << what;
+    }
+    ++(naive ? right : wrong);
+  }
+  /// A good part of both, so that neither answer goes unseen.
+  void finish() const {
+    std::printf("seed %lu: %ld still right, %ld refused\n", kSeed, right,
+                wrong);
+    EXPECT_GT(right, wrong / 20);
+    EXPECT_GT(wrong, right);
+  }
+
+private:
+  int64_t right = 0, wrong = 0;
+};
+
+} // namespace
+
 TEST(Mutations, VerifierAgreesWithTheNaiveSimulator) {
   Draw draw(kSeed);
-  int64_t right = 0, wrong = 0;
+  Trial trial;
   for (const Sample &sample : sampleSchedules()) {
     StageGraph graph =
         chainGraph(sample.schedule.stages, sample.problem.forwardOnly);
     ASSERT_TRUE(verify(sample.schedule, graph, sample.problem)) << sample.name;
-    for (int i = 0; i < kMutations; ++i) {
+    for (int i = 0; i < kMutations && !HasFatalFailure(); ++i) {
       Schedule schedule = sample.schedule;
+      if (i % 4 == 0 && !sample.problem.forwardOnly)
+        recomputeSome(schedule, draw);
       for (int64_t steps = draw.whole(1, 3); steps > 0; --steps)
         damage(schedule.ranks, draw,
                [&](Action &action) { renumber(action, draw); });
-      Status status = verify(schedule, graph);
-      bool naive = runNaively(schedule, sample.problem).has_value();
-      std::string what = sample.name + ", mutation " + std::to_string(i);
-      for (const Order &order : schedule.ranks)
-        what += "\n" + toString(order);
-      ASSERT_EQ(status.ok(), naive)
-          << what << "\n"
-          << (status ? "accepted" : status.error().message);
-      if (!status) {
-        ASSERT_TRUE(isLocated(status.error(), schedule.ranks))
-            << what << "\n"
-            << status.error().message;
-      }
-      ++(naive ? right : wrong);
+      trial.agree(schedule, verify(schedule, graph),
+                  runNaively(schedule, sample.problem).has_value(),
+                  sample.name + ", mutation " + std::to_string(i));
     }
   }
-  std::printf("seed %lu: %ld still right, %ld refused\n", kSeed, right, wrong);
-  EXPECT_GT(right, wrong / 20);
-  EXPECT_GT(wrong, right);
+  trial.finish();
+}
+
+static void renumber(CommAction &entry, Draw &draw) {
+  if (draw.chance(0.1))
+    entry.peer += draw.whole(-1, 1);
+  else
+    renumber(entry.action, draw);
+  if (entry.kind != CommKind::Compute)
+    entry.action.paired = false;
 }
 
 TEST(Mutations, CommunicationVerifierAgreesWithTheNaiveSimulator) {
   Draw draw(kSeed);
-  int64_t right = 0, wrong = 0;
+  Trial trial;
   for (const Sample &sample : sampleSchedules()) {
     bool forwardOnly = sample.problem.forwardOnly;
     StageGraph graph = chainGraph(sample.schedule.stages, forwardOnly);
-    Result<CommPlan> plan = insertCommunication(
-        sample.schedule, graph, {draw.whole(1, 3), draw.whole(1, 3)});
+    CommOptions options{draw.whole(1, 3), draw.whole(1, 3)};
+    Result<CommPlan> plan =
+        insertCommunication(sample.schedule, graph, options);
     ASSERT_TRUE(plan) << sample.name;
     // Half the time there is no more room than was needed.
     int64_t room = 0;
@@ -142,34 +173,15 @@ TEST(Mutations, CommunicationVerifierAgreesWithTheNaiveSimulator) {
     ASSERT_TRUE(verify(plan->schedule, graph)) << sample.name;
     ASSERT_TRUE(finishesNaively(plan->schedule, forwardOnly, room))
         << sample.name;
-    for (int i = 0; i < kMutations; ++i) {
+    for (int i = 0; i < kMutations && !HasFatalFailure(); ++i) {
       CommSchedule schedule = plan->schedule;
       for (int64_t steps = draw.whole(1, 3); steps > 0; --steps)
-        damage(schedule.ranks, draw, [&](CommAction &entry) {
-          if (draw.chance(0.1))
-            entry.peer += draw.whole(-1, 1);
-          else
-            renumber(entry.action, draw);
-          if (entry.kind != CommKind::Compute)
-            entry.action.paired = false;
-        });
-      Status status = verify(schedule, graph);
-      bool naive = finishesNaively(schedule, forwardOnly, room);
-      std::string what = sample.name + ", mutation " + std::to_string(i);
-      for (const CommOrder &order : schedule.ranks)
-        what += "\n" + toString(order);
-      ASSERT_EQ(status.ok(), naive)
-          << what << "\n"
-          << (status ? "accepted" : status.error().message);
-      if (!status) {
-        ASSERT_TRUE(isLocated(status.error(), schedule.ranks))
-            << what << "\n"
-            << status.error().message;
-      }
-      ++(naive ? right : wrong);
+        damage(schedule.ranks, draw,
+               [&](CommAction &entry) { renumber(entry, draw); });
+      trial.agree(schedule, verify(schedule, graph),
+                  finishesNaively(schedule, forwardOnly, room),
+                  sample.name + ", mutation " + std::to_string(i));
     }
   }
-  std::printf("seed %lu: %ld still right, %ld refused\n", kSeed, right, wrong);
-  EXPECT_GT(right, wrong / 20);
-  EXPECT_GT(wrong, right);
+  trial.finish();
 }

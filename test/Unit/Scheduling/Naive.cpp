@@ -332,6 +332,21 @@ bool finishesNaively(const CommSchedule &schedule, bool forwardOnly,
   return sends == receives;
 }
 
+void recomputeSome(Schedule &schedule, Draw &draw) {
+  for (Order &order : schedule.ranks) {
+    Order with;
+    for (const Action &action : order) {
+      bool backward = action.kind == ActionKind::Backward ||
+                      action.kind == ActionKind::InputGradient;
+      if (backward && !action.paired && draw.chance(0.3))
+        with.push_back(
+            {ActionKind::Recompute, action.stage, action.microbatch});
+      with.push_back(action);
+    }
+    order = with;
+  }
+}
+
 ScheduleProblem unitProblem(const Generator &generator,
                             const ScheduleShape &shape,
                             const Schedule &schedule) {

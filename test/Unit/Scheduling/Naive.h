@@ -55,6 +55,9 @@ struct Sample {
 /// Schedules of every generator for up to four ranks, forward only too.
 std::vector<Sample> sampleSchedules();
 
+/// Runs some forwards once more just before their backward.
+void recomputeSome(Schedule &schedule, Draw &draw);
+
 } // namespace stagewright::testing
 
 #endif // STAGEWRIGHT_TEST_UNIT_SCHEDULING_NAIVE_H

@@ -35,22 +35,6 @@ static void drawCosts(ScheduleProblem &problem, Draw &draw) {
   problem.overlap = draw.chance(0.5) ? draw.real(0.5, 1) : 0;
 }
 
-/// Runs some forwards once more just before their backward.
-static void recompute(Schedule &schedule, Draw &draw) {
-  for (Order &order : schedule.ranks) {
-    Order with;
-    for (const Action &action : order) {
-      bool backward = action.kind == ActionKind::Backward ||
-                      action.kind == ActionKind::InputGradient;
-      if (backward && !action.paired && draw.chance(0.3))
-        with.push_back(
-            {ActionKind::Recompute, action.stage, action.microbatch});
-      with.push_back(action);
-    }
-    order = with;
-  }
-}
-
 TEST(RandomTiming, TimesAreThoseOfTheNaiveSimulator) {
   Draw draw(77);
   int64_t finished = 0;
@@ -60,7 +44,7 @@ TEST(RandomTiming, TimesAreThoseOfTheNaiveSimulator) {
       drawCosts(problem, draw);
       Schedule schedule = sample.schedule;
       if (draw.chance(0.5))
-        recompute(schedule, draw);
+        recomputeSome(schedule, draw);
       for (int64_t swaps = draw.whole(0, 3); swaps > 0; --swaps) {
         Order &order = schedule.ranks[draw.whole(0, schedule.ranks.size() - 1)];
         size_t at = draw.whole(0, order.size() - 1);

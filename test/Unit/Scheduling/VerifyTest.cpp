@@ -6,19 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/Verify.h"
+#include "FromText.h"
 #include "stagewright/Scheduling/Generators.h"
 #include <gtest/gtest.h>
 
 using namespace stagewright;
-
-/// A schedule from the text of each rank's order.
-static Schedule fromText(int64_t stages, int64_t microbatches,
-                         const std::vector<std::string> &ranks) {
-  Schedule schedule{"test", stages, microbatches, {}};
-  for (const std::string &rank : ranks)
-    schedule.ranks.push_back(*parseOrder(rank));
-  return schedule;
-}
+using stagewright::testing::fromText;
 
 static std::string errorOf(const Schedule &schedule, const StageGraph &graph) {
   Status status = verify(schedule, graph);
