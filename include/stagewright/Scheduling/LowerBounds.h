@@ -44,13 +44,6 @@ LowerBounds lowerBoundsWithoutSplit(const ScheduleProblem &problem);
 /// The same where forwards may be run again, which holds less memory.
 LowerBounds lowerBoundsWithRecompute(const ScheduleProblem &problem);
 
-/// Whether there is provably no schedule with I and W apart whose makespan (or
-/// span) is at most `value`, by the strongest test there is; only a chain of
-/// one stage per rank has one, and small problems' own optimum is often refuted
-/// up to the last digits. Takes rounds of m^3 / 6 steps times ranks (span:
-/// times ranks again).
-bool refutesSchedule(const ScheduleProblem &problem, bool span, Seconds value);
-
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_SCHEDULING_LOWERBOUNDS_H

@@ -68,18 +68,6 @@ static void raiseByCounting(const Chain &chain, const Window &window,
     bound = {Seconds(value), "ranks together", window.rank};
 }
 
-bool refutesSchedule(const ScheduleProblem &problem, bool span, Seconds value) {
-  Chain chain(problem);
-  if (!canCount(problem))
-    return false;
-  if (!span)
-    return refutesByCounting(chain, {0, 0, true}, value.value);
-  for (int64_t rank = 0; rank < problem.ranks; ++rank)
-    if (refutesByCounting(chain, {rank, rank, false}, value.value))
-      return true;
-  return false;
-}
-
 LowerBounds lowerBounds(const ScheduleProblem &problem) {
   Chain chain(problem);
   LowerBounds bounds;
