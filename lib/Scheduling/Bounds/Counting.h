@@ -37,7 +37,6 @@ public:
   /// value is refuted.
   bool narrow(int rounds);
   const Walk &walk(int64_t rank) const { return walks[rank]; }
-  Walk &walk(int64_t rank) { return walks[rank]; }
   /// The times of the states of `rank` within its windows.
   void timesOf(int64_t rank, Walk::Scratch &times);
   /// Steps of walks so far.

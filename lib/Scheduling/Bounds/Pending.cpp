@@ -28,6 +28,8 @@ struct Piece {
 /// Most gain of `times` of each piece, and fractions, in `memory`.
 static double fractional(std::vector<Piece> pieces, double memory,
                          int64_t times) {
+  // No size and no gain would compare as equal to everything.
+  std::erase_if(pieces, [](const Piece &piece) { return piece.gain == 0; });
   std::sort(pieces.begin(), pieces.end(), [](const Piece &a, const Piece &b) {
     return a.gain * b.size > b.gain * a.size;
   });
