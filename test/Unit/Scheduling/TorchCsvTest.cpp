@@ -9,6 +9,7 @@
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/Verify.h"
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace stagewright;
 
@@ -115,6 +116,48 @@ TEST(TorchCsv, WritesCommunicationAsTorchDoes) {
   EXPECT_NE(text->find(",0W1,0REDUCE_GRAD,0WAIT_REDUCE_GRAD,0RESHARD"),
             std::string::npos)
       << *text;
+}
+
+// A file may hold anything: it is read and verified, or refused.
+TEST(TorchCsv, AnyTextIsReadOrRefused) {
+  constexpr unsigned kSeed = 5;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  std::mt19937 random(kSeed);
+  auto below = [&](size_t end) { return random() % end; };
+  const std::string good =
+      "0UNSHARD,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0I1,0W1,"
+      "0WAIT_SEND_F0,0WAIT_SEND_F1,0REDUCE_GRAD,0WAIT_REDUCE_GRAD\r\n"
+      "1RECV_F0,1F0,1RECV_F1,(1F1;1B0)OVERLAP_F_B,1SEND_B0,1B1,1SEND_B1,"
+      "1WAIT_SEND_B0,1WAIT_SEND_B1,,\n";
+  const std::string letters = "0123456789FBIWRUSENDCVAIT_();, \n\r\"\xff";
+  size_t read = 0, right = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = good;
+    for (size_t edits = 1 + below(3); edits-- > 0;) {
+      size_t at = below(text.size());
+      if (below(3) == 0)
+        text.erase(at, 1 + below(12));
+      else if (below(2) == 0)
+        text.insert(at, text.substr(below(text.size()), below(12)));
+      else
+        text[at] = letters[below(letters.size())];
+      if (text.empty())
+        text = "0";
+    }
+    Result<TorchCsv> csv = readTorchCsv(text);
+    if (!csv) {
+      EXPECT_FALSE(csv.error().message.empty());
+      continue;
+    }
+    ++read;
+    StageGraph graph = chainGraph(csv->schedule.stages, false);
+    if (verify(csv->schedule, graph).ok() &&
+        verify(csv->communication, graph).ok())
+      ++right;
+  }
+  EXPECT_GT(read, 50u);
+  EXPECT_GT(right, 10u);
+  EXPECT_LT(right, read);
 }
 
 TEST(TorchCsv, WritesWhatTorchReads) {
