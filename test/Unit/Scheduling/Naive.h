@@ -55,6 +55,10 @@ struct Sample {
 /// Schedules of every generator for up to four ranks, forward only too.
 std::vector<Sample> sampleSchedules();
 
+/// Draws all times, hops and memories of stages; now and then a time of
+/// nothing.
+void drawCosts(ScheduleProblem &problem, Draw &draw);
+
 /// Runs some forwards once more just before their backward.
 void recomputeSome(Schedule &schedule, Draw &draw);
 

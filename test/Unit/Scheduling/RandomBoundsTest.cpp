@@ -20,22 +20,6 @@
 using namespace stagewright;
 using namespace stagewright::testing;
 
-static void drawCosts(ScheduleProblem &problem, Draw &draw) {
-  for (StageCosts &stage : problem.stages) {
-    auto time = [&] {
-      return Seconds(draw.chance(0.1) ? 0 : draw.real(0.1, 2));
-    };
-    stage.forward = time();
-    stage.inputGradient = time();
-    stage.weightGradient = time();
-    stage.activation = draw.real(1, 3);
-    stage.kept = draw.real(0, stage.activation);
-    stage.recomputeInput = draw.real(0, stage.activation);
-  }
-  for (Seconds &hop : problem.hops)
-    hop = Seconds(draw.real(0, 1));
-}
-
 static void expectBelow(const LowerBounds &bounds, const ScheduleTiming &timing,
                         const std::string &name) {
   EXPECT_LE(bounds.makespan.value.value, timing.makespan.value * (1 + 1e-9))

@@ -17,24 +17,6 @@
 using namespace stagewright;
 using namespace stagewright::testing;
 
-static void drawCosts(ScheduleProblem &problem, Draw &draw) {
-  for (StageCosts &stage : problem.stages) {
-    // Now and then nothing at all.
-    auto time = [&] {
-      return Seconds(draw.chance(0.1) ? 0 : draw.real(0.1, 2));
-    };
-    stage.forward = time();
-    stage.inputGradient = time();
-    stage.weightGradient = time();
-    stage.activation = draw.real(1, 3);
-    stage.kept = draw.real(0, stage.activation);
-    stage.recomputeInput = draw.real(0, stage.activation);
-  }
-  for (Seconds &hop : problem.hops)
-    hop = Seconds(draw.real(0, 1));
-  problem.overlap = draw.chance(0.5) ? draw.real(0.5, 1) : 0;
-}
-
 TEST(RandomTiming, TimesAreThoseOfTheNaiveSimulator) {
   Draw draw(77);
   int64_t finished = 0;
@@ -42,6 +24,7 @@ TEST(RandomTiming, TimesAreThoseOfTheNaiveSimulator) {
     for (uint64_t i = 0; i < 100 / kPart; ++i) {
       ScheduleProblem problem = sample.problem;
       drawCosts(problem, draw);
+      problem.overlap = draw.chance(0.5) ? draw.real(0.5, 1) : 0;
       Schedule schedule = sample.schedule;
       if (draw.chance(0.5))
         recomputeSome(schedule, draw);
