@@ -108,7 +108,13 @@ TEST(ParserFuzz, TorchCsv) {
   std::vector<Sample> samples = sampleSchedules();
   int read = 0;
   for (int i = 0; i < kTexts; ++i) {
-    Result<std::string> text = writeTorchCsv(randomSample(samples, draw));
+    Schedule schedule = randomSample(samples, draw);
+    bool forwardOnly = schedule.ranks[0].back().kind == ActionKind::Forward;
+    StageGraph graph = chainGraph(schedule.stages, forwardOnly);
+    Result<std::string> text =
+        draw.chance(0.5)
+            ? writeTorchCsv(schedule)
+            : writeTorchCsv(insertCommunication(schedule, graph)->schedule);
     if (!text) // Twins.
       continue;
     Result<TorchCsv> csv = readTorchCsv(spoil(*text, draw));

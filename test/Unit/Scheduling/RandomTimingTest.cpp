@@ -11,7 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Naive.h"
+#include "stagewright/Scheduling/Memory.h"
 #include "stagewright/Scheduling/Timing.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace stagewright;
@@ -46,6 +48,12 @@ TEST(RandomTiming, TimesAreThoseOfTheNaiveSimulator) {
       ++finished;
       EXPECT_NEAR(timing->makespan.value, naive->makespan, 1e-9) << sample.name;
       EXPECT_NEAR(timing->span.value, naive->span, 1e-9) << sample.name;
+      // The largest peak is the smallest limit that does.
+      problem.memory =
+          *std::max_element(naive->peaks.begin(), naive->peaks.end());
+      EXPECT_TRUE(verifyMemory(schedule, problem)) << sample.name;
+      problem.memory *= 1 - 1e-6;
+      EXPECT_FALSE(verifyMemory(schedule, problem)) << sample.name;
       for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
         EXPECT_NEAR(timing->peaks[rank], naive->peaks[rank], 1e-9)
             << sample.name;
