@@ -9,6 +9,7 @@
 #include "Search/Exact.h"
 #include "Search/LocalSearch.h"
 #include "Search/Neighbours.h"
+#include "Search/Recompute.h"
 #include "Search/Seeds.h"
 #include "Search/Settings.h"
 #include "Search/VSearch.h"
@@ -18,18 +19,22 @@ namespace stagewright {
 
 using namespace search;
 
-/// The least that a rank holds: all its chunks of one microbatch, since the
-/// first gradient comes after the last forward. Enough for one microbatch at a
-/// time, so no more than this is ever needed.
-static std::pair<double, int64_t> leastMemory(const ScheduleProblem &problem) {
-  std::vector<double> held(problem.ranks, 0);
+/// The least that a rank holds: the first gradient comes after the last
+/// forward, so all its chunks of one microbatch at once; where forwards may be
+/// run again, only their inputs but for one of them. Enough for one microbatch
+/// after another, so no more than this is ever needed.
+static std::pair<double, int64_t> leastMemory(const ScheduleProblem &problem,
+                                              bool recompute) {
+  std::vector<double> least(problem.ranks, 0), inputs(problem.ranks, 0);
   for (int64_t s = 0; s < problem.numStages(); ++s) {
-    double &rank = held[problem.rankOf(s)];
-    double activation = problem.stages[s].activation;
-    rank = problem.forwardOnly ? std::max(rank, activation) : rank + activation;
+    int64_t rank = problem.rankOf(s);
+    const StageCosts &stage = problem.stages[s];
+    least[rank] = std::max(least[rank], inputs[rank] + stage.activation);
+    if (!problem.forwardOnly)
+      inputs[rank] += recompute ? stage.recomputeInput : stage.activation;
   }
-  auto most = std::max_element(held.begin(), held.end());
-  return {*most, most - held.begin()};
+  auto most = std::max_element(least.begin(), least.end());
+  return {*most, most - least.begin()};
 }
 
 static std::string number(double value) {
@@ -38,13 +43,19 @@ static std::string number(double value) {
   return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
 }
 
-static Error tooLittleMemory(const ScheduleProblem &problem) {
-  auto [least, rank] = leastMemory(problem);
-  return Error{"no order fits a memory of " + number(problem.memory) +
-               ": rank " + std::to_string(rank) + " holds " + number(least) +
-               " for one microbatch, " + number(least - problem.memory) +
-               " too much; the smallest limit that would do is " +
-               number(least)};
+static Error tooLittleMemory(const ScheduleProblem &problem, bool recompute) {
+  auto [least, rank] = leastMemory(problem, recompute);
+  Error error{"no order fits a memory of " + number(problem.memory) +
+              ": rank " + std::to_string(rank) + " holds " + number(least) +
+              " for one microbatch, " + number(least - problem.memory) +
+              " too much; the smallest limit that would do is " +
+              number(least)};
+  double other = leastMemory(problem, !recompute).first;
+  if (!recompute && other < least)
+    error.message += ", or " + number(other) + " if forwards may run again";
+  if (recompute && other > least)
+    error.message += ", or " + number(other) + " if none runs again";
+  return error;
 }
 
 static Status checkSize(const ScheduleProblem &problem) {
@@ -71,23 +82,51 @@ static bool searchChain(const ScheduleProblem &problem, Best &best) {
   return best.meetsBound();
 }
 
-/// One stage per rank, or a placement whose stages of a rank lie apart.
-static Result<AutoSchedule> search1(const ScheduleProblem &problem,
-                                    const AutoScheduleOptions &options) {
-  LowerBounds bounds =
-      options.split ? lowerBounds(problem) : lowerBoundsWithoutSplit(problem);
-  Best best(problem, bounds, options);
-  for (const Schedule &seed : seedsFor(problem, options.split))
+/// The lower bounds that hold for what `options` allow.
+static LowerBounds boundsFor(const ScheduleProblem &problem,
+                             const AutoScheduleOptions &options) {
+  if (options.recompute)
+    return lowerBoundsWithRecompute(problem);
+  return options.split ? lowerBounds(problem)
+                       : lowerBoundsWithoutSplit(problem);
+}
+
+/// One stage per rank, or a placement whose stages of a rank lie apart, without
+/// recomputation. Whether the best is an optimum.
+static bool searchPlain(const ScheduleProblem &problem, Best &best) {
+  for (const Schedule &seed : seedsFor(problem, best.options.split))
     best.offer(seed, seed.kind);
-  bool optimal = best.meetsBound();
-  if (!optimal && problem.chunks == 1 && problem.placement != Placement::Twin)
-    optimal = searchChain(problem, best);
-  if (!optimal && problem.chunks > 1 &&
+  if (!best.meetsBound() && problem.chunks == 1 &&
+      problem.placement != Placement::Twin)
+    return searchChain(problem, best);
+  if (!best.meetsBound() && problem.chunks > 1 &&
       (problem.placement == Placement::V ||
-       problem.placement == Placement::Loop)) {
-    searchChunks(FastProblem::of(problem, options.split), best,
-                 int64_t(options.effort * 3e7));
+       problem.placement == Placement::Loop))
+    searchChunks(FastProblem::of(problem, best.options.split), best,
+                 int64_t(best.options.effort * 3e7));
+  if (!best.found() && problem.placement != Placement::Twin)
+    best.offer(oneByOne(problem, best.options.split), "one-by-one");
+  return best.meetsBound();
+}
+
+static Result<AutoSchedule> searchPlaced(const ScheduleProblem &problem,
+                                         const AutoScheduleOptions &options) {
+  LowerBounds bounds = boundsFor(problem, options);
+  Best best(problem, bounds, options);
+  bool optimal = false;
+  if (options.recompute) {
+    AutoScheduleOptions without = options;
+    without.recompute = false;
+    LowerBounds boundsWithout = boundsFor(problem, without);
+    Best plain(problem, boundsWithout, without);
+    searchPlain(problem, plain);
+    if (plain.found())
+      best.offer(plain.schedule, plain.origin);
+    if (!best.meetsBound() && !problem.forwardOnly)
+      searchRecompute(problem, best);
     optimal = best.meetsBound();
+  } else {
+    optimal = searchPlain(problem, best);
   }
   if (!best.found())
     return Error{"no generator fits " + std::to_string(problem.chunks) +
@@ -108,19 +147,27 @@ Result<AutoSchedule> findSchedule(const ScheduleProblem &problem,
     return status.error();
   if (Status status = checkSize(problem); !status)
     return status.error();
-  if (leastMemory(problem).first > problem.memory * (1 + 1e-9))
-    return tooLittleMemory(problem);
+  auto fits = [&](const ScheduleProblem &p) {
+    return leastMemory(p, options.recompute).first <= p.memory * (1 + 1e-9);
+  };
+  if (!fits(problem))
+    return tooLittleMemory(problem, options.recompute);
   if (problem.placement != Placement::Linear || problem.chunks == 1)
-    return search1(problem, options);
-  Result<AutoSchedule> merged = search1(mergeNeighbours(problem), options);
-  if (!merged)
-    return merged.error();
-  merged->schedule = expandNeighbours(merged->schedule, problem.chunks);
-  Result<ScheduleTiming> timing = timeSchedule(merged->schedule, problem);
+    return searchPlaced(problem, options);
+  // Where forwards are run again chunk by chunk, less may do than for the
+  // chunks as one.
+  ScheduleProblem merged = mergeNeighbours(problem);
+  if (!fits(merged))
+    return searchPlaced(problem, options);
+  Result<AutoSchedule> found = searchPlaced(merged, options);
+  if (!found)
+    return found;
+  found->schedule = expandNeighbours(found->schedule, problem.chunks);
+  Result<ScheduleTiming> timing = timeSchedule(found->schedule, problem);
   if (!timing)
     return timing.error();
-  merged->timing = std::move(*timing);
-  return merged;
+  found->timing = std::move(*timing);
+  return found;
 }
 
 Result<std::vector<AutoSchedule>>

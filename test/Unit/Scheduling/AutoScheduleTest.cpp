@@ -10,7 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/AutoSchedule.h"
+#include "stagewright/Scheduling/Memory.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 
 using namespace stagewright;
 
@@ -102,4 +104,87 @@ TEST(AutoSchedule, RunsForwardsOnly) {
   Result<AutoSchedule> found = findSchedule(problem);
   ASSERT_TRUE(found);
   EXPECT_DOUBLE_EQ(found->timing.makespan.value, 7);
+}
+
+/// The actions R of all ranks.
+static int64_t countRecompute(const Schedule &schedule) {
+  int64_t count = 0;
+  for (const Order &order : schedule.ranks)
+    for (const Action &action : order)
+      count += action.kind == ActionKind::Recompute;
+  return count;
+}
+
+TEST(AutoSchedule, RunsForwardsAgainWhereMemoryAsksForIt) {
+  for (bool split : {false, true}) {
+    ScheduleProblem problem = unitProblem(4, 8, 2);
+    for (StageCosts &stage : problem.stages)
+      stage.recomputeInput = 0.125;
+    AutoScheduleOptions options;
+    options.split = split;
+    Result<AutoSchedule> without = findSchedule(problem, options);
+    options.recompute = true;
+    Result<AutoSchedule> with = findSchedule(problem, options);
+    ASSERT_TRUE(without && with);
+    EXPECT_GT(countRecompute(with->schedule), 0);
+    EXPECT_LT(with->timing.makespan, without->timing.makespan);
+    EXPECT_GE(with->timing.makespan, with->bounds.makespan.value);
+    EXPECT_TRUE(verifyMemory(with->schedule, problem));
+    // With memory for 1F1B or ZB-H1 there is no reason for R.
+    problem.memory = 4;
+    with = findSchedule(problem, options);
+    ASSERT_TRUE(with);
+    EXPECT_EQ(countRecompute(with->schedule), 0);
+  }
+}
+
+TEST(AutoSchedule, RecomputationNeedsLessMemoryForSeveralChunks) {
+  ScheduleProblem problem = unitProblem(2, 3, 0.625, 2);
+  for (StageCosts &stage : problem.stages)
+    stage.recomputeInput = 0.125;
+  AutoScheduleOptions options;
+  Result<AutoSchedule> found = findSchedule(problem, options);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message,
+            "no order fits a memory of 0.625: rank 0 holds 1 for one "
+            "microbatch, 0.375 too much; the smallest limit that would do is "
+            "1, or 0.625 if forwards may run again");
+  options.recompute = true;
+  for (Placement placement :
+       {Placement::Linear, Placement::Loop, Placement::V}) {
+    problem.placement = placement;
+    problem.memory = 0.625;
+    found = findSchedule(problem, options);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_TRUE(verifyMemory(found->schedule, problem));
+    problem.memory = 0.5;
+    found = findSchedule(problem, options);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().message,
+              "no order fits a memory of 0.5: rank 0 holds 0.625 for one "
+              "microbatch, 0.125 too much; the smallest limit that would do "
+              "is 0.625, or 1 if none runs again");
+  }
+}
+
+TEST(AutoSchedule, GivesTheSameEveryTime) {
+  ScheduleProblem problem = unitProblem(4, 9, 5);
+  for (size_t s = 0; s < problem.stages.size(); ++s)
+    problem.stages[s].forward = Seconds(0.7 + 0.13 * double(s));
+  problem.hops.assign(3, Seconds(0.21));
+  std::vector<Seconds> told;
+  AutoScheduleOptions options;
+  options.objective = ScheduleObjective::Span;
+  options.progress = [&](Seconds best, Seconds bound) {
+    EXPECT_GE(best.value, bound.value * (1 - 1e-9));
+    told.push_back(best);
+  };
+  Result<AutoSchedule> first = findSchedule(problem, options);
+  EXPECT_TRUE(std::is_sorted(told.rbegin(), told.rend()));
+  std::vector<Seconds> before = std::move(told);
+  told.clear();
+  Result<AutoSchedule> second = findSchedule(problem, options);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->schedule, second->schedule);
+  EXPECT_EQ(before, told);
 }
