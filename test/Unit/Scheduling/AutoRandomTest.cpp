@@ -5,40 +5,34 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/Random.h"
+#include "../Random.h"
 #include "stagewright/Scheduling/AutoSchedule.h"
 #include "stagewright/Scheduling/Memory.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 using namespace stagewright;
 
-#ifdef STAGEWRIGHT_SANITIZED
-static constexpr int kInstances = 50;
-#else
-static constexpr int kInstances = 1000;
-#endif
-
-static double between(search::Random &random, double low, double high) {
-  return low + (high - low) * double(random.next() >> 11) * 0x1p-53;
-}
+static constexpr int kInstances = 1000 / int(stagewright::testing::kPart);
 
 /// p up to 8, m up to 32, a hop per edge, memory 1, 1.5 or 2 times p.
 static ScheduleProblem randomProblem(uint64_t seed) {
-  search::Random random{seed};
+  stagewright::testing::Draw draw(seed);
   ScheduleProblem problem;
-  problem.ranks = 2 + random.below(7);
-  problem.microbatches = 1 + random.below(32);
-  double kept = between(random, 0.3, 0.95);
-  problem.memory = double(problem.ranks) * (1 + 0.5 * random.below(3));
-  for (int64_t s = 0; s < problem.ranks; ++s)
-    problem.stages.push_back({Seconds(between(random, 0.5, 1.5)),
-                              Seconds(between(random, 0.5, 1.5)),
-                              Seconds(between(random, 0.5, 1.5)), 1, kept, 0});
+  problem.ranks = draw.whole(2, 8);
+  problem.microbatches = draw.whole(1, 32);
+  double kept = draw.real(0.3, 0.95);
+  problem.memory = double(problem.ranks) * (1 + 0.5 * double(draw.whole(0, 2)));
+  auto time = [&](double low, double high) {
+    return Seconds(draw.real(low, high));
+  };
+  for (int64_t s = 0; s < problem.ranks; ++s) {
+    Seconds forward = time(0.5, 1.5), input = time(0.5, 1.5);
+    problem.stages.push_back({forward, input, time(0.5, 1.5), 1, kept, 0});
+  }
   for (int64_t s = 0; s + 1 < problem.ranks; ++s)
-    problem.hops.push_back(Seconds(between(random, 0, 0.3)));
+    problem.hops.push_back(time(0, 0.3));
   return problem;
 }
 
@@ -49,7 +43,7 @@ static void checkGaps(ScheduleObjective objective, uint64_t seed, int count) {
     ScheduleProblem problem = randomProblem(seed + i);
     AutoScheduleOptions options;
     options.objective = objective;
-    options.effort = 0.25;
+    options.effort = 0.1;
     Result<AutoSchedule> found = findSchedule(problem, options);
     ASSERT_TRUE(found) << "seed " << seed + i;
     ASSERT_TRUE(verifyMemory(found->schedule, problem)) << "seed " << seed + i;
