@@ -7,6 +7,7 @@
 
 #include "Search/VSearch.h"
 #include "Search/VPattern.h"
+#include "Search/VPolish.h"
 #include "Search/VRounds.h"
 #include "Search/WakeTimes.h"
 #include <algorithm>
@@ -145,15 +146,24 @@ void WalkSearch::run() {
 
 void searchChunks(const FastProblem &problem, Best &best, int64_t budget) {
   FastTimer timer(problem);
+  std::vector<FastOrders> starts;
   bool turnsBack = problem.stagesOf[0].size() == 2 &&
                    problem.stagesOf[0].back() == problem.stages - 1 &&
                    problem.ranks > 1;
   if (turnsBack && problem.phases == 3)
-    for (const FastOrders &orders : buildByRounds(problem))
-      if (timer.run(orders))
-        best.offer(orders, timer, problem, "rounds");
+    starts = buildByRounds(problem);
+  for (const FastOrders &orders : starts)
+    if (timer.run(orders))
+      best.offer(orders, timer, problem, "rounds");
+  if (starts.size() > 1)
+    starts.resize(1);
   if (!best.meetsBound())
     WalkSearch(problem, best, budget).run();
+  if (best.found())
+    starts.push_back(encode(best.schedule, problem));
+  for (const FastOrders &orders : starts)
+    if (!best.meetsBound())
+      polish(problem, orders, best, 10 * budget / int64_t(starts.size()));
 }
 
 } // namespace stagewright::search

@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Random.h"
+#include "Search/VMoves.h"
 #include "Search/VPattern.h"
 #include "Search/VRounds.h"
+#include "Search/WakeTimes.h"
 #include "ZbvCells.h"
 #include "stagewright/Scheduling/AutoSchedule.h"
 #include "stagewright/Scheduling/Verify.h"
@@ -47,7 +50,8 @@ static ScheduleTiming timed(const FastOrders &orders,
 /// All cells: the construction alone gives the published figure.
 TEST(ChunkSearch, RoundsReachThePublishedTable) {
   for (const zbv::Limit &limit : zbv::kLimits)
-    for (size_t r = 0; r < std::size(zbv::kRows); r += 3) {
+    for (size_t r = 0; r < std::size(zbv::kRows);
+         r += testing::kPart > 1 ? 8 : 3) {
       const zbv::Row &row = zbv::kRows[r];
       ScheduleProblem problem = zbv::problemOf(row, limit.memory);
       std::vector<FastOrders> found = buildByRounds(FastProblem::of(problem));
@@ -103,6 +107,61 @@ TEST(ChunkSearch, WalksStayWithinMemoryInBothDirections) {
                 fast),
             problem);
     }
+}
+
+TEST(ChunkSearch, MovesAreTimedAsAWhole) {
+  ScheduleProblem problem = zbv::problemOf({5, 17, 1.5, 1, 0.75, 0.25}, 1.2);
+  FastProblem fast = FastProblem::of(problem);
+  FastTimer timer(fast);
+  MovableOrders state(fast, /*span=*/true, buildByRounds(fast).at(0));
+  testing::Draw draw(7);
+  int64_t left = 0;
+  int kept = 0, limited = 0;
+  for (int n = 0; n < 4000; ++n) {
+    int32_t rank = int32_t(draw.whole(0, 4));
+    int32_t from = int32_t(draw.whole(0, state.length(rank) - 1));
+    OrderMove move{rank, from, from + int32_t(draw.whole(-15, 15))};
+    if (!state.allowed(move))
+      continue;
+    FastOrders before = state.get();
+    Ticks value = state.value();
+    bool free = n % 2 == 0;
+    bool done = state.attempt(move, free ? kNever : value, left);
+    bool runs = timer.run(state.get());
+    EXPECT_TRUE(fitsMemory(state.get(), fast));
+    EXPECT_EQ(done, runs && (free || timer.span() <= value));
+    if (done) {
+      EXPECT_EQ(state.value(), timer.span());
+    }
+    limited += runs && !done;
+    if (done && n % 3) {
+      ++kept;
+      state.keep();
+      continue;
+    }
+    state.drop();
+    EXPECT_EQ(state.get(), before);
+    EXPECT_EQ(state.value(), value);
+  }
+  EXPECT_GT(kept, 50);
+  EXPECT_GT(limited, 50);
+}
+
+TEST(ChunkSearch, BeatsThePublishedTable) {
+  // The whole table with its bounds: ZbvSweepTest.
+  if (testing::kPart > 1)
+    GTEST_SKIP() << "a search takes long in this build";
+  for (size_t limit : {1, 2}) {
+    const zbv::Row &row = zbv::kRows[0];
+    AutoScheduleOptions options;
+    options.objective = ScheduleObjective::Span;
+    options.effort = 0.1;
+    Result<AutoSchedule> found =
+        findSchedule(zbv::problemOf(row, zbv::kLimits[limit].memory), options);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_LT(zbv::bubbleRate(row, found->timing.span),
+              zbv::kLimits[limit].rates[0] - 0.002);
+  }
 }
 
 TEST(ChunkSearch, MeetsZbvAtUnitCosts) {

@@ -1,0 +1,222 @@
+//===- VMoves.cpp - orders of any placement, retimed in part --------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Search/VMoves.h"
+#include "Search/WakeTimes.h"
+#include <algorithm>
+
+namespace stagewright::search {
+
+MovableOrders::MovableOrders(const FastProblem &problem, bool span,
+                             const FastOrders &given)
+    : problem(problem), span(span), orders(given),
+      ends(problem.lanes.size() << problem.shift), keptEnds(ends.size()),
+      place(ends.size()), heldBefore(problem.ranks), state(problem.ranks),
+      keptState(problem.ranks), cut(problem.ranks), next(problem.ranks),
+      remaining(problem.ranks), waitingFor(problem.ranks) {
+  for (int32_t rank = 0; rank < problem.ranks; ++rank) {
+    heldBefore[rank].resize(orders[rank].size());
+    note(rank, 0, length(rank) - 1);
+  }
+  forget(std::numeric_limits<Ticks>::min());
+  retime(kNever);
+  keptWorst = worst;
+}
+
+Ticks MovableOrders::mean() const {
+  Ticks sum = 0;
+  for (int32_t rank = 0; rank < problem.ranks; ++rank)
+    sum += valueOf(rank);
+  return sum / problem.ranks;
+}
+
+/// Places and memory between `from` and `to`, after a change there.
+void MovableOrders::note(int32_t rank, int32_t from, int32_t to) {
+  Grains held = 0;
+  if (from > 0)
+    held = heldBefore[rank][from - 1] + laneAt(rank, from - 1).taken -
+           laneAt(rank, from - 1).freed;
+  for (int32_t at = from; at <= to; ++at) {
+    heldBefore[rank][at] = held;
+    held += laneAt(rank, at).taken - laneAt(rank, at).freed;
+    place[orders[rank][at]] = at;
+  }
+}
+
+/// A lane goes through the microbatches in order, and on one rank the phases of
+/// one microbatch follow each other, but for W, which only follows its I.
+bool MovableOrders::keepsSequence(const OrderMove &move) const {
+  const std::vector<Code> &order = orders[move.rank];
+  Code code = order[move.from];
+  int32_t mask = (1 << problem.shift) - 1, lane = problem.laneOf(code);
+  int32_t low = std::min(move.from + 1, move.to);
+  int32_t high = std::max(move.from - 1, move.to);
+  for (int32_t at = low; at <= high; ++at) {
+    int32_t other = problem.laneOf(order[at]);
+    if (other == lane)
+      return false;
+    bool weight = lane % 3 == W || other % 3 == W;
+    if (((order[at] ^ code) & mask) == 0 && (!weight || other / 3 == lane / 3))
+      return false;
+  }
+  return true;
+}
+
+bool MovableOrders::keepsMemory(const OrderMove &move) const {
+  const std::vector<Grains> &held = heldBefore[move.rank];
+  const Lane &moved = laneAt(move.rank, move.from);
+  Grains change = moved.taken - moved.freed;
+  // What comes earlier adds to all that it passes, what goes later subtracts.
+  bool later = move.to > move.from;
+  Grains shift = later ? -change : change;
+  if (held[move.to] + (later ? 0 : moved.taken) > problem.memory)
+    return false;
+  if (shift <= 0)
+    return true;
+  int32_t low = later ? move.from + 1 : move.to;
+  int32_t high = later ? move.to : move.from - 1;
+  for (int32_t at = low; at <= high; ++at)
+    if (held[at] + shift + laneAt(move.rank, at).taken > problem.memory)
+      return false;
+  return true;
+}
+
+bool MovableOrders::allowed(const OrderMove &move) const {
+  return move.to >= 0 && move.to < length(move.rank) && move.to != move.from &&
+         keepsSequence(move) && keepsMemory(move);
+}
+
+void MovableOrders::rotate(int32_t rank, int32_t from, int32_t to) {
+  auto begin = orders[rank].begin();
+  if (to > from)
+    std::rotate(begin + from, begin + from + 1, begin + to + 1);
+  else
+    std::rotate(begin + to, begin + from, begin + from + 1);
+}
+
+bool MovableOrders::attempt(const OrderMove &move, Ticks limit, int64_t &left) {
+  current = move;
+  Ticks since = startOf(orders[move.rank][std::min(move.from, move.to)]);
+  rotate(move.rank, move.from, move.to);
+  forget(since);
+  bool done = retime(limit);
+  for (int32_t rank = 0; rank < problem.ranks; ++rank)
+    left -= length(rank) - cut[rank];
+  return done;
+}
+
+/// Drops the times of all that started at `since` or later.
+void MovableOrders::forget(Ticks since) {
+  keptState = state;
+  for (int32_t rank = 0; rank < problem.ranks; ++rank) {
+    const std::vector<Code> &order = orders[rank];
+    auto first =
+        std::partition_point(order.begin(), order.end(),
+                             [&](Code code) { return startOf(code) < since; });
+    cut[rank] = next[rank] = int32_t(first - order.begin());
+    state[rank].end = first == order.begin() ? 0 : ends[*(first - 1)];
+    remaining[rank] = 0;
+    for (auto it = first; it != order.end(); ++it) {
+      keptEnds[*it] = ends[*it];
+      ends[*it] = -1;
+      remaining[rank] += problem.lanes[problem.laneOf(*it)].duration;
+    }
+  }
+}
+
+/// Runs `rank` until it has to wait. False where it cannot meet `limit`.
+bool MovableOrders::runRank(int32_t rank, Ticks limit) {
+  const std::vector<Code> &order = orders[rank];
+  int32_t mask = (1 << problem.shift) - 1, at = next[rank];
+  Ticks time = state[rank].end, left = remaining[rank];
+  waitingFor[rank] = -1;
+  for (; at < int32_t(order.size()); ++at) {
+    Code code = order[at];
+    const Lane &lane = problem.lanes[code >> problem.shift];
+    Ticks start = time;
+    if (lane.input >= 0) {
+      Code input = (lane.input << problem.shift) | (code & mask);
+      if (ends[input] < 0) {
+        waitingFor[rank] = input;
+        break;
+      }
+      start = std::max(start, ends[input] + lane.hop);
+    }
+    if (at == 0)
+      state[rank].start = start;
+    if (start + left - (span ? state[rank].start : 0) > limit)
+      return false;
+    ends[code] = time = start + lane.duration;
+    left -= lane.duration;
+    if (lane.consumer >= 0 && waitingFor[lane.consumer] == code) {
+      waitingFor[lane.consumer] = -1;
+      ready.push_back(lane.consumer);
+    }
+  }
+  state[rank].end = time;
+  remaining[rank] = left;
+  next[rank] = at;
+  return true;
+}
+
+bool MovableOrders::retime(Ticks limit) {
+  ready.clear();
+  for (int32_t rank = 0; rank < problem.ranks; ++rank) {
+    waitingFor[rank] = -1;
+    ready.push_back(rank);
+  }
+  while (!ready.empty()) {
+    int32_t rank = ready.back();
+    ready.pop_back();
+    if (!runRank(rank, limit))
+      return false;
+  }
+  worst = 0;
+  for (int32_t rank = 0; rank < problem.ranks; ++rank) {
+    if (next[rank] < length(rank))
+      return false;
+    worst = std::max(worst, valueOf(rank));
+  }
+  return worst <= limit;
+}
+
+void MovableOrders::keep() {
+  keptWorst = worst;
+  note(current.rank, std::min(current.from, current.to),
+       std::max(current.from, current.to));
+}
+
+void MovableOrders::drop() {
+  for (int32_t rank = 0; rank < problem.ranks; ++rank)
+    for (int32_t at = cut[rank]; at < length(rank); ++at)
+      ends[orders[rank][at]] = keptEnds[orders[rank][at]];
+  state = keptState;
+  worst = keptWorst;
+  rotate(current.rank, current.to, current.from);
+}
+
+void MovableOrders::criticalPath(std::vector<Block> &path) const {
+  path.clear();
+  int32_t rank = 0, mask = (1 << problem.shift) - 1;
+  while (valueOf(rank) < worst)
+    ++rank;
+  for (int32_t last = length(rank) - 1;;) {
+    int32_t first = last;
+    while (first > 0 &&
+           ends[orders[rank][first - 1]] == startOf(orders[rank][first]))
+      --first;
+    path.push_back({rank, first, last});
+    int32_t input = laneAt(rank, first).input;
+    if (input < 0)
+      return;
+    Code code = (input << problem.shift) | (orders[rank][first] & mask);
+    rank = problem.lanes[input].rank;
+    last = place[code];
+  }
+}
+
+} // namespace stagewright::search

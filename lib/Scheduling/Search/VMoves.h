@@ -1,0 +1,97 @@
+//===- VMoves.h - orders of any placement, retimed in part ------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A move takes one action of a rank to another place of its order. Only what
+// started no earlier than the changed place is timed again, and no further than
+// a limit on the objective allows. (Words does the same for one stage per rank,
+// where an action is known by its kind.)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_SCHEDULING_SEARCH_VMOVES_H
+#define STAGEWRIGHT_LIB_SCHEDULING_SEARCH_VMOVES_H
+
+#include "Search/FastTiming.h"
+
+namespace stagewright::search {
+
+/// The action at `from` of the order of `rank` goes to `to`.
+struct OrderMove {
+  int32_t rank = 0, from = 0, to = 0;
+};
+
+/// Actions of a rank that follow each other without a pause.
+struct Block {
+  int32_t rank = 0, first = 0, last = 0;
+};
+
+class MovableOrders {
+public:
+  /// `orders` must be complete and run to the end.
+  MovableOrders(const FastProblem &problem, bool span,
+                const FastOrders &orders);
+
+  const FastOrders &get() const { return orders; }
+  int32_t length(int32_t rank) const { return int32_t(orders[rank].size()); }
+  /// The objective: the largest span of a rank, or the last end.
+  Ticks value() const { return worst; }
+  /// The mean over the ranks of what the objective is the largest of.
+  Ticks mean() const;
+
+  /// Whether stages, microbatches and memory of the rank allow `move`.
+  bool allowed(const OrderMove &move) const;
+  /// Moves, and times again: false where ranks wait for each other or the
+  /// objective is over `limit`. The actions timed are taken off `left`. Either
+  /// keep() or drop() has to follow.
+  bool attempt(const OrderMove &move, Ticks limit, int64_t &left);
+  void keep();
+  void drop();
+
+  /// A chain of blocks from the end of the worst rank backwards: what starts
+  /// each has just arrived from the end of the next.
+  void criticalPath(std::vector<Block> &path) const;
+
+private:
+  bool keepsSequence(const OrderMove &move) const;
+  bool keepsMemory(const OrderMove &move) const;
+  void rotate(int32_t rank, int32_t from, int32_t to);
+  void forget(Ticks since);
+  bool retime(Ticks limit);
+  bool runRank(int32_t rank, Ticks limit);
+  void note(int32_t rank, int32_t from, int32_t to);
+  const Lane &laneAt(int32_t rank, int32_t at) const {
+    return problem.lanes[problem.laneOf(orders[rank][at])];
+  }
+  Ticks startOf(Code code) const {
+    return ends[code] - problem.lanes[problem.laneOf(code)].duration;
+  }
+  Ticks valueOf(int32_t rank) const {
+    return span ? state[rank].end - state[rank].start : state[rank].end;
+  }
+
+  struct RankState {
+    Ticks start = 0, end = 0;
+  };
+
+  const FastProblem &problem;
+  bool span;
+  FastOrders orders;
+  Ticks worst = 0, keptWorst = 0;
+  std::vector<Ticks> ends, keptEnds; ///< By code; -1 while it has not run.
+  std::vector<int32_t> place;        ///< By code.
+  std::vector<std::vector<Grains>> heldBefore; ///< By rank and place.
+  std::vector<RankState> state, keptState;
+  std::vector<int32_t> cut, next; ///< By rank: first retimed, next to run.
+  std::vector<Ticks> remaining;   ///< By rank: work from `next` on.
+  std::vector<Code> waitingFor;
+  std::vector<int32_t> ready;
+  OrderMove current;
+};
+
+} // namespace stagewright::search
+
+#endif // STAGEWRIGHT_LIB_SCHEDULING_SEARCH_VMOVES_H
