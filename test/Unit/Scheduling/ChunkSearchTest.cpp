@@ -51,7 +51,7 @@ static ScheduleTiming timed(const FastOrders &orders,
 TEST(ChunkSearch, RoundsReachThePublishedTable) {
   for (const zbv::Limit &limit : zbv::kLimits)
     for (size_t r = 0; r < std::size(zbv::kRows);
-         r += testing::kPart > 1 ? 8 : 3) {
+         r += stagewright::testing::kPart > 1 ? 8 : 3) {
       const zbv::Row &row = zbv::kRows[r];
       ScheduleProblem problem = zbv::problemOf(row, limit.memory);
       std::vector<FastOrders> found = buildByRounds(FastProblem::of(problem));
@@ -114,7 +114,7 @@ TEST(ChunkSearch, MovesAreTimedAsAWhole) {
   FastProblem fast = FastProblem::of(problem);
   FastTimer timer(fast);
   MovableOrders state(fast, /*span=*/true, buildByRounds(fast).at(0));
-  testing::Draw draw(7);
+  stagewright::testing::Draw draw(7);
   int64_t left = 0;
   int kept = 0, limited = 0;
   for (int n = 0; n < 4000; ++n) {
@@ -149,7 +149,7 @@ TEST(ChunkSearch, MovesAreTimedAsAWhole) {
 
 TEST(ChunkSearch, BeatsThePublishedTable) {
   // The whole table with its bounds: ZbvSweepTest.
-  if (testing::kPart > 1)
+  if (stagewright::testing::kPart > 1)
     GTEST_SKIP() << "a search takes long in this build";
   for (size_t limit : {1, 2}) {
     const zbv::Row &row = zbv::kRows[0];

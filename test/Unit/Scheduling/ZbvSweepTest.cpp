@@ -20,7 +20,7 @@
 
 using namespace stagewright;
 
-using testing::kPart;
+using stagewright::testing::kPart;
 
 /// STAGEWRIGHT_EFFORT=1 gives the figures of the documentation.
 static double effort() {
