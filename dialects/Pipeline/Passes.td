@@ -142,6 +142,11 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     bounds of it. An older program and its schedules are replaced. Cluster and number of microbatches come from the
     options, else from the module (a cluster operation, the attributes `pipeline.cluster` and `pipeline.microbatches`),
     else they are `local:2` and 8, which a remark says. `pp-plan` runs the same planners with more settings.
+
+    With `chunks` or `placement` a device holds several stages: devices times chunks stages, placed linear (neighbours
+    together), loop (around and around), v (back and forth) or twin (stage s on device s and on its mirror image, half
+    of the microbatches each). Stages are cut so that the schedule takes as little time as possible, on the devices in
+    the order of the cluster; the time is that of the schedule that the plan names, transfers as delays.
     **Never** changes the graph's nodes or what they compute.
   }];
   let options = [
@@ -154,6 +159,9 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     Option<"planner", "planner", "std::string", "\"spp\"", "Algorithm; pp-plan --list-planners lists them">,
     Option<"schedule", "schedule", "std::string", "\"auto\"",
            "Schedule that the plan is made for: its time, its microbatches in flight; auto: the fastest that fits">,
+    Option<"chunks", "chunks", "int64_t", "1", "Stages of each device">,
+    Option<"placement", "placement", "std::string", "\"linear\"",
+           "Which device holds which stages: linear, loop, v or twin">,
     Option<"recompute", "recompute", "bool", "false",
            "Whether a stage short of memory may run its forward twice. Lowering takes false only, until it can run that">];
   let statistics = [Statistic<"numBoundaries", "boundaries", "Values that cross between stages">];
@@ -166,15 +174,27 @@ def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
   let description = [{
     **Why** The order of forwards and backwards decides idle time and memory. It is data of its own, so that it can be
     printed, edited and verified before anything is lowered.
-    **Expects** A `pipeline.program` with one device per stage. Without one, `pipeline-partition` runs first,
-    without replicas.
+    **Expects** A `pipeline.program` without replicas whose stages lie as the schedule wants them. Without one,
+    `pipeline-partition` runs first, with the placement and the chunks that the schedule needs.
     **Leaves** A `pipeline.schedule` behind the program, in place of an older one, verified: complete, each action
-    after what it needs, no deadlock. Stage s runs on rank s.
+    after what it needs and on a rank that has its stage, no deadlock. Rank r is the r-th device in the order of the
+    stages' first devices. `auto` searches an order for the costs of the stages, their transfers and the memory of the
+    devices; a remark says what it takes and what no order of this placement, and none at all, can beat.
     **Never** adds communication: that is what the lowering to rank programs makes explicit.
   }];
   let options = [
-    Option<"kind", "kind", "std::string", "\"auto\"",
-           "Generator of the order, such as gpipe or 1f1b; auto: the one that the plan was made for, else 1f1b">];
+    Option<"kind", "kind", "std::string", "\"plan\"",
+           "Generator of the order, such as gpipe or 1f1b; plan: the one that the plan was made for, else 1f1b; auto: "
+           "search for the fastest order">,
+    Option<"csv", "csv", "std::string", "\"\"", "Take the orders from a schedule file of PyTorch instead">,
+    Option<"objective", "objective", "std::string", "\"makespan\"",
+           "What auto minimises: makespan (a step ends together) or span (ranks enter the next step early)">,
+    Option<"group", "group", "int64_t", "0",
+           "Microbatches of a chunk before the next chunk's turn, in interleaved schedules; 0: their own choice">,
+    Option<"split", "split", "bool", "true", "Whether auto may run the two halves of a backward apart">,
+    Option<"recompute", "recompute", "bool", "false",
+           "Whether auto may run forwards again where memory is short. Lowering takes false only, until it can">,
+    Option<"effort", "effort", "double", "1.0", "How hard auto tries; time grows about linearly">];
   let statistics = [Statistic<"numActions", "actions", "Actions in the schedules made">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -238,7 +238,7 @@ def Pipeline_ProgramOp : Pipeline_Op<"program", [
     - (program_c1) graph and cluster exist, and the number of microbatches is from 1 to 65536;
     - (program_c2) stages are numbered 0, 1, 2, … in order;
     - (program_c3) every layer of the graph lies on exactly one stage;
-    - (program_c4) every device of a stage is a device of the cluster;
+    - (program_c4) every device of a stage is a device of the cluster, and a stage names each once;
     - (program_c5) a boundary names a node, one of its results with the stated type, and two stages of the program.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$graph, FlatSymbolRefAttr:$cluster,
@@ -252,9 +252,10 @@ def Pipeline_ProgramOp : Pipeline_Op<"program", [
 def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
   let summary = "a part of the model and its devices";
   let description = [{
-    Several devices are replicas: each runs the stage on a part of the batch. With `recompute` the stage runs its forward
-    again before the backward and keeps only what it receives. `bound_by` says what its pace or size is limited by:
-    compute, channel, all-reduce or memory.
+    Several devices are replicas: each runs the stage on a part of the batch. Stages may share devices: a device runs
+    their actions in the order of the schedule. With `recompute` the stage runs its forward again before the backward
+    and keeps only what it receives. `bound_by` says what its pace or size is limited by: compute, channel, all-reduce
+    or memory.
 
     Example:
     ```mlir
@@ -292,6 +293,9 @@ def Pipeline_ScheduleOp : Pipeline_Op<"schedule", [
     Constraints:
     - (schedule_c1) the program exists;
     - (schedule_c2) ranks are numbered 0, 1, 2, … in order.
+
+    Rank r is the r-th device in the order of the stages' first devices. That actions can be read, and are those of
+    the program on ranks that have their stages, is proved by `pipeline-schedule` and by whatever reads a schedule.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$program, StrAttr:$kind);
   let regions = (region SizedRegion<1>:$body);

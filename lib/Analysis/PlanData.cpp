@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/PlacementData.h"
 #include "stagewright/Scheduling/Verify.h"
 #include "llvm/ADT/STLExtras.h"
 #include <map>
@@ -32,6 +33,17 @@ ProgramOp programOf(ScheduleOp schedule) {
 bool isForwardOnly(GraphOp graph) {
   return llvm::all_of(graph.getBody().front().getOps<NodeOp>(),
                       [](NodeOp node) { return node.getPhase() == Phase::F; });
+}
+
+bool hasWholeBackward(GraphOp graph) {
+  return llvm::any_of(graph.getBody().front().getOps<NodeOp>(),
+                      [](NodeOp node) { return node.getPhase() == Phase::B; });
+}
+
+bool hasCosts(GraphOp graph) {
+  return llvm::all_of(
+      graph.getBody().front().getOps<NodeOp>(),
+      [](NodeOp node) { return static_cast<bool>(node.getCostAttr()); });
 }
 
 SmallVector<int64_t> stageOfLayers(ProgramOp program) {
@@ -120,9 +132,34 @@ FailureOr<Schedule> readSchedule(ScheduleOp schedule) {
   return result;
 }
 
+/// An order for every device, and every action where its stage lies.
+static LogicalResult verifyRanks(ScheduleOp schedule, const Schedule &data) {
+  ProgramOp program = programOf(schedule);
+  SmallVector<StringRef> devices = devicesOfRanks(program);
+  if (data.ranks.size() != devices.size())
+    return emitError(schedule.getLoc())
+           << "schedule orders " << data.ranks.size()
+           << " ranks, the stages of @" << program.getSymName() << " lie on "
+           << devices.size() << " devices";
+  std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
+  for (auto [rank, op] :
+       llvm::enumerate(schedule.getBody().front().getOps<OrderOp>()))
+    for (const Action &action : data.ranks[rank]) {
+      if (action.stage >= int64_t(ranks.size()) ||
+          llvm::is_contained(ranks[action.stage], int64_t(rank)))
+        continue; // A stage that does not exist is found by verify().
+      return op.emitOpError()
+             << "runs " << toString(action) << " on rank " << rank
+             << ", device @" << devices[rank] << ", but stage " << action.stage
+             << " lies on device @" << devices[ranks[action.stage].front()]
+             << ", rank " << ranks[action.stage].front();
+    }
+  return success();
+}
+
 LogicalResult verifySchedule(ScheduleOp schedule) {
   FailureOr<Schedule> data = readSchedule(schedule);
-  if (failed(data))
+  if (failed(data) || failed(verifyRanks(schedule, *data)))
     return failure();
   Status status = verify(*data, stageGraphOf(programOf(schedule)));
   if (status)

@@ -14,6 +14,7 @@
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Pipelines/Pipelines.h"
+#include "stagewright/Scheduling/Generators.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -60,17 +61,47 @@ template <typename Op> static bool has(ModuleOp module) {
   return !module.getOps<Op>().empty();
 }
 
-/// From an imported step, or from any level in between, to the schedule.
+namespace {
+/// What a schedule needs of the levels before it.
+struct Needs {
+  bool split = false; ///< The halves of backwards apart.
+  std::string chunks, placement;
+  std::string plannedFor = "auto"; ///< As pipeline-partition says it.
+};
+} // namespace
+
+static Needs needsOf(const CompileOptions &options) {
+  Needs needs;
+  if (Result<Generator> generator = findGenerator(options.schedule)) {
+    needs.split = generator->splitsBackward;
+    needs.plannedFor = options.schedule;
+    needs.placement = toString(generator->placement);
+    needs.chunks = std::to_string(generator->leastChunks);
+  }
+  if (options.chunks)
+    needs.chunks = text(options.chunks);
+  if (!options.placement.empty())
+    needs.placement = options.placement;
+  return needs;
+}
+
+/// From an imported step, or from any level in between, to the schedule. One
+/// body for the whole backward does less work, so I and W stay apart only for a
+/// schedule that runs them apart.
 static LogicalResult toSchedule(Level level, ModuleOp module,
                                 const CompileOptions &options,
                                 TimingScope &timing) {
   std::string microbatches = text(options.microbatches);
+  Needs needs = needsOf(options);
   SmallVector<std::string> passes;
-  if (!has<pipeline::GraphOp>(module))
-    llvm::append_values(
-        passes, pass("pipeline-infer-roles"), pass("pipeline-split-slices"),
-        pass("pipeline-form-graph"), pass("pipeline-merge-backward"),
-        pass("pipeline-unify-bodies"));
+  if (!has<pipeline::GraphOp>(module)) {
+    llvm::append_values(passes, pass("pipeline-infer-roles"),
+                        pass("pipeline-split-slices"),
+                        pass("pipeline-form-graph"));
+    if (!needs.split)
+      passes.push_back(pass("pipeline-merge-backward"));
+    passes.push_back(pass("pipeline-unify-bodies"));
+  }
   if (!has<pipeline::ProgramOp>(module)) {
     passes.push_back(
         pass("pipeline-estimate-cost",
@@ -83,7 +114,9 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
                                       {"memory", options.memory},
                                       {"planner", options.planner},
                                       {"max-replicas", "1"},
-                                      {"schedule", options.schedule}}));
+                                      {"chunks", needs.chunks},
+                                      {"placement", needs.placement},
+                                      {"schedule", needs.plannedFor}}));
   }
   if (!has<pipeline::ScheduleOp>(module) && level >= Level::Schedule)
     passes.push_back(pass("pipeline-schedule", {{"kind", options.schedule}}));

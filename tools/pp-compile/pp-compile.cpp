@@ -51,9 +51,19 @@ cl::opt<std::string>
             cl::cat(category));
 cl::opt<std::string>
     schedule("schedule",
-             cl::desc("Schedule, such as gpipe or 1f1b; auto: the "
-                      "one that the planner finds fastest"),
-             cl::init("auto"), cl::cat(category));
+             cl::desc("Schedule, such as gpipe, 1f1b or zb-h1 (pp-sim "
+                      "--list-schedules); plan, the default: the one that the "
+                      "planner finds fastest"),
+             cl::init("plan"), cl::cat(category));
+cl::opt<std::string> chunks("chunks",
+                            cl::desc("Stages of each device; what the schedule "
+                                     "needs unless given"),
+                            cl::cat(category));
+cl::opt<std::string>
+    placement("placement",
+              cl::desc("Which device holds which stages: linear, loop, v or "
+                       "twin; what the schedule needs unless given"),
+              cl::cat(category));
 cl::opt<std::string> profile("profile",
                              cl::desc("Costs measured by pp-run --profile"),
                              cl::cat(category));
@@ -118,8 +128,10 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.memory = memory;
   options.planner = planner;
   options.schedule = schedule;
+  options.placement = placement;
   options.profile = profile;
   if (failed(readNumber(stages, options.stages)) ||
+      failed(readNumber(chunks, options.chunks)) ||
       failed(readNumber(microbatches, options.microbatches)))
     return failure();
   if (emit == Emit::Artifact && (output.empty() || output == "-")) {

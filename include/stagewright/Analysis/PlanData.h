@@ -29,6 +29,12 @@ ProgramOp programOf(ScheduleOp schedule);
 /// Whether `graph` has no node of phase I, W or B: an inference graph.
 bool isForwardOnly(GraphOp graph);
 
+/// Whether `graph` has nodes of phase B: a backward that is one action.
+bool hasWholeBackward(GraphOp graph);
+
+/// Whether every node of `graph` has a cost.
+bool hasCosts(GraphOp graph);
+
 /// The stage of each layer of the program's graph.
 llvm::SmallVector<int64_t> stageOfLayers(ProgramOp program);
 
@@ -54,7 +60,8 @@ StageGraph stageGraphOf(ProgramOp program);
 /// The orders of `schedule`; an unreadable action is an error at its order.
 mlir::FailureOr<Schedule> readSchedule(ScheduleOp schedule);
 
-/// Proves `schedule` against its program (Scheduling/Verify.h).
+/// Proves `schedule` against its program: one order per device, every action on
+/// a rank that has its stage, and what Scheduling/Verify.h proves.
 mlir::LogicalResult verifySchedule(ScheduleOp schedule);
 
 /// The schedule as a function of the number of microbatches: its generator, by

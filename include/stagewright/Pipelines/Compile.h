@@ -29,12 +29,15 @@ enum class Level { Graph, Program, Schedule, Rank, Host, LLVM };
 /// default that the pass names.
 struct CompileOptions {
   std::string cluster;           ///< `local:N` or a file
-  std::optional<int64_t> stages; ///< at most one per device
+  std::optional<int64_t> stages; ///< at most one per device and chunk
   std::optional<int64_t> microbatches;
+  std::optional<int64_t> chunks; ///< stages per device; what the schedule needs
+  std::string placement;         ///< of the chunks; what the schedule needs
   std::string memory;            ///< limit per device, as `4GiB`
   std::string planner;           ///< name of a planner
-  std::string schedule = "auto"; ///< name of a generator
-  std::string profile;           ///< file that `pp-run --profile` wrote
+  /// Name of a generator; `plan`: what the planner finds fastest.
+  std::string schedule = "plan";
+  std::string profile; ///< file that `pp-run --profile` wrote
 };
 
 /// What was decided on the way, as text for people.

@@ -5,53 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Chains/BestCut.h"
 #include "Chains/IntervalCosts.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Planners.h"
 #include <algorithm>
-#include <functional>
 #include <limits>
 
 namespace stagewright {
 
-/// Cost of stage `s` with layers [first, end), together with its cut before
-/// `first`; infinite where it is not allowed.
-using StageCost = std::function<double(int64_t s, int64_t first, int64_t end)>;
-
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// The ends of the stages of a best cut, or none if every cut is infinite.
-/// `join` combines the cost of the stages so far with that of the next one:
-/// maximum or sum. Of equal cuts the one with the earliest last cuts.
-static std::vector<int64_t>
-bestCut(int64_t layers, int64_t stages, const StageCost &cost,
-        const std::function<double(double, double)> &join, double &best) {
-  std::vector<std::vector<double>> least(
-      stages + 1, std::vector<double>(layers + 1, kInfinity));
-  std::vector<std::vector<int64_t>> cut(stages + 1,
-                                        std::vector<int64_t>(layers + 1, -1));
-  least[0][0] = -kInfinity;
-  for (int64_t s = 0; s < stages; ++s)
-    for (int64_t end = s + 1; end <= layers - (stages - 1 - s); ++end)
-      for (int64_t first = s; first < end; ++first) {
-        if (least[s][first] == kInfinity)
-          continue;
-        double next = cost(s, first, end);
-        double value = s == 0 ? next : join(least[s][first], next);
-        if (value < least[s + 1][end]) {
-          least[s + 1][end] = value;
-          cut[s + 1][end] = first;
-        }
-      }
-  best = least[stages][layers];
-  std::vector<int64_t> ends;
-  if (best == kInfinity)
-    return ends;
-  for (int64_t s = stages, end = layers; s > 0; end = cut[s--][end])
-    ends.push_back(end);
-  std::reverse(ends.begin(), ends.end());
-  return ends;
-}
 
 static double larger(double a, double b) { return std::max(a, b); }
 static double sum(double a, double b) { return a + b; }

@@ -9,7 +9,25 @@
 // RUN: not pp-opt %s -pipeline-partition="cluster=%inputs/cluster-missing-field.json" 2>&1 | FileCheck %s --check-prefix=FIELD
 // RUN: not pp-opt %s -pipeline-partition="planner=best" 2>&1 | FileCheck %s --check-prefix=PLANNER
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 schedule=zigzag" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=0" 2>&1 | FileCheck %s --check-prefix=CHUNKS
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=2" 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=2 stages=3" 2>&1 | FileCheck %s --check-prefix=MULTIPLE
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:1 chunks=2 planner=dapple" 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:2 placement=ring" 2>&1 | FileCheck %s --check-prefix=PLACEMENT
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:1 placement=twin" 2>&1 | FileCheck %s --check-prefix=TWIN
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:1 placement=twin chunks=2" 2>&1 | FileCheck %s --check-prefix=TWINS
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:1 chunks=2 schedule=1f1b" 2>&1 | FileCheck %s --check-prefix=FIT
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:1 schedule=zb-v" 2>&1 | FileCheck %s --check-prefix=V
 
+// CHUNKS: error: chunks must be at least 1, got 0
+// MANY: error: 2 devices with 2 chunks each need as many layers as stages, the graph has 2; use fewer devices or chunks, or ask for fewer stages
+// MULTIPLE: error: 3 stages cannot be 2 chunks on each device; ask for a multiple of 2
+// ONE: error: planner 'dapple' plans one stage per device; leave it out with chunks= and placement=
+// PLACEMENT: error: unknown placement 'ring'; there are linear, loop, v, twin
+// TWIN: error: placement twin pairs every device with its mirror image, so their number must be even, got 1
+// TWINS: error: placement twin puts every stage on two devices and takes no chunks, got 2
+// FIT: error: 1f1b wants one stage per device: partition with chunks=1
+// V: error: zb-v wants 2 chunks per device placed v: partition with chunks=2 placement=v
 // LAYERS: error: 3 stages need at least 3 layers, the graph has 2; ask for fewer stages
 // DEVICES: error: 2 stages need 2 devices, cluster 'local' has 1; ask for fewer stages or a larger cluster
 // STAGES: error: number of stages must be at least 1, got 0

@@ -196,11 +196,15 @@ static LogicalResult verifyStages(ProgramOp program, GraphOp graph,
     if (static_cast<int64_t>(stage.getIndex()) != expected++)
       return stage.emitOpError() << "number must be " << expected - 1
                                  << ", got " << stage.getIndex();
-    for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
+    llvm::StringSet<> devices;
+    for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>()) {
       if (!isa_and_nonnull<DeviceOp>(
               SymbolTable::lookupSymbolIn(cluster, device)))
         return stage.emitOpError()
                << device << " is not a device of @" << cluster.getSymName();
+      if (!devices.insert(device.getValue()).second)
+        return stage.emitOpError() << "names device " << device << " twice";
+    }
     for (int64_t layer : stage.getLayers()) {
       if (layer < 0 || layer >= graph.getNumLayers())
         return stage.emitOpError()

@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WriteProgram.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Builders.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Planning/Placed.h"
 #include "stagewright/Planning/Planners.h"
 
 using namespace mlir;
@@ -25,8 +26,8 @@ namespace stagewright::pipeline {
 static constexpr StringLiteral kDefaultCluster = "local:2";
 static constexpr int64_t kDefaultMicrobatches = 8;
 
-/// The schedules that can be lowered, by the execution order that the planner
-/// simulates for each.
+/// The schedules that planners simulate themselves, with transfers that occupy
+/// their links, by the execution order that stands for each.
 static constexpr std::pair<StringLiteral, ExecutionOrder> kSchedules[] = {
     {"1f1b", ExecutionOrder::OneFOneB},
     {"window", ExecutionOrder::Window},
@@ -38,53 +39,6 @@ static StringRef scheduleOf(ExecutionOrder order) {
     if (simulated == order)
       return name;
   return "1f1b";
-}
-
-/// Writes `plan` behind the cluster.
-static ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
-                              const Problem &problem, const Plan &plan) {
-  OpBuilder builder(module.getContext());
-  Location loc = graph.getLoc();
-  auto promise = PlanAttr::get(builder.getContext(),
-                               builder.getF64FloatAttr(plan.time.value),
-                               builder.getF64FloatAttr(plan.familyBound.value),
-                               builder.getStringAttr(plan.planner),
-                               builder.getF64FloatAttr(plan.planBound.value),
-                               builder.getStringAttr(scheduleOf(plan.order)));
-  auto program = ProgramOp::create(
-      builder, loc, builder.getStringAttr("plan"),
-      FlatSymbolRefAttr::get(graph.getSymNameAttr()),
-      FlatSymbolRefAttr::get(cluster.getSymNameAttr()),
-      builder.getI64IntegerAttr(problem.microbatches), promise);
-  builder.createBlock(&program.getBody());
-  SmallVector<int64_t> stageOfLayer(problem.layers.size());
-  for (auto [index, stage] : llvm::enumerate(plan.stages)) {
-    SmallVector<int64_t> layers;
-    for (int64_t layer : stage.layers) {
-      layers.push_back(layer);
-      stageOfLayer[layer] = index;
-    }
-    SmallVector<Attribute> devices;
-    for (size_t device : stage.devices)
-      devices.push_back(FlatSymbolRefAttr::get(
-          builder.getContext(), problem.cluster.devices[device].name));
-    StageOp::create(builder, loc, builder.getI64IntegerAttr(index),
-                    builder.getArrayAttr(devices),
-                    builder.getDenseI64ArrayAttr(layers),
-                    stage.recompute ? builder.getUnitAttr() : UnitAttr(),
-                    builder.getStringAttr(toString(stage.binding)));
-  }
-  for (const Crossing &crossing : crossingsOf(graph, stageOfLayer)) {
-    auto node = cast<NodeOp>(crossing.value.getOwner());
-    BoundaryOp::create(
-        builder, node.getLoc(), node.getNodeNameAttr(),
-        builder.getI64IntegerAttr(crossing.value.getResultNumber()),
-        builder.getI64IntegerAttr(crossing.edge.producer.stage),
-        builder.getI64IntegerAttr(crossing.edge.lastUse.stage),
-        TypeAttr::get(crossing.value.getType()));
-  }
-  SymbolTable(module).insert(program);
-  return program;
 }
 
 namespace {
@@ -100,12 +54,8 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     Result<Planner> algorithm = findPlanner(planner);
     if (!algorithm)
       return emitError(getOperation().getLoc(), algorithm.error().message);
-    FailureOr<std::vector<ExecutionOrder>> orders = chooseOrders();
-    if (failed(orders))
+    if (failed(checkOptions()))
       return failure();
-    if (stages == 0)
-      return emitError(getOperation().getLoc(),
-                       "number of stages must be at least 1, got 0");
     FailureOr<Cluster> machines = chooseCluster();
     if (failed(machines))
       return failure();
@@ -116,36 +66,98 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     if (failed(problem))
       return failure();
     problem->microbatches = chooseMicrobatches();
-    problem->orders = *orders;
     problem->maxReplicas = maxReplicas;
     problem->recompute = recompute;
     problem->stages = stages == -1 ? 0 : int64_t(stages);
-    Result<Plan> plan = runPlanner(*algorithm, *problem);
+    Result<PlacedPlan> plan = isPlaced() ? planStages(*graph, *problem)
+                                         : planDevices(*algorithm, *problem);
     if (!plan)
       return emitError(graph->getLoc(), plan.error().message);
 
     removeOlder();
     ClusterOp place = writeCluster(getOperation(), *machines);
-    ProgramOp program =
-        writeProgram(getOperation(), *graph, place, *problem, *plan);
+    ProgramOp program = writeProgram(getOperation(), *graph, place, *problem,
+                                     plan->plan, plan->schedule);
     numBoundaries +=
         llvm::range_size(program.getBody().front().getOps<BoundaryOp>());
     return success();
   }
 
-  /// The execution orders of the option: one, or all that can be lowered.
-  FailureOr<std::vector<ExecutionOrder>> chooseOrders() {
-    std::vector<ExecutionOrder> orders;
+  /// Whether devices hold several stages.
+  bool isPlaced() const { return chunks != 1 || placement == "twin"; }
+
+  LogicalResult checkOptions() {
+    Location loc = getOperation().getLoc();
+    if (stages == 0)
+      return emitError(loc, "number of stages must be at least 1, got 0");
+    if (chunks < 1)
+      return emitError(loc) << "chunks must be at least 1, got " << chunks;
+    Result<Placement> parsed = parsePlacement(placement);
+    if (!parsed)
+      return emitError(loc, parsed.error().message);
+    where.placement = *parsed;
+    where.chunks = chunks;
+    if (*parsed == Placement::Twin && chunks != 1)
+      return emitError(loc) << "placement twin puts every stage on two devices "
+                            << "and takes no chunks, got " << chunks;
+    if (stages > 0 && stages % chunks != 0)
+      return emitError(loc)
+             << stages << " stages cannot be " << chunks
+             << " chunks on each device; ask for a multiple of " << chunks;
+    if (isPlaced() && planner != "spp" && planner != "balance")
+      return emitError(loc) << "planner '" << planner << "' plans one stage "
+                            << "per device; leave it out with chunks= and "
+                            << "placement=";
+    if (schedule == "auto")
+      return success();
+    Result<Generator> generator = findGenerator(schedule);
+    if (!generator)
+      return emitError(loc, generator.error().message);
+    StagePlacement wanted = where;
+    if (!isPlaced())
+      wanted = {Placement::Linear, 1, 1};
+    if (!fits(*generator, wanted))
+      return emitError(loc, demandOf(*generator));
+    return success();
+  }
+
+  /// A plan with one stage per device by `algorithm`, for the schedules that it
+  /// simulates, or for 1F1B and then timed with the schedule that is asked for.
+  Result<PlacedPlan> planDevices(const Planner &algorithm, Problem &problem) {
+    problem.orders.clear();
     for (auto &[name, order] : kSchedules)
       if ((schedule == "auto" || schedule == name) && findGenerator(name))
-        orders.push_back(order);
-    if (!orders.empty())
-      return orders;
-    Result<Generator> generator = findGenerator(schedule);
-    return emitError(getOperation().getLoc(),
-                     generator ? "no plan can be made for schedule '" +
-                                     schedule + "'; take auto"
-                               : generator.error().message);
+        problem.orders.push_back(order);
+    bool isSimulated = !problem.orders.empty();
+    if (!isSimulated) {
+      problem.orders.push_back(ExecutionOrder::OneFOneB);
+      problem.maxReplicas = 1;
+      problem.recompute = false;
+    }
+    Result<Plan> plan = runPlanner(algorithm, problem);
+    if (!plan)
+      return plan.error();
+    if (isSimulated)
+      return PlacedPlan{*plan, scheduleOf(plan->order).str()};
+    if (Status status = retime(problem, *findGenerator(schedule), *plan);
+        !status)
+      return status.error();
+    return PlacedPlan{*plan, schedule};
+  }
+
+  /// A plan with several stages per device.
+  Result<PlacedPlan> planStages(GraphOp graph, const Problem &problem) {
+    PlacedRequest request;
+    request.where = where;
+    request.where.ranks = problem.stages > 0
+                              ? problem.stages / where.chunks
+                              : int64_t(problem.cluster.devices.size());
+    bool whole = hasWholeBackward(graph);
+    for (const Generator &generator : allGenerators())
+      if ((schedule == "auto" && !(whole && generator.splitsBackward)) ||
+          schedule == generator.name)
+        request.generators.push_back(generator);
+    return planPlaced(problem, request);
   }
 
   /// The cluster of the option or the module, with the memory of the option.
@@ -191,17 +203,16 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     auto run = [&](OpPassManager &manager) {
       return runPipeline(manager, getOperation());
     };
-    if (failed(ensureUnifiedGraph(getOperation(), run)))
+    Result<Generator> generator = findGenerator(schedule);
+    bool split = generator && generator->splitsBackward;
+    if (failed(ensureUnifiedGraph(getOperation(), run, split)))
       return failure();
     auto graphs = llvm::to_vector(getOperation().getOps<GraphOp>());
     if (graphs.size() != 1)
       return emitError(getOperation().getLoc())
              << "one graph can be partitioned, the module has "
              << graphs.size();
-    bool costed = llvm::all_of(
-        graphs.front().getBody().front().getOps<NodeOp>(),
-        [](NodeOp node) { return static_cast<bool>(node.getCostAttr()); });
-    if (costed)
+    if (hasCosts(graphs.front()))
       return graphs.front();
     OpPassManager manager(ModuleOp::getOperationName());
     EstimateCostOptions options;
@@ -221,6 +232,8 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     for (auto op : llvm::to_vector(getOperation().getOps<ClusterOp>()))
       op.erase();
   }
+
+  StagePlacement where; ///< But for its ranks.
 };
 } // namespace
 } // namespace stagewright::pipeline

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChooseSchedule.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "stagewright/Simulation/Grid.h"
 
 using namespace mlir;
 
@@ -19,89 +20,139 @@ namespace stagewright::pipeline {
 #define GEN_PASS_DEF_SCHEDULE
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
-/// The generators put stage s on rank s, so every stage must have a device of
-/// its own.
-static LogicalResult checkPlacement(ProgramOp program) {
-  llvm::StringMap<int64_t> stageOf;
-  for (StageOp stage : program.getBody().front().getOps<StageOp>()) {
-    if (stage.getDevices().size() != 1)
-      return stage.emitOpError()
-             << "lies on " << stage.getDevices().size()
-             << " devices; schedules run each stage on one device, partition "
-             << "with max-replicas=1";
-    if (stage.getRecompute())
-      return stage.emitOpError()
-             << "runs its forward again before the backward; schedules do not "
-             << "yet, partition with recompute=false";
-    StringRef device =
-        cast<FlatSymbolRefAttr>(stage.getDevices()[0]).getValue();
-    auto [entry, isNew] = stageOf.try_emplace(device, stage.getIndex());
-    if (!isNew)
-      return stage.emitOpError()
-             << "lies on device @" << device << " like stage " << entry->second
-             << "; schedules run one stage per device, use fewer stages";
-  }
-  return success();
-}
+/// What `plan` takes where a program says nothing.
+static constexpr StringLiteral kDefaultSchedule = "1f1b";
+/// Hours of search at most.
+static constexpr double kMostEffort = 10000;
 
 namespace {
 struct SchedulePass : impl::ScheduleBase<SchedulePass> {
   using ScheduleBase::ScheduleBase;
 
   void runOnOperation() override {
-    if (kind != "auto" && failed(generatorOf(kind, getOperation().getLoc())))
+    if (failed(checkOptions()) ||
+        (getOperation().getOps<ProgramOp>().empty() && failed(partition())))
       return signalPassFailure();
-    if (getOperation().getOps<ProgramOp>().empty()) {
-      PartitionOptions options;
-      options.schedule = kind;
-      options.maxReplicas = 1;
-      OpPassManager earlier(ModuleOp::getOperationName());
-      earlier.addPass(createPartition(options));
-      if (failed(runPipeline(earlier, getOperation())))
-        return signalPassFailure();
-    }
     for (ProgramOp program :
          llvm::to_vector(getOperation().getOps<ProgramOp>()))
       if (failed(schedule(program)))
         return signalPassFailure();
   }
 
-  static FailureOr<Generator> generatorOf(StringRef kind, Location loc) {
-    Result<Generator> generator = findGenerator(kind);
-    if (!generator)
-      return emitError(loc, generator.error().message);
-    return *generator;
+  LogicalResult checkOptions() {
+    Location loc = getOperation().getLoc();
+    if (kind != "plan" && kind != "auto") {
+      Result<Generator> generator = findGenerator(kind);
+      if (!generator)
+        return emitError(loc) << generator.error().message
+                              << ", plan (what the plan was made for) and "
+                              << "auto (the best that is found)";
+    }
+    if (objective != "makespan" && objective != "span")
+      return emitError(loc)
+             << "objective must be makespan or span, got '" << objective << "'";
+    if (group < 0)
+      return emitError(loc) << "group must be at least 1, or 0 for the "
+                            << "schedule's own choice, got " << group;
+    if (!(effort >= 0 && effort <= kMostEffort))
+      return emitError(loc) << "effort must be from 0 to " << kMostEffort
+                            << ", got " << effort;
+    if (csv.empty())
+      return success();
+    if (kind != "plan")
+      return emitError(loc)
+             << "orders come from kind=" << kind << " or from a file, not both";
+    FailureOr<Schedule> read = readCsv(loc, csv);
+    if (failed(read))
+      return failure();
+    given = *read;
+    return success();
+  }
+
+  /// Makes a program whose stages lie as the schedule wants them.
+  LogicalResult partition() {
+    PartitionOptions options;
+    options.maxReplicas = 1;
+    bool apart = kind == "auto" && split;
+    if (Result<Generator> generator = findGenerator(kind)) {
+      apart = generator->splitsBackward;
+      options.schedule = kind;
+      options.chunks = generator->leastChunks;
+      options.placement = toString(generator->placement);
+    }
+    if (given) {
+      FailureOr<StagePlacement> where =
+          placementOf(getOperation().getLoc(), *given);
+      if (failed(where))
+        return failure();
+      apart = splitsBackward(*given);
+      options.stages = given->stages;
+      options.microbatches = given->microbatches;
+      options.chunks = where->chunks;
+      options.placement = toString(where->placement);
+    }
+    auto run = [&](OpPassManager &manager) {
+      return runPipeline(manager, getOperation());
+    };
+    if (failed(ensureUnifiedGraph(getOperation(), run, apart)))
+      return failure();
+    OpPassManager earlier(ModuleOp::getOperationName());
+    earlier.addPass(createPartition(options));
+    return run(earlier);
   }
 
   /// The kind of the option, else the one that `program` was planned for.
   StringRef kindFor(ProgramOp program) {
-    if (kind != "auto")
+    if (kind != "plan")
       return kind;
     PlanAttr plan = program.getPlanAttr();
-    return plan && plan.getSchedule() ? plan.getSchedule().getValue() : "1f1b";
+    return plan && plan.getSchedule() ? plan.getSchedule().getValue()
+                                      : StringRef(kDefaultSchedule);
   }
 
-  /// Writes the schedule of `program` behind it, in place of an older one.
+  /// The orders of `program`, from wherever the options say.
+  FailureOr<Schedule> ordersOf(ProgramOp program) {
+    if (given)
+      return *given;
+    if (kind == "auto") {
+      AutoScheduleOptions options;
+      options.objective = objective == "span" ? ScheduleObjective::Span
+                                              : ScheduleObjective::Makespan;
+      options.effort = effort;
+      options.split = split;
+      options.recompute = recompute;
+      return searchFor(program, options);
+    }
+    Result<Generator> generator = findGenerator(kindFor(program));
+    if (!generator)
+      return emitError(program.getLoc()) << generator.error().message;
+    return generateFor(program, *generator, group);
+  }
+
   LogicalResult schedule(ProgramOp program) {
-    FailureOr<Generator> generator =
-        generatorOf(kindFor(program), program.getLoc());
-    if (failed(generator) || failed(checkPlacement(program)))
+    for (StageOp stage : program.getBody().front().getOps<StageOp>())
+      if (stage.getRecompute())
+        return stage.emitOpError()
+               << "runs its forward again before the backward, which schedules "
+               << "say action by action; partition with recompute=false";
+    FailureOr<Schedule> orders = ordersOf(program);
+    if (failed(orders) || failed(checkFits(program, *orders)))
       return failure();
+    Result<Generator> generator = findGenerator(orders->kind);
+    return write(program, *orders,
+                 generator ? StringRef(generator->symbol) : orders->kind);
+  }
+
+  /// Writes a schedule behind `program`, in place of an older one.
+  LogicalResult write(ProgramOp program, const Schedule &data,
+                      StringRef symbol) {
     for (ScheduleOp old : llvm::to_vector(getOperation().getOps<ScheduleOp>()))
       if (programOf(old) == program)
         old.erase();
-
-    StageGraph graph = stageGraphOf(program);
-    Result<Schedule> made = generator->generate(
-        {graph.stages, static_cast<int64_t>(program.getMicrobatches()),
-         graph.forwardOnly});
-    if (!made)
-      return emitError(program.getLoc(), made.error().message);
-    const Schedule &data = *made;
     OpBuilder builder(program->getContext());
     auto op = ScheduleOp::create(
-        builder, program.getLoc(), builder.getStringAttr(generator->symbol),
-        program.getSymNameAttr(), builder.getStringAttr(generator->name));
+        builder, program.getLoc(), builder.getStringAttr(symbol),
+        program.getSymNameAttr(), builder.getStringAttr(data.kind));
     builder.createBlock(&op.getBody());
     for (auto [rank, order] : llvm::enumerate(data.ranks)) {
       OrderOp::create(builder, program.getLoc(), rank, toString(order));
@@ -111,6 +162,8 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
     SymbolTable(getOperation()).insert(op, std::next(program->getIterator()));
     return verifySchedule(op);
   }
+
+  std::optional<Schedule> given; ///< Read from a file.
 };
 } // namespace
 } // namespace stagewright::pipeline

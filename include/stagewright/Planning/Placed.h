@@ -1,0 +1,95 @@
+//===- Placed.h - several stages on every device ------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plans for the schedules that put several stages on a device, or a stage on
+// two (Scheduling/Placement.h), and the bridge from a plan to what a schedule
+// has to cope with. Rank r is the r-th device in the order of the stages' first
+// devices. Times are those of timeSchedule(): transfers are delays that occupy
+// nobody; values that skip stages are not seen.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PLANNING_PLACED_H
+#define STAGEWRIGHT_PLANNING_PLACED_H
+
+#include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Scheduling/ScheduleProblem.h"
+
+namespace stagewright {
+
+/// Where the stages of a pipeline lie.
+struct StagePlacement {
+  Placement placement = Placement::Linear;
+  int64_t ranks = 1, chunks = 1; ///< Twins: one chunk.
+};
+
+/// Whether `generator` is defined for stages that lie like this; with one chunk
+/// per rank, or one rank, linear, loop and v are the same.
+bool fits(const Generator &generator, const StagePlacement &where);
+
+/// What stages `generator` is for and how to get them: "zbv wants 2 chunks per
+/// device placed v: partition with chunks=2 placement=v".
+std::string demandOf(const Generator &generator);
+
+/// What a generator is asked for with the costs of `problem`; the mean hop over
+/// the mean forward is the ratio.
+ScheduleShape shapeOf(const ScheduleProblem &problem);
+
+/// The placement of stages whose ranks are these, by stage: `ranks` of one
+/// stage are one rank, or two under Twin. The error names a stage that lies as
+/// no placement says.
+Result<StagePlacement>
+placementOf(const std::vector<std::vector<int64_t>> &ranks);
+
+/// What a schedule of `stages` has to cope with: seconds of the slower device
+/// where a stage has two, hops of everything that goes from a stage to the
+/// next, bytes that a stage holds for a microbatch in flight. `memory` is what
+/// the rank with the least has left for them; ranks with more see their bytes
+/// scaled down, so that one limit is right for all. The error names a rank that
+/// has nothing left.
+Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
+                                          const Network &network,
+                                          const std::vector<StagePlan> &stages,
+                                          const StagePlacement &where);
+
+/// Bytes of every device (by its number) that runs `schedule`: what its stages
+/// hold once, and for each the microbatches in flight there.
+std::vector<Bytes> memoryOf(const Problem &problem,
+                            const std::vector<StagePlan> &stages,
+                            const StagePlacement &where,
+                            const Schedule &schedule);
+
+/// What planPlaced() is asked for beside the problem.
+struct PlacedRequest {
+  StagePlacement where;
+  /// Generators to choose from; those that do not fit are passed over.
+  std::vector<Generator> generators;
+};
+
+/// A plan and the name of the generator that its time is that of.
+struct PlacedPlan {
+  Plan plan;
+  std::string schedule;
+};
+
+/// Cuts the chain into the stages of a placement on the first devices of the
+/// cluster. Starts from the cut whose largest stage is smallest (the dynamic
+/// program of planBalance), then moves single cuts by single layers for as long
+/// as the simulated time of the fastest schedule drops; memory is respected.
+/// Not exact: the loads of stages that share a rank add up, which a dynamic
+/// program over the chain does not see. Time O(rounds * stages * actions).
+Result<PlacedPlan> planPlaced(const Problem &problem,
+                              const PlacedRequest &request);
+
+/// Times `plan`'s stages, one device each, in the order of `generator`; fails
+/// where that does not fit in memory.
+Status retime(const Problem &problem, const Generator &generator, Plan &plan);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_PLANNING_PLACED_H

@@ -1,0 +1,130 @@
+//===- PlacementData.cpp - where a program's stages lie
+//--------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Analysis/PlacementData.h"
+#include "stagewright/Analysis/ClusterData.h"
+#include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Analysis/PlanData.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+static auto stagesOf(ProgramOp program) {
+  return program.getBody().front().getOps<StageOp>();
+}
+
+SmallVector<StringRef> devicesOfRanks(ProgramOp program) {
+  SmallVector<StringRef> devices;
+  for (StageOp stage : stagesOf(program))
+    if (!stage.getDevices().empty()) {
+      auto first = cast<FlatSymbolRefAttr>(stage.getDevices()[0]).getValue();
+      if (!llvm::is_contained(devices, first))
+        devices.push_back(first);
+    }
+  // Devices that are nobody's first come last: no schedule runs on them.
+  for (StageOp stage : stagesOf(program))
+    for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
+      if (!llvm::is_contained(devices, device.getValue()))
+        devices.push_back(device.getValue());
+  return devices;
+}
+
+std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program) {
+  llvm::StringMap<int64_t> rankOf;
+  for (auto [rank, device] : llvm::enumerate(devicesOfRanks(program)))
+    rankOf[device] = int64_t(rank);
+  std::vector<std::vector<int64_t>> ranks;
+  for (StageOp stage : stagesOf(program)) {
+    ranks.emplace_back();
+    for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
+      ranks.back().push_back(rankOf[device.getValue()]);
+  }
+  return ranks;
+}
+
+FailureOr<StagePlacement> placementOf(ProgramOp program) {
+  if (stagesOf(program).empty())
+    return program.emitOpError() << "has no stages";
+  Result<StagePlacement> where =
+      stagewright::placementOf(ranksOfStages(program));
+  if (where)
+    return *where;
+  for (StageOp stage : stagesOf(program))
+    if (stage.getDevices().size() != 1)
+      return emitError(stage.getLoc()) << where.error().message;
+  return emitError(program.getLoc()) << where.error().message;
+}
+
+namespace {
+/// A program as the planner sees it.
+struct Planned {
+  Problem problem;
+  std::vector<StagePlan> stages;
+  StagePlacement where;
+};
+} // namespace
+
+static FailureOr<Planned> plannedOf(ProgramOp program) {
+  FailureOr<StagePlacement> where = placementOf(program);
+  if (failed(where))
+    return failure();
+  Cluster cluster = readCluster(clusterOf(program));
+  if (Status status = cluster.check(); !status)
+    return emitError(clusterOf(program).getLoc()) << status.error().message;
+  FailureOr<Problem> problem = problemOf(graphOf(program), cluster);
+  if (failed(problem))
+    return failure();
+  problem->microbatches = program.getMicrobatches();
+  llvm::StringMap<size_t> numberOf;
+  for (auto [number, device] : llvm::enumerate(cluster.devices))
+    numberOf[device.name] = number;
+  Planned planned = {std::move(*problem), {}, *where};
+  for (StageOp op : stagesOf(program)) {
+    StagePlan stage;
+    stage.layers.assign(op.getLayers().begin(), op.getLayers().end());
+    llvm::sort(stage.layers);
+    for (auto device : op.getDevices().getAsRange<FlatSymbolRefAttr>())
+      stage.devices.push_back(numberOf[device.getValue()]);
+    stage.recompute = op.getRecompute();
+    planned.stages.push_back(std::move(stage));
+  }
+  return planned;
+}
+
+FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program) {
+  FailureOr<Planned> planned = plannedOf(program);
+  if (failed(planned))
+    return failure();
+  Result<Network> network = Network::create(planned->problem.cluster);
+  if (!network)
+    return emitError(clusterOf(program).getLoc()) << network.error().message;
+  Result<ScheduleProblem> problem = stagewright::scheduleProblemOf(
+      planned->problem, *network, planned->stages, planned->where);
+  if (!problem)
+    return emitError(program.getLoc()) << problem.error().message;
+  return *problem;
+}
+
+FailureOr<std::vector<Bytes>> memoryOfRanks(ProgramOp program,
+                                            const Schedule &schedule) {
+  FailureOr<Planned> planned = plannedOf(program);
+  if (failed(planned))
+    return failure();
+  std::vector<Bytes> byDevice = stagewright::memoryOf(
+      planned->problem, planned->stages, planned->where, schedule);
+  std::vector<Bytes> bytes;
+  for (StringRef name : devicesOfRanks(program))
+    for (auto [number, device] :
+         llvm::enumerate(planned->problem.cluster.devices))
+      if (device.name == name)
+        bytes.push_back(byDevice[number]);
+  return bytes;
+}
+
+} // namespace stagewright::pipeline

@@ -1,0 +1,63 @@
+//===- WriteProgram.cpp - a plan as a program -----------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WriteProgram.h"
+#include "mlir/IR/Builders.h"
+#include "stagewright/Analysis/PlanData.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
+                       const Problem &problem, const Plan &plan,
+                       StringRef schedule) {
+  OpBuilder builder(module.getContext());
+  Location loc = graph.getLoc();
+  auto promise = PlanAttr::get(builder.getContext(),
+                               builder.getF64FloatAttr(plan.time.value),
+                               builder.getF64FloatAttr(plan.familyBound.value),
+                               builder.getStringAttr(plan.planner),
+                               builder.getF64FloatAttr(plan.planBound.value),
+                               builder.getStringAttr(schedule));
+  auto program = ProgramOp::create(
+      builder, loc, builder.getStringAttr("plan"),
+      FlatSymbolRefAttr::get(graph.getSymNameAttr()),
+      FlatSymbolRefAttr::get(cluster.getSymNameAttr()),
+      builder.getI64IntegerAttr(problem.microbatches), promise);
+  builder.createBlock(&program.getBody());
+  SmallVector<int64_t> stageOfLayer(problem.layers.size());
+  for (auto [index, stage] : llvm::enumerate(plan.stages)) {
+    SmallVector<int64_t> layers;
+    for (int64_t layer : stage.layers) {
+      layers.push_back(layer);
+      stageOfLayer[layer] = index;
+    }
+    SmallVector<Attribute> devices;
+    for (size_t device : stage.devices)
+      devices.push_back(FlatSymbolRefAttr::get(
+          builder.getContext(), problem.cluster.devices[device].name));
+    StageOp::create(builder, loc, builder.getI64IntegerAttr(index),
+                    builder.getArrayAttr(devices),
+                    builder.getDenseI64ArrayAttr(layers),
+                    stage.recompute ? builder.getUnitAttr() : UnitAttr(),
+                    builder.getStringAttr(toString(stage.binding)));
+  }
+  for (const Crossing &crossing : crossingsOf(graph, stageOfLayer)) {
+    auto node = cast<NodeOp>(crossing.value.getOwner());
+    BoundaryOp::create(
+        builder, node.getLoc(), node.getNodeNameAttr(),
+        builder.getI64IntegerAttr(crossing.value.getResultNumber()),
+        builder.getI64IntegerAttr(crossing.edge.producer.stage),
+        builder.getI64IntegerAttr(crossing.edge.lastUse.stage),
+        TypeAttr::get(crossing.value.getType()));
+  }
+  SymbolTable(module).insert(program);
+  return program;
+}
+
+} // namespace stagewright::pipeline

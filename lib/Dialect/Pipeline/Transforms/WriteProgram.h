@@ -1,0 +1,29 @@
+//===- WriteProgram.h - a plan as a program ---------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_WRITEPROGRAM_H
+#define STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_WRITEPROGRAM_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Planning/Plan.h"
+
+namespace stagewright::pipeline {
+
+/// Writes `plan` at the end of `module`: stages, boundaries, and what it
+/// promises for `schedule`.
+ProgramOp writeProgram(mlir::ModuleOp module, GraphOp graph, ClusterOp cluster,
+                       const Problem &problem, const Plan &plan,
+                       llvm::StringRef schedule);
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_WRITEPROGRAM_H

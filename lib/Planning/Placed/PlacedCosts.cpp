@@ -1,0 +1,228 @@
+//===- PlacedCosts.cpp - what a schedule of a plan has to cope with -------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Cost/Network.h"
+#include "stagewright/Planning/Placed.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace stagewright {
+
+/// The device of every rank.
+static std::vector<size_t> devicesOf(const std::vector<StagePlan> &stages,
+                                     const StagePlacement &where) {
+  std::vector<size_t> devices(where.ranks);
+  for (size_t s = stages.size(); s-- > 0;)
+    devices[rankOf(where.placement, where.ranks, where.chunks, int64_t(s))] =
+        stages[s].devices.front();
+  return devices;
+}
+
+static StageMemory memoryOf(const Problem &problem, const StagePlan &stage) {
+  std::vector<bool> isHere(problem.layers.size(), false);
+  for (int64_t layer : stage.layers)
+    isHere[layer] = true;
+  return stageMemory(problem, isHere, stage.recompute);
+}
+
+/// What a stage holds whatever is in flight: with() for none, and the slot for
+/// the next microbatch to arrive.
+static int64_t fixedBytes(const StageMemory &memory, int64_t microbatches) {
+  return memory.with(0, microbatches, 1).value;
+}
+
+/// F, I and W of one microbatch on the slowest of the stage's devices.
+static StageTimes timesOf(const Problem &problem, const StagePlan &stage,
+                          const std::vector<size_t> &classOf) {
+  StageTimes slowest;
+  for (size_t device : stage.devices) {
+    StageTimes times;
+    for (int64_t layer : stage.layers) {
+      const StageTimes &one = problem.layers[layer].times[classOf[device]];
+      times.forward += one.forward;
+      times.inputGradient += one.inputGradient;
+      times.weightGradient += one.weightGradient;
+    }
+    if (slowest.total() < times.total())
+      slowest = times;
+  }
+  return slowest;
+}
+
+namespace {
+/// What one stage gives the next, or gets back, for a microbatch.
+struct Load {
+  int64_t bytes = 0;
+  Seconds given;
+};
+} // namespace
+
+/// Bytes between neighbouring stages, by the first of the two: there and back.
+static std::vector<std::pair<Load, Load>>
+loadsOf(const Problem &problem, const std::vector<int64_t> &stageOf,
+        size_t stages) {
+  std::vector<std::pair<Load, Load>> loads(stages);
+  for (const Value &value : problem.values) {
+    int64_t from = stageOf[value.producer.layer];
+    bool next = false, previous = false;
+    for (const LayerPhase &use : value.uses) {
+      next |= stageOf[use.layer] == from + 1;
+      previous |= stageOf[use.layer] == from - 1;
+    }
+    auto add = [&](Load &load) {
+      if (value.transfer)
+        load.given += *value.transfer;
+      else
+        load.bytes += value.bytes.value;
+    };
+    if (next)
+      add(loads[from].first);
+    if (previous)
+      add(loads[from - 1].second);
+  }
+  return loads;
+}
+
+/// The delay between stages `s` and `s + 1`: the slower direction, and the
+/// slower pair of devices where a stage has two.
+static Seconds hopOf(const Network &network, const StagePlan &from,
+                     const StagePlan &to, const std::pair<Load, Load> &loads) {
+  Seconds slowest;
+  size_t pairs = std::min(from.devices.size(), to.devices.size());
+  for (size_t i = 0; i < pairs; ++i)
+    for (const Load &load : {loads.first, loads.second})
+      if (from.devices[i] != to.devices[i])
+        slowest =
+            std::max(slowest, transferTime(network, {from.devices[i]}, {1.0},
+                                           {to.devices[i]}, {1.0},
+                                           Bytes(load.bytes), load.given));
+  return slowest;
+}
+
+/// Bytes that a stage holds for a microbatch from F to I, and from I to W: what
+/// its W uses of the forward and of I.
+static std::pair<double, double> heldOf(const Problem &problem,
+                                        const std::vector<int64_t> &stageOf,
+                                        int64_t stage,
+                                        const StageMemory &memory) {
+  double kept = 0;
+  for (const Value &value : problem.values) {
+    bool used = false;
+    for (const LayerPhase &use : value.uses)
+      used |= stageOf[use.layer] == stage &&
+              use.phase == ActionKind::WeightGradient;
+    if (used && value.producer.phase != ActionKind::WeightGradient)
+      kept += double(value.bytes.value);
+  }
+  double activation = double(memory.stash + memory.receivedStash);
+  return {std::max(activation, kept), kept};
+}
+
+/// One limit for all ranks: that of the rank that has the least left; what
+/// stages hold is scaled to it.
+static Status scaleMemory(const Problem &problem,
+                          const std::vector<StagePlan> &stages,
+                          const StagePlacement &where,
+                          ScheduleProblem &result) {
+  std::vector<double> left;
+  std::vector<size_t> devices = devicesOf(stages, where);
+  for (int64_t r = 0; r < where.ranks; ++r) {
+    const Device &device = problem.cluster.devices[devices[r]];
+    int64_t fixed = 0;
+    for (int64_t s : stagesOf(where.placement, where.ranks, where.chunks, r))
+      fixed += fixedBytes(memoryOf(problem, stages[s]), problem.microbatches);
+    if (fixed > device.memory.value)
+      return Error{"rank " + std::to_string(r) + " needs " +
+                   toString(Bytes(fixed)) + " on device " + device.name +
+                   " for parameters, gradients and inputs alone, has " +
+                   toString(device.memory) +
+                   "; use more devices, fewer microbatches or a device with " +
+                   toString(Bytes(fixed) - device.memory) + " more"};
+    left.push_back(double(device.memory.value - fixed));
+  }
+  result.memory = *std::min_element(left.begin(), left.end());
+  for (size_t s = 0; s < stages.size(); ++s) {
+    double most = left[result.rankOf(int64_t(s))];
+    if (where.placement == Placement::Twin)
+      most = std::min(most, left[where.ranks - 1 - s]);
+    if (!(most > 0))
+      continue;
+    StageCosts &costs = result.stages[s];
+    for (double *bytes :
+         {&costs.activation, &costs.kept, &costs.recomputeInput})
+      *bytes *= result.memory / most;
+  }
+  return {};
+}
+
+Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
+                                          const Network &network,
+                                          const std::vector<StagePlan> &stages,
+                                          const StagePlacement &where) {
+  ScheduleProblem result;
+  result.placement = where.placement;
+  result.ranks = where.ranks;
+  result.chunks = where.chunks;
+  result.microbatches = problem.microbatches;
+  result.forwardOnly = problem.forwardOnly;
+  std::vector<int64_t> stageOf(problem.layers.size(), 0);
+  for (size_t s = 0; s < stages.size(); ++s)
+    for (int64_t layer : stages[s].layers)
+      stageOf[layer] = int64_t(s);
+  std::vector<size_t> classOf = problem.cluster.classOfDevices();
+  auto loads = loadsOf(problem, stageOf, stages.size());
+  for (size_t s = 0; s < stages.size(); ++s) {
+    StageTimes times = timesOf(problem, stages[s], classOf);
+    StageMemory memory = memoryOf(problem, stages[s]);
+    auto [activation, kept] = heldOf(problem, stageOf, int64_t(s), memory);
+    result.stages.push_back({times.forward, times.inputGradient,
+                             times.weightGradient, activation, kept,
+                             double(memory.receivedStash)});
+    if (s + 1 < stages.size())
+      result.hops.push_back(hopOf(network, stages[s], stages[s + 1], loads[s]));
+  }
+  if (Status status = scaleMemory(problem, stages, where, result); !status)
+    return status.error();
+  if (Status status = result.check(); !status)
+    return status.error();
+  return result;
+}
+
+/// The most microbatches of `stage` whose forward has started and whose last
+/// backward has not ended in `order`; none where there is no backward.
+static int64_t inFlight(const Order &order, int64_t stage) {
+  int64_t now = 0, most = 0;
+  bool hasBackward = false;
+  for (const Action &action : order) {
+    if (action.stage != stage)
+      continue;
+    if (action.kind == ActionKind::Forward)
+      most = std::max(most, ++now);
+    if (!runsPhase(action.kind, ActionKind::WeightGradient))
+      continue;
+    --now;
+    hasBackward = true;
+  }
+  return hasBackward ? most : 0;
+}
+
+std::vector<Bytes> memoryOf(const Problem &problem,
+                            const std::vector<StagePlan> &stages,
+                            const StagePlacement &where,
+                            const Schedule &schedule) {
+  std::vector<Bytes> bytes(problem.cluster.devices.size());
+  std::vector<size_t> devices = devicesOf(stages, where);
+  for (int64_t r = 0; r < where.ranks; ++r)
+    for (int64_t s : stagesOf(where.placement, where.ranks, where.chunks, r))
+      bytes[devices[r]] +=
+          memoryOf(problem, stages[s])
+              .with(inFlight(schedule.ranks[r], s), problem.microbatches, 1);
+  return bytes;
+}
+
+} // namespace stagewright

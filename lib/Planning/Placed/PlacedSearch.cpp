@@ -1,0 +1,188 @@
+//===- PlacedSearch.cpp - cuts for several stages on a device -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Placed/PlacedSearch.h"
+#include "Chains/BestCut.h"
+#include "stagewright/Scheduling/Timing.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace stagewright {
+
+/// Actions that may be timed while cuts are moved: about two seconds.
+static constexpr int64_t kMostActions = 20'000'000;
+
+/// Sums in another order differ in their last digits.
+static constexpr double kRounding = 1e-9;
+
+bool CutCost::operator<(const CutCost &other) const {
+  if (excess != other.excess)
+    return excess < other.excess;
+  double allowance = kRounding * std::max(time.value, other.time.value);
+  if (std::abs(time.value - other.time.value) > allowance)
+    return time < other.time;
+  return squares < other.squares * (1 - kRounding);
+}
+
+PlacedSearch::PlacedSearch(const Problem &problem, const Network &network,
+                           const StagePlacement &where,
+                           const std::vector<Generator> &generators)
+    : problem(problem), roomy(problem), network(network), where(where),
+      generators(generators) {
+  for (Device &device : roomy.cluster.devices)
+    device.memory = Bytes(std::numeric_limits<int64_t>::max());
+}
+
+ScheduleShape shapeOf(const ScheduleProblem &problem) {
+  ScheduleShape shape;
+  shape.ranks = problem.ranks;
+  shape.microbatches = problem.microbatches;
+  shape.forwardOnly = problem.forwardOnly;
+  shape.chunks = problem.chunks;
+  double hops = 0, forwards = 0;
+  for (Seconds hop : problem.hops)
+    hops += hop.value;
+  for (const StageCosts &stage : problem.stages)
+    forwards += stage.forward.value;
+  if (!problem.hops.empty() && forwards > 0)
+    shape.hopRatio = hops / double(problem.hops.size()) /
+                     (forwards / double(problem.stages.size()));
+  return shape;
+}
+
+std::vector<StagePlan>
+PlacedSearch::stagesOf(const std::vector<int64_t> &ends) const {
+  std::vector<StagePlan> stages;
+  for (size_t s = 0; s < ends.size(); ++s) {
+    auto rank =
+        size_t(rankOf(where.placement, where.ranks, where.chunks, int64_t(s)));
+    std::vector<size_t> devices = {rank};
+    if (where.placement == Placement::Twin)
+      devices.push_back(size_t(where.ranks) - 1 - rank);
+    stages.push_back(stageOf(s == 0 ? 0 : ends[s - 1], ends[s], devices));
+  }
+  return stages;
+}
+
+std::vector<int64_t> PlacedSearch::start() const {
+  std::vector<size_t> classOf = problem.cluster.classOfDevices();
+  std::vector<std::vector<double>> sums(problem.cluster.classes().size());
+  for (size_t c = 0; c < sums.size(); ++c) {
+    sums[c].push_back(0);
+    for (const Layer &layer : problem.layers)
+      sums[c].push_back(sums[c].back() + layer.times[c].total().value);
+  }
+  auto load = [&](int64_t s, int64_t first, int64_t end) {
+    int64_t rank = rankOf(where.placement, where.ranks, where.chunks, s);
+    const std::vector<double> &sum = sums[classOf[rank]];
+    return sum[end] - sum[first];
+  };
+  int64_t layers = problem.layers.size();
+  int64_t count = numStages(where.placement, where.ranks, where.chunks);
+  double most = 0, squares = 0;
+  bestCut(
+      layers, count, load, [](double a, double b) { return std::max(a, b); },
+      most);
+  auto evenness = [&](int64_t s, int64_t first, int64_t end) {
+    double value = load(s, first, end);
+    return value <= most * (1 + kRounding)
+               ? value * value
+               : std::numeric_limits<double>::infinity();
+  };
+  return bestCut(
+      layers, count, evenness, [](double a, double b) { return a + b; },
+      squares);
+}
+
+/// Bytes that are missing on the devices, where most are, and for `cost`.
+static void addMemory(const Problem &problem, const std::vector<Bytes> &need,
+                      CutCost &cost) {
+  int64_t most = std::numeric_limits<int64_t>::min();
+  for (size_t device = 0; device < need.size(); ++device) {
+    int64_t over =
+        need[device].value - problem.cluster.devices[device].memory.value;
+    cost.excess += std::max<int64_t>(over, 0);
+    if (over <= most)
+      continue;
+    most = over;
+    cost.need = need[device];
+    cost.device = device;
+  }
+}
+
+Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
+                                       size_t generator) {
+  std::vector<StagePlan> stages = stagesOf(ends);
+  Result<ScheduleProblem> costs =
+      scheduleProblemOf(roomy, network, stages, where);
+  CutCost cost;
+  cost.schedule = generator;
+  if (!costs)
+    return costs.error();
+  Result<Schedule> schedule = generators[generator].generate(shapeOf(*costs));
+  if (!schedule)
+    return schedule.error();
+  for (const Order &order : schedule->ranks)
+    actions += int64_t(order.size());
+  addMemory(problem, memoryOf(problem, stages, where, *schedule), cost);
+  Result<ScheduleTiming> timing = timeSchedule(*schedule, *costs);
+  if (!timing)
+    return timing.error();
+  cost.time = timing->makespan;
+  for (const StageCosts &stage : costs->stages)
+    cost.squares += stage.total().value * stage.total().value;
+  return cost;
+}
+
+Result<CutCost> PlacedSearch::costOf(const std::vector<int64_t> &ends) {
+  std::optional<CutCost> best;
+  std::optional<Error> error;
+  for (size_t g = 0; g < generators.size(); ++g) {
+    Result<CutCost> cost = costWith(ends, g);
+    if (!cost)
+      error = cost.error();
+    else if (!best || *cost < *best)
+      best = *cost;
+  }
+  if (best)
+    return *best;
+  return *error;
+}
+
+std::vector<int64_t> PlacedSearch::improve(std::vector<int64_t> ends) {
+  Result<CutCost> best = costOf(ends);
+  bool changed = best.ok();
+  while (changed && actions < kMostActions) {
+    changed = false;
+    for (size_t s = 0; s + 1 < ends.size(); ++s)
+      for (int64_t step : {-1, 1}) {
+        std::vector<int64_t> moved = ends;
+        moved[s] += step;
+        bool isEmpty =
+            moved[s] <= (s == 0 ? 0 : moved[s - 1]) || moved[s] >= moved[s + 1];
+        if (isEmpty || actions >= kMostActions)
+          continue;
+        // All schedules again once this one is exhausted.
+        Result<CutCost> cost = costWith(moved, best->schedule);
+        if (!cost || !(*cost < *best))
+          continue;
+        best = cost;
+        ends = moved;
+        changed = true;
+      }
+    if (!changed && generators.size() > 1) {
+      Result<CutCost> other = costOf(ends);
+      changed = other.ok() && *other < *best;
+      if (changed)
+        best = other;
+    }
+  }
+  return ends;
+}
+
+} // namespace stagewright

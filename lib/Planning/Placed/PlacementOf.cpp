@@ -1,0 +1,72 @@
+//===- PlacementOf.cpp - how the stages of a plan lie ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Placed.h"
+#include <algorithm>
+
+namespace stagewright {
+
+bool fits(const Generator &generator, const StagePlacement &where) {
+  bool twin = where.placement == Placement::Twin;
+  if (twin || generator.placement == Placement::Twin)
+    return twin && generator.placement == Placement::Twin;
+  return where.chunks >= generator.leastChunks &&
+         (generator.mostChunks == 0 || where.chunks <= generator.mostChunks) &&
+         (where.chunks == 1 || where.ranks == 1 ||
+          where.placement == generator.placement);
+}
+
+static std::vector<int64_t> ranksOf(const StagePlacement &where,
+                                    int64_t stage) {
+  int64_t first = rankOf(where.placement, where.ranks, where.chunks, stage);
+  if (where.placement != Placement::Twin)
+    return {first};
+  return {first, where.ranks - 1 - first};
+}
+
+static bool matches(const StagePlacement &where,
+                    const std::vector<std::vector<int64_t>> &ranks) {
+  for (size_t s = 0; s < ranks.size(); ++s)
+    if (ranks[s] != ranksOf(where, int64_t(s)))
+      return false;
+  return true;
+}
+
+Result<StagePlacement>
+placementOf(const std::vector<std::vector<int64_t>> &ranks) {
+  int64_t count = 0;
+  size_t most = 0;
+  for (const std::vector<int64_t> &stage : ranks) {
+    most = std::max(most, stage.size());
+    for (int64_t rank : stage)
+      count = std::max(count, rank + 1);
+  }
+  int64_t stages = ranks.size();
+  if (most > 1) {
+    StagePlacement twin = {Placement::Twin, count, 1};
+    if (stages == count && count % 2 == 0 && matches(twin, ranks))
+      return twin;
+    return Error{"a stage lies on " + std::to_string(most) +
+                 " devices, and not as twins do (stage s on device s and on "
+                 "its mirror image); schedules run no replicas, partition with "
+                 "max-replicas=1"};
+  }
+  if (count == 0 || stages % count != 0)
+    return Error{std::to_string(stages) + " stages lie on " +
+                 std::to_string(count) +
+                 " devices; schedules want equally many on each"};
+  for (Placement placement : {Placement::Linear, Placement::Loop, Placement::V})
+    if (StagePlacement where = {placement, count, stages / count};
+        matches(where, ranks))
+      return where;
+  return Error{std::to_string(stages) + " stages lie on " +
+               std::to_string(count) +
+               " devices in an order that is not linear, loop or v; partition "
+               "with chunks= and placement="};
+}
+
+} // namespace stagewright

@@ -1,0 +1,212 @@
+//===- PlacedTest.cpp - several stages on every device --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Placed.h"
+#include "stagewright/Scheduling/Timing.h"
+#include <gtest/gtest.h>
+
+using namespace stagewright;
+
+static constexpr ActionKind F = ActionKind::Forward;
+static constexpr ActionKind I = ActionKind::InputGradient;
+static constexpr ActionKind W = ActionKind::WeightGradient;
+
+/// A chain of layers on equal devices: layer l takes loads[l] seconds of each
+/// F, I and W, hands 2 bytes on and gets 3 back, and keeps 10 bytes for I and
+/// W. Links carry a byte a second.
+static Problem chain(const std::vector<double> &loads, int64_t devices,
+                     int64_t microbatches) {
+  Problem problem;
+  problem.cluster = *localCluster(devices);
+  for (Link &link : problem.cluster.links)
+    link = {link.from, link.to, Bandwidth(1), Seconds(0)};
+  problem.microbatches = microbatches;
+  int64_t layers = loads.size();
+  for (int64_t l = 0; l < layers; ++l) {
+    Seconds load(loads[l]);
+    problem.layers.push_back({"l" + std::to_string(l), {{load, load, load}}});
+    problem.values.push_back({Bytes(10), {l, F}, {{l, I}, {l, W}}});
+    problem.values.push_back({Bytes(4), {l, I}, {{l, W}}});
+    if (l + 1 == layers)
+      break;
+    problem.values.push_back({Bytes(2), {l, F}, {{l + 1, F}}});
+    problem.values.push_back({Bytes(3), {l + 1, I}, {{l, I}}});
+  }
+  return problem;
+}
+
+static std::vector<int64_t> sizesOf(const Plan &plan) {
+  std::vector<int64_t> sizes;
+  for (const StagePlan &stage : plan.stages)
+    sizes.push_back(int64_t(stage.layers.size()));
+  return sizes;
+}
+
+/// All forwards, then all backwards of a loop of chunks; for tests that must
+/// not depend on the list of generators.
+static Result<Schedule> allForwards(const ScheduleShape &shape) {
+  Schedule schedule{"all-forwards", shape.ranks * shape.chunks,
+                    shape.microbatches, std::vector<Order>(shape.ranks)};
+  for (int64_t r = 0; r < shape.ranks; ++r) {
+    auto stages = stagesOf(Placement::Loop, shape.ranks, shape.chunks, r);
+    for (int64_t s : stages)
+      for (int64_t m = 0; m < shape.microbatches; ++m)
+        schedule.ranks[r].push_back({F, s, m});
+    std::reverse(stages.begin(), stages.end());
+    for (int64_t s : stages)
+      for (int64_t m = 0; m < shape.microbatches; ++m)
+        schedule.ranks[r].push_back({ActionKind::Backward, s, m});
+  }
+  return schedule;
+}
+
+static constexpr Generator kAllForwards = {
+    "all-forwards", "all_forwards", Placement::Loop, 1, 0, true, false, "",
+    allForwards};
+
+TEST(Placed, RanksOfStagesSayHowTheyLie) {
+  auto lie = [](const std::vector<std::vector<int64_t>> &ranks) {
+    Result<StagePlacement> where = placementOf(ranks);
+    return where ? std::string(toString(where->placement)) + " " +
+                       std::to_string(where->ranks) + " " +
+                       std::to_string(where->chunks)
+                 : where.error().message;
+  };
+  EXPECT_EQ(lie({{0}, {1}, {2}}), "linear 3 1");
+  EXPECT_EQ(lie({{0}, {0}, {1}, {1}}), "linear 2 2");
+  EXPECT_EQ(lie({{0}, {1}, {0}, {1}}), "loop 2 2");
+  EXPECT_EQ(lie({{0}, {1}, {1}, {0}}), "v 2 2");
+  EXPECT_EQ(lie({{0}, {1}, {1}, {0}, {0}, {1}}), "v 2 3");
+  EXPECT_EQ(lie({{0, 1}, {1, 0}}), "twin 2 1");
+  EXPECT_EQ(lie({{0, 1}, {2, 3}}),
+            "a stage lies on 2 devices, and not as twins do (stage s on device "
+            "s and on its mirror image); schedules run no replicas, partition "
+            "with max-replicas=1");
+  EXPECT_EQ(lie({{0}, {1}, {1}}), "3 stages lie on 2 devices; schedules want "
+                                  "equally many on each");
+  EXPECT_EQ(lie({{0}, {1}, {2}, {1}, {0}, {2}}),
+            "6 stages lie on 3 devices in an order that is not linear, loop or "
+            "v; partition with chunks= and placement=");
+}
+
+TEST(Placed, EvenChainIsCutEvenly) {
+  Problem problem = chain(std::vector<double>(8, 1), 2, 4);
+  PlacedPlan found =
+      *planPlaced(problem, {{Placement::Loop, 2, 2}, {kAllForwards}});
+  EXPECT_EQ(sizesOf(found.plan), (std::vector<int64_t>{2, 2, 2, 2}));
+  EXPECT_EQ(found.schedule, "all-forwards");
+  EXPECT_EQ(found.plan.stages[0].devices, std::vector<size_t>{0});
+  EXPECT_EQ(found.plan.stages[3].devices, std::vector<size_t>{1});
+  // Each rank works 4 * 4 * 3 s; nothing is faster.
+  EXPECT_EQ(found.plan.planBound.value, 48);
+  EXPECT_EQ(found.plan.familyBound.value, 48);
+}
+
+TEST(Placed, TimeIsThatOfTheScheduleItNames) {
+  Problem problem = chain({1, 3, 2, 1, 1, 2, 1, 4, 1}, 2, 6);
+  StagePlacement where = {Placement::Loop, 2, 2};
+  PlacedPlan found = *planPlaced(problem, {where, {kAllForwards}});
+  Network network = *Network::create(problem.cluster);
+  ScheduleProblem costs =
+      *scheduleProblemOf(problem, network, found.plan.stages, where);
+  ScheduleTiming timing = *timeSchedule(*allForwards(shapeOf(costs)), costs);
+  EXPECT_EQ(found.plan.time, timing.makespan);
+}
+
+/// No cut by single layers is better than the one found: local optimality, and
+/// here, by trying all cuts, the least of all.
+TEST(Placed, SearchFindsTheBestOfAllCutsOfASmallChain) {
+  Problem problem = chain({1, 5, 1, 1, 2, 1, 3}, 2, 4);
+  StagePlacement where = {Placement::Loop, 2, 2};
+  PlacedPlan found = *planPlaced(problem, {where, {kAllForwards}});
+  Network network = *Network::create(problem.cluster);
+  double least = 1e9;
+  for (int64_t a = 1; a < 7; ++a)
+    for (int64_t b = a + 1; b < 7; ++b)
+      for (int64_t c = b + 1; c < 7; ++c) {
+        std::vector<StagePlan> stages = {stageOf(0, a, {0}), stageOf(a, b, {1}),
+                                         stageOf(b, c, {0}),
+                                         stageOf(c, 7, {1})};
+        ScheduleProblem costs =
+            *scheduleProblemOf(problem, network, stages, where);
+        least = std::min(
+            least,
+            timeSchedule(*allForwards(shapeOf(costs)), costs)->makespan.value);
+      }
+  EXPECT_DOUBLE_EQ(found.plan.time.value, least);
+}
+
+TEST(Placed, CostsOfStagesAndHops) {
+  Problem problem = chain({1, 2, 3, 4}, 2, 4);
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(1000);
+  problem.residents.push_back({Bytes(100), ResidentKind::Parameter, {0}});
+  std::vector<StagePlan> stages = {stageOf(0, 1, {0}), stageOf(1, 4, {1})};
+  Network network = *Network::create(problem.cluster);
+  ScheduleProblem costs =
+      *scheduleProblemOf(problem, network, stages, {Placement::Linear, 2, 1});
+  EXPECT_EQ(costs.stages[1].forward.value, 9);
+  EXPECT_EQ(costs.stages[1].weightGradient.value, 9);
+  // The slower direction: 3 bytes at one a second.
+  ASSERT_EQ(costs.hops.size(), 1u);
+  EXPECT_EQ(costs.hops[0].value, 3);
+  // 10 bytes a layer from F, 14 for W: what I makes is held as well. Rank 0 has
+  // 900 bytes and two slots of 3 received bytes less left, rank 1 two of 2.
+  EXPECT_EQ(costs.memory, 894);
+  EXPECT_EQ(costs.stages[0].kept, 14);
+  EXPECT_EQ(costs.stages[0].activation, 14);
+  EXPECT_DOUBLE_EQ(costs.stages[1].kept, 42 * 894.0 / 996);
+}
+
+TEST(Placed, TwinsHaveTwoDevicesAndAnEvenNumber) {
+  Problem problem = chain(std::vector<double>(6, 1), 3, 4);
+  Result<PlacedPlan> odd =
+      planPlaced(problem, {{Placement::Twin, 3, 1}, {kAllForwards}});
+  ASSERT_FALSE(odd);
+  EXPECT_EQ(odd.error().message,
+            "placement twin pairs every device with its mirror image, so their "
+            "number must be even, got 3");
+  Result<PlacedPlan> none =
+      planPlaced(problem, {{Placement::Twin, 2, 1}, {kAllForwards}});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message,
+            "no schedule of those asked for runs 1 chunk per device placed "
+            "twin; all-forwards wants 1 or more chunks per device placed loop: "
+            "partition with chunks=1 placement=loop");
+}
+
+TEST(Placed, TooFewLayersOrDevices) {
+  Problem problem = chain({1, 1, 1}, 2, 4);
+  Result<PlacedPlan> layers =
+      planPlaced(problem, {{Placement::Loop, 2, 2}, {kAllForwards}});
+  ASSERT_FALSE(layers);
+  EXPECT_EQ(layers.error().message,
+            "2 devices with 2 chunks each need as many layers as stages, the "
+            "graph has 3; use fewer devices or chunks, or ask for fewer "
+            "stages");
+  Result<PlacedPlan> devices =
+      planPlaced(problem, {{Placement::Loop, 3, 1}, {kAllForwards}});
+  ASSERT_FALSE(devices);
+  EXPECT_EQ(devices.error().message,
+            "the stages need 3 devices, cluster 'local' has 2; ask for fewer "
+            "stages or a larger cluster");
+}
+
+TEST(Placed, MemoryIsRespectedOrTheErrorSaysByHowMuch) {
+  Problem problem = chain(std::vector<double>(4, 1), 2, 4);
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(64);
+  Result<PlacedPlan> plan =
+      planPlaced(problem, {{Placement::Loop, 2, 2}, {kAllForwards}});
+  ASSERT_FALSE(plan);
+  // Two stages of 4 microbatches of 10 bytes, two slots of 3 bytes for each
+  // gradient and of 2 for each value that arrives.
+  EXPECT_EQ(plan.error().message,
+            "no cut found that fits in memory; the best one needs 96 B on "
+            "device d0, has 64 B; use more devices, fewer microbatches or a "
+            "device with 32 B more");
+}
