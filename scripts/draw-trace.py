@@ -3,8 +3,8 @@
 
 usage: draw-trace.py TRACE.json [--grid PLAN.txt] -o PICTURE.svg [--title TEXT]
 
-TRACE.json is what `pp-run --trace` writes, PLAN.txt what `pp-compile` prints. Forwards are blue, whole backwards orange;
-the number is the microbatch, a gap is waiting. Standard library only."""
+TRACE.json is what `pp-run --trace` or `pp-sim --trace` writes, PLAN.txt what `pp-compile` prints. Forwards are blue,
+whole backwards orange; the number is the microbatch, a gap is waiting. Standard library only."""
 
 import argparse
 import html
@@ -18,22 +18,14 @@ WIDTH, LEFT, ROW, GAP = 960, 64, 26, 5
 
 
 def actions(trace):
-    """(rank, kind, microbatch, start, length) of the actions, in microseconds from the first.
-
-    An action begins by receiving what it needs; its bar begins when it has it, so that waiting is a gap."""
-    spans = [e for e in trace["traceEvents"] if e.get("ph") == "X"]
-    events = [e for e in spans if e.get("cat") == "action"]
+    """(rank, kind, microbatch, start, length) of the actions, in microseconds from the first."""
+    processes = {e["pid"]: e["args"]["name"] for e in trace["traceEvents"] if e.get("name") == "process_name"}
+    events = [e for e in trace["traceEvents"] if e.get("ph") == "X" and processes.get(e["pid"]) == "devices"]
     first = min(e["ts"] for e in events)
-    received = {}
-    for e in spans:
-        if e.get("cat") == "receive":
-            received.setdefault(e["pid"], []).append(e["ts"] + e["dur"])
 
     def bar_of(e):
-        end = e["ts"] + e["dur"]
-        start = max([e["ts"], *(t for t in received.get(e["pid"], []) if e["ts"] <= t <= end)])
         kind = next(c for c in e["name"] if c.isalpha())
-        return e["pid"], kind, e["args"]["microbatch"], start - first, end - start
+        return e["tid"], kind, e["args"]["microbatch"], e["ts"] - first, e["dur"]
 
     return [bar_of(e) for e in events]
 

@@ -200,4 +200,27 @@ def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def ScheduleCommunication : Pass<"pipeline-schedule-communication", "::mlir::ModuleOp"> {
+  let summary = "make the messages of every schedule explicit";
+  let description = [{
+    **Why** Which rank sends what when, and over which communicator, decides whether ranks wait for each other without
+    need. Here it can be read and checked; the lowering to rank programs makes messages of the orders by itself.
+    **Expects** A `pipeline.schedule`.
+    **Leaves** On every order `pipeline.communication`: its actions with sends, receives (posted as early as the
+    buffers allow) and waits for sends (as late as they allow), in the text of PyTorch's schedules: `0SEND_F1`,
+    `1RECV_F1`, `0WAIT_SEND_F1`. On the schedule `pipeline.channels`: a communicator for every two ranks and direction,
+    with the round in which it is made; no rank makes two in one round. Proved: all ranks finish if a send ends only
+    when its receive is posted and each channel keeps its order.
+    **Never** changes an order of actions.
+  }];
+  let options = [
+    Option<"receiveBuffers", "receive-buffers", "int64_t", "2",
+           "Messages of one kind between two stages that a receiver has room for; more where the order needs more">,
+    Option<"sendBuffers", "send-buffers", "int64_t", "2",
+           "Messages of one kind that a sender keeps until they are received; more where the ranks would deadlock">];
+  let statistics = [Statistic<"numMessages", "messages", "Messages of the schedules">,
+                    Statistic<"numChannels", "channels", "Communicators of the schedules">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
 #endif // STAGEWRIGHT_PIPELINE_PASSES_TD

@@ -11,6 +11,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/ScheduleData.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Pipelines/Pipelines.h"
@@ -62,26 +63,52 @@ template <typename Op> static bool has(ModuleOp module) {
 }
 
 namespace {
-/// What a schedule needs of the levels before it.
+/// What a schedule needs of the levels before it, and how passes call it.
 struct Needs {
   bool split = false; ///< The halves of backwards apart.
-  std::string chunks, placement;
+  std::string stages, chunks, microbatches, placement;
   std::string plannedFor = "auto"; ///< As pipeline-partition says it.
+  std::string kind, csv;           ///< As pipeline-schedule does.
 };
 } // namespace
 
-static Needs needsOf(const CompileOptions &options) {
+static FailureOr<Needs> needsOf(ModuleOp module,
+                                const CompileOptions &options) {
   Needs needs;
+  if (StringRef(options.schedule).ends_with(".csv")) {
+    FailureOr<Schedule> schedule =
+        pipeline::readScheduleFile(module.getLoc(), options.schedule);
+    if (failed(schedule))
+      return failure();
+    auto where = pipeline::placementOf(module.getLoc(), *schedule);
+    if (failed(where))
+      return failure();
+    needs = {pipeline::splitsBackward(*schedule),
+             std::to_string(schedule->stages),
+             std::to_string(where->chunks),
+             std::to_string(schedule->microbatches),
+             toString(where->placement),
+             "auto",
+             "",
+             options.schedule};
+  } else {
+    needs.kind = options.schedule;
+    needs.split = options.schedule == "auto";
+  }
   if (Result<Generator> generator = findGenerator(options.schedule)) {
     needs.split = generator->splitsBackward;
     needs.plannedFor = options.schedule;
     needs.placement = toString(generator->placement);
     needs.chunks = std::to_string(generator->leastChunks);
   }
-  if (options.chunks)
-    needs.chunks = text(options.chunks);
-  if (!options.placement.empty())
-    needs.placement = options.placement;
+  auto given = [](std::string &need, const std::string &option) {
+    if (!option.empty())
+      need = option;
+  };
+  given(needs.stages, text(options.stages));
+  given(needs.chunks, text(options.chunks));
+  given(needs.microbatches, text(options.microbatches));
+  given(needs.placement, options.placement);
   return needs;
 }
 
@@ -91,8 +118,10 @@ static Needs needsOf(const CompileOptions &options) {
 static LogicalResult toSchedule(Level level, ModuleOp module,
                                 const CompileOptions &options,
                                 TimingScope &timing) {
-  std::string microbatches = text(options.microbatches);
-  Needs needs = needsOf(options);
+  FailureOr<Needs> found = needsOf(module, options);
+  if (failed(found))
+    return failure();
+  const Needs &needs = *found;
   SmallVector<std::string> passes;
   if (!has<pipeline::GraphOp>(module)) {
     llvm::append_values(passes, pass("pipeline-infer-roles"),
@@ -109,8 +138,8 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
     if (level >= Level::Program)
       passes.push_back(
           pass("pipeline-partition", {{"cluster", options.cluster},
-                                      {"stages", text(options.stages)},
-                                      {"microbatches", microbatches},
+                                      {"stages", needs.stages},
+                                      {"microbatches", needs.microbatches},
                                       {"memory", options.memory},
                                       {"planner", options.planner},
                                       {"max-replicas", "1"},
@@ -119,7 +148,10 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
                                       {"schedule", needs.plannedFor}}));
   }
   if (!has<pipeline::ScheduleOp>(module) && level >= Level::Schedule)
-    passes.push_back(pass("pipeline-schedule", {{"kind", options.schedule}}));
+    passes.push_back(
+        pass("pipeline-schedule", {{"kind", needs.kind},
+                                   {"csv", needs.csv},
+                                   {"objective", options.objective}}));
   return runText(module, timing, passes);
 }
 

@@ -8,6 +8,7 @@
 #include "Report.h"
 #include "mlir/IR/Builders.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/ScheduleData.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Simulation/Grid.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -42,9 +43,11 @@ static void describeProgram(pipeline::ProgramOp program,
       layers.push_back(cast<StringAttr>(graph.getLayers()[layer]).getValue());
     for (Attribute device : stage.getDevices())
       devices.push_back(cast<FlatSymbolRefAttr>(device).getValue());
+    std::string places;
+    for (const llvm::json::Value &device : devices)
+      places += (places.empty() ? "" : ", ") + device.getAsString()->str();
     stream << llvm::formatv("stage {0} on {1}: {2} layers: {3}\n",
-                            stage.getIndex(), *devices[0].getAsString(),
-                            stage.getLayers().size(),
+                            stage.getIndex(), places, stage.getLayers().size(),
                             layerNames(graph, stage.getLayers(), false));
     stages.push_back(llvm::json::Object{{"stage", stage.getIndex()},
                                         {"devices", std::move(devices)},
@@ -82,8 +85,12 @@ void describePlan(ModuleOp module, CompileReport *report) {
     if (!grid)
       continue;
     module->setAttr("rank.grid", StringAttr::get(module.getContext(), *grid));
-    if (report)
-      report->grid = *grid;
+    if (!report)
+      continue;
+    std::string times =
+        pipeline::describeTimes(pipeline::programOf(schedule), *data);
+    report->grid = *grid + "schedule " + data->kind +
+                   (times.empty() ? "" : ": " + times) + "\n";
   }
 }
 

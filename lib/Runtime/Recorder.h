@@ -76,8 +76,9 @@ private:
   std::vector<int64_t> calls;            ///< by node
 };
 
-/// Chrome trace JSON of one step: a process per rank with a track of actions
-/// and one per channel end, and an arrow from each send to its receive.
+/// Chrome trace JSON of one step: a row of actions for every rank, one for each
+/// end of a channel, and an arrow for every message. Names and categories are
+/// those of a simulated trace (Simulation/WriteTrace.h).
 std::string traceJson(const Manifest &manifest,
                       const std::vector<const Recorder *> &ranks);
 

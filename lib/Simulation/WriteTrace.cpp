@@ -37,6 +37,7 @@ private:
   double microseconds(Seconds seconds) const {
     return seconds.value * (names.plainTime ? 1e3 : 1e6);
   }
+  std::string rowOf(size_t processor) const;
 
   /// A block of compute and its processor, by stage, microbatch and whether it
   /// is a forward.
@@ -103,10 +104,18 @@ void Trace::name(const char *what, int process, size_t thread,
                       {"args", {{"sort_index", thread}}}});
 }
 
+/// As the trace of a run calls it: "rank 0 (d0)".
+std::string Trace::rowOf(size_t processor) const {
+  std::string rank = "rank " + std::to_string(processor);
+  std::string name = names.ofProcessor(processor);
+  bool isNamed = processor < names.processors.size() && name != rank;
+  return isNamed ? rank + " (" + name + ")" : rank;
+}
+
 void Trace::addNames() {
   name("process_name", Devices, 0, "devices");
   for (size_t p = 0; p < timeline.processors.size(); ++p)
-    name("thread_name", Devices, p, names.ofProcessor(p));
+    name("thread_name", Devices, p, rowOf(p));
   if (!model.channels.empty())
     name("process_name", Channels, 0, "channels");
   size_t thread = 0;

@@ -51,10 +51,16 @@ cl::opt<std::string>
             cl::cat(category));
 cl::opt<std::string>
     schedule("schedule",
-             cl::desc("Schedule, such as gpipe, 1f1b or zb-h1 (pp-sim "
-                      "--list-schedules); plan, the default: the one that the "
-                      "planner finds fastest"),
+             cl::desc("Schedule, such as gpipe, 1f1b or zb-h1; plan, the "
+                      "default: the one that the planner finds fastest; auto: "
+                      "the fastest order that a search finds for the plan; or "
+                      "a file FILE.csv as PyTorch writes it"),
              cl::init("plan"), cl::cat(category));
+cl::opt<std::string>
+    objective("objective",
+              cl::desc("What --schedule=auto minimises: makespan, the default, "
+                       "or span"),
+              cl::cat(category));
 cl::opt<std::string> chunks("chunks",
                             cl::desc("Stages of each device; what the schedule "
                                      "needs unless given"),
@@ -129,6 +135,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.planner = planner;
   options.schedule = schedule;
   options.placement = placement;
+  options.objective = objective;
   options.profile = profile;
   if (failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||

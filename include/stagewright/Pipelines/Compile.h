@@ -35,15 +35,17 @@ struct CompileOptions {
   std::string placement;         ///< of the chunks; what the schedule needs
   std::string memory;            ///< limit per device, as `4GiB`
   std::string planner;           ///< name of a planner
-  /// Name of a generator; `plan`: what the planner finds fastest.
+  /// Name of a generator; `plan`: what the planner finds fastest; `auto`: what
+  /// a search finds fastest for the plan; a file `….csv` as PyTorch writes it.
   std::string schedule = "plan";
-  std::string profile; ///< file that `pp-run --profile` wrote
+  std::string objective; ///< of `auto`: makespan or span
+  std::string profile;   ///< file that `pp-run --profile` wrote
 };
 
 /// What was decided on the way, as text for people.
 struct CompileReport {
   std::string plan;   ///< stages with their layers, predicted time and bound
-  std::string grid;   ///< the schedule, one row per rank
+  std::string grid;   ///< the schedule, one row per rank, its times and bounds
   std::string memory; ///< bytes per rank by purpose
 };
 

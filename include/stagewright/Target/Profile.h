@@ -34,7 +34,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> writeGraph(mlir::MLIRContext &context,
 Plan planOf(pipeline::ProgramOp program);
 
 /// Registers the translations of pp-translate: one import per profile format,
-/// and `export-plan`.
+/// `export-plan`, and `schedule-to-csv`.
 void registerProfileTranslations();
 
 } // namespace stagewright

@@ -14,6 +14,7 @@
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Formats.h"
 #include "stagewright/Planning/PlanJson.h"
+#include "stagewright/Scheduling/TorchCsv.h"
 #include "stagewright/Target/Profile.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -87,6 +88,32 @@ static LogicalResult exportPlan(Operation *op, llvm::raw_ostream &stream) {
   return success();
 }
 
+/// Writes the orders of the one schedule of `module` as PyTorch does.
+static LogicalResult exportSchedule(Operation *op, llvm::raw_ostream &stream) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    return emitError(op->getLoc()) << "a schedule is exported from a module";
+  auto schedules = llvm::to_vector(module.getOps<ScheduleOp>());
+  if (schedules.size() != 1)
+    return emitError(op->getLoc())
+           << "one schedule can be exported, the module has "
+           << schedules.size() << "; run pipeline-schedule";
+  FailureOr<Schedule> schedule = readSchedule(schedules.front());
+  if (failed(schedule) || failed(verifySchedule(schedules.front())))
+    return failure();
+  Result<std::string> csv = writeTorchCsv(*schedule);
+  if (!csv)
+    return emitError(schedules.front().getLoc()) << csv.error().message;
+  stream << *csv;
+  return success();
+}
+
+static void registerDialects(DialectRegistry &registry) {
+  // Bodies of nodes are of any dialect.
+  mlir::registerAllDialects(registry);
+  stagewright::registerAllDialects(registry);
+}
+
 void stagewright::registerProfileTranslations() {
   auto add = [](StringRef flag, StringRef summary, const char *format) {
     TranslateToMLIRRegistration registration(
@@ -103,11 +130,10 @@ void stagewright::registerProfileTranslations() {
       "JSON of msr-fiddle/dnn-partitioning to pipeline.graph",
       "dnn-partitioning");
   add("import-piper", "JSON of msr-fiddle/piper to pipeline.graph", "piper");
-  TranslateFromMLIRRegistration plan(
-      "export-plan", "the plan of a pipeline.program to JSON", exportPlan,
-      [](DialectRegistry &registry) {
-        // Bodies of nodes are of any dialect.
-        mlir::registerAllDialects(registry);
-        stagewright::registerAllDialects(registry);
-      });
+  TranslateFromMLIRRegistration plan("export-plan",
+                                     "the plan of a pipeline.program to JSON",
+                                     exportPlan, registerDialects);
+  TranslateFromMLIRRegistration schedule(
+      "schedule-to-csv", "the orders of a pipeline.schedule to PyTorch's CSV",
+      exportSchedule, registerDialects);
 }

@@ -10,7 +10,7 @@
 // CHECK-NEXT: pipeline.stage 0 on [@d0, @d1] layers [0, 1] {bound_by = "compute"}
 // ALONE: pipeline.stage 0 on [@d0] layers [0]
 // ALONE: pipeline.stage 1 on [@d1] layers [1]
-// LOWER: error: 'pipeline.stage' op lies on 2 devices; schedules run each stage on one device, partition with max-replicas=1
+// LOWER: error: a stage lies on 2 devices, and not as twins do ({{.*}}); schedules run no replicas, partition with max-replicas=1
 pipeline.graph @step(%x: tensor<8xf32> {pipeline.role = "batch"}) -> (tensor<8xf32> {pipeline.role = "output"})
     attributes {layers = ["a", "b"]} {
   %0 = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 1000000, read = 0, written = 0> : (tensor<8xf32>) -> tensor<8xf32>

@@ -2,7 +2,7 @@
 // RUN: pp-opt %s -pipeline-schedule=kind=zb-v | FileCheck %s --check-prefix=V
 // RUN: pp-opt %s -pipeline-partition="chunks=2 placement=v" -pipeline-schedule | FileCheck %s --check-prefix=PLAN
 // RUN: not pp-opt %s -pipeline-partition="chunks=2 placement=v schedule=zb-v" -pipeline-schedule=kind=interleaved 2>&1 | FileCheck %s --check-prefix=OTHER
-// RUN: not pp-opt %s -pipeline-partition="microbatches=3" -pipeline-schedule=kind=dualpipe 2>&1 | FileCheck %s --check-prefix=TWIN
+// RUN: not pp-opt %s -pipeline-partition="max-replicas=1" -pipeline-schedule=kind=dualpipe 2>&1 | FileCheck %s --check-prefix=TWIN
 
 // Without a program the stages are placed as the schedule needs them.
 // LOOP: pipeline.stage 2 on [@d0] layers [2]

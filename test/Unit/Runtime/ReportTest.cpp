@@ -47,9 +47,9 @@ TEST(Report, TraceHasEveryActionAndAnArrowPerMessage) {
       ends[event["id"]] = event["ts"];
     }
   }
-  EXPECT_EQ(categories["action"], 16);
-  EXPECT_EQ(categories["send"], 8);
-  EXPECT_EQ(categories["receive"], 8);
+  EXPECT_EQ(categories["forward"], 8);
+  EXPECT_EQ(categories["backward"], 8);
+  EXPECT_EQ(categories["transfer"], 16); // Both ends of 8 messages.
   ASSERT_EQ(starts.size(), 8u);
   ASSERT_EQ(ends.size(), 8u);
   for (auto [id, time] : starts)

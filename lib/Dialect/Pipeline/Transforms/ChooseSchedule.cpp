@@ -8,10 +8,7 @@
 
 #include "ChooseSchedule.h"
 #include "stagewright/Analysis/PlanData.h"
-#include "stagewright/Scheduling/TorchCsv.h"
-#include "stagewright/Support/Files.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <algorithm>
+#include "stagewright/Analysis/ScheduleData.h"
 
 using namespace mlir;
 
@@ -56,19 +53,6 @@ FailureOr<Schedule> generateFor(ProgramOp program, const Generator &generator,
   return *made;
 }
 
-/// "makespan 27 us, at least 26 us placed linear (fill and drain of rank 0):
-/// gap 1.10 %".
-static std::string describe(const char *what, Seconds value,
-                            const LowerBound &bound, Placement placement) {
-  double gap = bound.value.value > 0
-                   ? 100 * std::max(value.value / bound.value.value - 1, 0.0)
-                   : 0;
-  return llvm::formatv("{0} {1}, at least {2} placed {3} ({4}, rank {5}): gap "
-                       "{6:F2} %",
-                       what, precisely(value), precisely(bound.value),
-                       toString(placement), bound.reason, bound.rank, gap);
-}
-
 FailureOr<Schedule> searchFor(ProgramOp program, AutoScheduleOptions options) {
   FailureOr<ScheduleProblem> problem = scheduleProblemOf(program);
   if (failed(problem))
@@ -82,62 +66,10 @@ FailureOr<Schedule> searchFor(ProgramOp program, AutoScheduleOptions options) {
   Seconds work =
       *std::max_element(found->timing.work.begin(), found->timing.work.end());
   emitRemark(program.getLoc())
-      << "auto: "
-      << describe("makespan", found->timing.makespan, found->bounds.makespan,
-                  found->placement)
-      << "; "
-      << describe("span", found->timing.span, found->bounds.span,
-                  found->placement)
-      << "; work of the busiest rank " << precisely(work) << "; from "
-      << found->origin << (found->optimal ? ", optimal" : "");
+      << "auto: " << describe(found->timing, found->bounds, found->placement)
+      << "; from " << found->origin << (found->optimal ? ", optimal" : "");
   found->schedule.kind = "auto";
   return found->schedule;
-}
-
-FailureOr<Schedule> readCsv(Location loc, StringRef path) {
-  Result<std::string> text = readTextFile(path.str());
-  if (!text)
-    return emitError(loc) << text.error().message;
-  Result<TorchCsv> csv = readTorchCsv(*text);
-  if (!csv)
-    return emitError(loc) << path << ": " << csv.error().message;
-  Schedule schedule = std::move(csv->schedule);
-  auto firstStage = [](const Order &order) {
-    int64_t first = order.front().stage;
-    for (const Action &action : order)
-      first = std::min(first, action.stage);
-    return first;
-  };
-  std::stable_sort(schedule.ranks.begin(), schedule.ranks.end(),
-                   [&](const Order &a, const Order &b) {
-                     return firstStage(a) < firstStage(b);
-                   });
-  return schedule;
-}
-
-FailureOr<StagePlacement> placementOf(Location loc, const Schedule &schedule) {
-  std::vector<std::vector<int64_t>> ranks(schedule.stages);
-  for (auto [rank, order] : llvm::enumerate(schedule.ranks))
-    for (const Action &action : order)
-      if (!llvm::is_contained(ranks[action.stage], int64_t(rank)))
-        ranks[action.stage].push_back(int64_t(rank));
-  // Twins: the first of a stage's ranks is the one of its number.
-  for (auto [stage, of] : llvm::enumerate(ranks))
-    if (auto first = llvm::find(of, int64_t(stage)); first != of.end())
-      std::rotate(of.begin(), first, first + 1);
-  Result<StagePlacement> where = stagewright::placementOf(ranks);
-  if (!where)
-    return emitError(loc) << where.error().message;
-  return *where;
-}
-
-bool splitsBackward(const Schedule &schedule) {
-  for (const Order &order : schedule.ranks)
-    for (const Action &action : order)
-      if (action.kind == ActionKind::InputGradient ||
-          action.kind == ActionKind::WeightGradient)
-        return true;
-  return false;
 }
 
 LogicalResult checkFits(ProgramOp program, const Schedule &schedule) {

@@ -28,16 +28,6 @@ generateFor(ProgramOp program, const Generator &generator, int64_t group);
 mlir::FailureOr<Schedule> searchFor(ProgramOp program,
                                     AutoScheduleOptions options);
 
-/// The orders of a schedule file, ranks in the order of their first stages.
-mlir::FailureOr<Schedule> readCsv(mlir::Location loc, llvm::StringRef path);
-
-/// How the stages of a schedule lie.
-mlir::FailureOr<StagePlacement> placementOf(mlir::Location loc,
-                                            const Schedule &schedule);
-
-/// Whether `schedule` runs the halves of backwards apart.
-bool splitsBackward(const Schedule &schedule);
-
 /// The stages of `program` lie as those of `schedule`, it has as many
 /// microbatches, and backwards in one only where the schedule runs them so.
 mlir::LogicalResult checkFits(ProgramOp program, const Schedule &schedule);

@@ -91,7 +91,8 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     if (stages == 0)
       return emitError(loc, "number of stages must be at least 1, got 0");
     if (chunks < 1)
-      return emitError(loc) << "chunks must be at least 1, got " << chunks;
+      return emitError(loc)
+             << "chunks must be at least 1, got " << int64_t(chunks);
     Result<Placement> parsed = parsePlacement(placement);
     if (!parsed)
       return emitError(loc, parsed.error().message);
@@ -99,15 +100,17 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     where.chunks = chunks;
     if (*parsed == Placement::Twin && chunks != 1)
       return emitError(loc) << "placement twin puts every stage on two devices "
-                            << "and takes no chunks, got " << chunks;
+                            << "and takes no chunks, got " << int64_t(chunks);
     if (stages > 0 && stages % chunks != 0)
       return emitError(loc)
-             << stages << " stages cannot be " << chunks
-             << " chunks on each device; ask for a multiple of " << chunks;
+             << int64_t(stages) << " stages cannot be " << where.chunks
+             << " chunks on each device; ask for a multiple of "
+             << where.chunks;
     if (isPlaced() && planner != "spp" && planner != "balance")
-      return emitError(loc) << "planner '" << planner << "' plans one stage "
-                            << "per device; leave it out with chunks= and "
-                            << "placement=";
+      return emitError(loc)
+             << "planner '" << planner.getValue() << "' plans one stage "
+             << "per device; leave it out with chunks= and "
+             << "placement=";
     if (schedule == "auto")
       return success();
     Result<Generator> generator = findGenerator(schedule);

@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/ScheduleData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 
@@ -49,20 +50,20 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
                               << "auto (the best that is found)";
     }
     if (objective != "makespan" && objective != "span")
-      return emitError(loc)
-             << "objective must be makespan or span, got '" << objective << "'";
+      return emitError(loc) << "objective must be makespan or span, got '"
+                            << objective.getValue() << "'";
     if (group < 0)
       return emitError(loc) << "group must be at least 1, or 0 for the "
-                            << "schedule's own choice, got " << group;
+                            << "schedule's own choice, got " << int64_t(group);
     if (!(effort >= 0 && effort <= kMostEffort))
       return emitError(loc) << "effort must be from 0 to " << kMostEffort
-                            << ", got " << effort;
+                            << ", got " << double(effort);
     if (csv.empty())
       return success();
     if (kind != "plan")
       return emitError(loc)
-             << "orders come from kind=" << kind << " or from a file, not both";
-    FailureOr<Schedule> read = readCsv(loc, csv);
+             << "orders come from kind=" << kind.getValue() << " or from a file, not both";
+    FailureOr<Schedule> read = readScheduleFile(loc, csv);
     if (failed(read))
       return failure();
     given = *read;

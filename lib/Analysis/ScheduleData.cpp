@@ -1,0 +1,100 @@
+//===- ScheduleData.cpp - schedules from files, and what they take --------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Analysis/ScheduleData.h"
+#include "stagewright/Analysis/PlacementData.h"
+#include "stagewright/Scheduling/TorchCsv.h"
+#include "stagewright/Support/Files.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+FailureOr<Schedule> readScheduleFile(Location loc, StringRef path) {
+  Result<std::string> text = readTextFile(path.str());
+  if (!text)
+    return emitError(loc) << text.error().message;
+  Result<TorchCsv> csv = readTorchCsv(*text);
+  if (!csv)
+    return emitError(loc) << path << ": " << csv.error().message;
+  Schedule schedule = std::move(csv->schedule);
+  auto firstStage = [](const Order &order) {
+    int64_t first = order.front().stage;
+    for (const Action &action : order)
+      first = std::min(first, action.stage);
+    return first;
+  };
+  std::stable_sort(schedule.ranks.begin(), schedule.ranks.end(),
+                   [&](const Order &a, const Order &b) {
+                     return firstStage(a) < firstStage(b);
+                   });
+  return schedule;
+}
+
+FailureOr<StagePlacement> placementOf(Location loc, const Schedule &schedule) {
+  std::vector<std::vector<int64_t>> ranks(schedule.stages);
+  for (auto [rank, order] : llvm::enumerate(schedule.ranks))
+    for (const Action &action : order)
+      if (!llvm::is_contained(ranks[action.stage], int64_t(rank)))
+        ranks[action.stage].push_back(int64_t(rank));
+  // Twins: the first of a stage's ranks is the one of its number.
+  for (auto [stage, of] : llvm::enumerate(ranks))
+    if (auto first = llvm::find(of, int64_t(stage)); first != of.end())
+      std::rotate(of.begin(), first, first + 1);
+  Result<StagePlacement> where = stagewright::placementOf(ranks);
+  if (!where)
+    return emitError(loc) << where.error().message;
+  return *where;
+}
+
+bool splitsBackward(const Schedule &schedule) {
+  for (const Order &order : schedule.ranks)
+    for (const Action &action : order)
+      if (action.kind == ActionKind::InputGradient ||
+          action.kind == ActionKind::WeightGradient)
+        return true;
+  return false;
+}
+
+/// "makespan 27 us, at least 26 us placed linear (fill and drain of rank 0):
+/// gap 1.10 %".
+static std::string describeOne(const char *what, Seconds value,
+                               const LowerBound &bound, Placement placement) {
+  double gap = bound.value.value > 0
+                   ? 100 * std::max(value.value / bound.value.value - 1, 0.0)
+                   : 0;
+  return llvm::formatv("{0} {1}, at least {2} placed {3} ({4}, rank {5}): gap "
+                       "{6:F2} %",
+                       what, precisely(value), precisely(bound.value),
+                       toString(placement), bound.reason, bound.rank, gap);
+}
+
+std::string describe(const ScheduleTiming &timing, const LowerBounds &bounds,
+                     Placement placement) {
+  Seconds work;
+  for (Seconds rank : timing.work)
+    work = std::max(work, rank);
+  return describeOne("makespan", timing.makespan, bounds.makespan, placement) +
+         "; " + describeOne("span", timing.span, bounds.span, placement) +
+         "; m*T of the busiest rank " + precisely(work);
+}
+
+std::string describeTimes(ProgramOp program, const Schedule &schedule) {
+  FailureOr<ScheduleProblem> problem = scheduleProblemOf(program);
+  if (failed(problem))
+    return "";
+  Result<ScheduleTiming> timing = timeSchedule(schedule, *problem);
+  if (!timing)
+    return "";
+  // The bound of orders that may split backwards holds for all.
+  return describe(*timing, lowerBounds(*problem), problem->placement);
+}
+
+} // namespace stagewright::pipeline
