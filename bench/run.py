@@ -7,6 +7,7 @@ loss and gradients, accumulated. Runs of the two sides alternate, so that a slow
   jax      1 stage on one core beside jax.jit on the same core
   torch    2 stages on two cores beside torch.distributed.pipelining, 2 processes with one thread each (with --torch)
   growth   compile time of 24 and of 72 layers, with each pass's share
+  predict  the step that pp-sim predicts from measured actions, beside the measured one, 2 stages on two cores
   planners seconds of the planners beside those of public programs, one core (bench/planners)
 """
 
@@ -116,6 +117,28 @@ def growth(bench):
           f"and under 60 s for 72 layers)", flush=True)
 
 
+def predict(bench):
+    """pp-run --profile measures actions, hops and the step; pp-sim --profile puts them together by the schedule."""
+    model = bench.model("gpt")
+    for schedule in ("gpipe", "1f1b", "zb-h1"):
+        flags = ["--cluster=local:2", "--stages=2", f"--schedule={schedule}", f"--microbatches={MICROBATCHES}"]
+        plan, artifact, profile = (model.with_suffix(f".{schedule}.{end}") for end in ("plan.mlir", "swx", "json"))
+        compiler = bench.options.build / "bin/pp-compile"
+        output([compiler, model, *flags, "--emit=schedule", "-o", plan])
+        output([compiler, model, *flags, "-o", artifact])
+        found = []
+        for _ in range(bench.options.rounds):
+            output(["taskset", "-c", "0,1", bench.options.build / "bin/pp-run", artifact, "--repeat-microbatch", "--pin",
+                    f"--inputs={model.with_suffix('.inputs.safetensors')}", f"--steps={bench.options.steps + 2}",
+                    f"--profile={profile}"])
+            found.append(json.loads(output([bench.options.build / "bin/pp-sim", plan, f"--profile={profile}",
+                                            "--json"]))["measured"])
+        step = min(found, key=lambda one: one["step_s"])
+        print(f"{schedule}: step {step['step_s'] * 1e3:.1f} ms, predicted {step['predicted_s'] * 1e3:.1f} ms "
+              f"({100 * step['error']:+.1f} %; of all rounds "
+              f"{', '.join(format(100 * one['error'], '+.1f') for one in found)}; wanted: within 10 %)", flush=True)
+
+
 def planners(bench):
     """A program of its own, for it asks the dynamic program from inside."""
     done = subprocess.run(["taskset", "-c", "0", bench.options.build / "bin/bench-planners"])
@@ -125,14 +148,14 @@ def planners(bench):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", help="jax, torch, growth, planners")
+    parser.add_argument("what", nargs="*", help="jax, torch, growth, predict, planners")
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the build tree")
     parser.add_argument("--python", type=pathlib.Path, required=True, help="a Python with JAX and Stagewright")
     parser.add_argument("--torch", type=pathlib.Path, help="a Python with torch")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=7, help="measured steps of one run; two more warm up")
     options = parser.parse_args()
-    kinds = {"jax": jax, "torch": torch, "growth": growth, "planners": planners}
+    kinds = {"jax": jax, "torch": torch, "growth": growth, "predict": predict, "planners": planners}
     for name in options.what or [k for k in kinds if k != "torch" or options.torch]:
         kinds[name](Bench(options))
 

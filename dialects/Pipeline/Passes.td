@@ -193,7 +193,7 @@ def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
            "Microbatches of a chunk before the next chunk's turn, in interleaved schedules; 0: their own choice">,
     Option<"split", "split", "bool", "true", "Whether auto may run the two halves of a backward apart">,
     Option<"recompute", "recompute", "bool", "false",
-           "Whether auto may run forwards again where memory is short. Lowering takes false only, until it can">,
+           "Whether auto may run forwards again where memory is short">,
     Option<"effort", "effort", "double", "1.0", "How hard auto tries; time grows about linearly">];
   let statistics = [Statistic<"numActions", "actions", "Actions in the schedules made">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",

@@ -224,7 +224,7 @@ SW_EXPORT int64_t sw_step_peak_bytes(const sw_step *step, int64_t rank);
 SW_EXPORT int64_t sw_step_predicted_bytes(const sw_step *step, int64_t rank);
 
 /// Writes what was recorded, atomically: the last step as Chrome trace JSON;
-/// the median seconds of every node over all steps as a profile.
+/// the median seconds of nodes, actions and steps over all steps as a profile.
 SW_EXPORT int sw_step_write_trace(sw_step *step, const char *path);
 SW_EXPORT int sw_step_write_profile(sw_step *step, const char *path);
 

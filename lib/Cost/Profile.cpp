@@ -13,6 +13,22 @@ using nlohmann::json;
 
 namespace stagewright {
 
+/// The numbers of the object `field`, by name.
+static Status readSeconds(const json &document, const std::string &file,
+                          const char *field, const char *what,
+                          std::map<std::string, Seconds> &result) {
+  if (!document[field].is_object())
+    return Error{(file + " has no object '").append(field) + "'"};
+  for (const auto &[name, value] : document[field].items()) {
+    double seconds = value.is_number() ? value.get<double>() : -1;
+    if (!(seconds >= 0) || !std::isfinite(seconds))
+      return Error{(file + ": seconds of ").append(what) + " '" + name +
+                   "' must be a number of at least 0, got " + value.dump()};
+    result[name] = Seconds(seconds);
+  }
+  return {};
+}
+
 Result<Profile> parseProfile(const std::string &text, const std::string &file) {
   Result<json> parsed = parseJson(text, file);
   if (!parsed)
@@ -22,15 +38,24 @@ Result<Profile> parseProfile(const std::string &text, const std::string &file) {
   profile.deviceClass = fields.text("device_class");
   if (fields.error())
     return *fields.error();
-  if (!parsed->contains("nodes") || !(*parsed)["nodes"].is_object())
-    return Error{file + " has no object 'nodes'"};
-  for (const auto &[name, value] : (*parsed)["nodes"].items()) {
-    double seconds = value.is_number() ? value.get<double>() : -1;
-    if (!(seconds >= 0) || !std::isfinite(seconds))
-      return Error{(file + ": seconds of node '").append(name) +
-                   "' must be a number of at least 0, got " + value.dump()};
-    profile.nodes[name] = Seconds(seconds);
-  }
+  if (Status status =
+          readSeconds(*parsed, file, "nodes", "node", profile.nodes);
+      !status)
+    return status.error();
+  auto read = [&](const char *field, const char *what,
+                  std::map<std::string, Seconds> &result) -> Status {
+    if (!parsed->contains(field) || (*parsed)[field].is_null())
+      return {};
+    return readSeconds(*parsed, file, field, what, result);
+  };
+  std::map<std::string, Seconds> step;
+  for (Status status :
+       {read("actions", "action", profile.actions),
+        read("hops", "hop", profile.hops), read("step", "step", step)})
+    if (!status)
+      return status.error();
+  if (!step.empty())
+    profile.step = {step["seconds"], step["before"], step["after"]};
   return profile;
 }
 

@@ -26,17 +26,27 @@ size_t eventCount(const Manifest &manifest, int64_t rank,
 }
 } // namespace
 
+void Recorder::Samples::add(double seconds) {
+  ring[calls++ % sampleLimit] = float(seconds);
+}
+
+std::span<const float> Recorder::Samples::all() const {
+  return {ring.data(), size_t(std::min(calls, sampleLimit))};
+}
+
 Recorder::Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
                    bool trace, bool profile)
-    : tracing(trace), profiling(profile), claims(manifest.channels.size()) {
-  if (trace)
-    log.resize(eventCount(manifest, rank, microbatches));
-  size_t nodes = manifest.ranks[rank].nodes.size();
-  calls.resize(nodes);
-  times.resize(nodes);
-  if (profile)
-    for (auto &samples : times)
-      samples.resize(sampleLimit);
+    : tracing(trace), profiling(profile), claims(manifest.channels.size()),
+      stages(manifest.ranks[rank].stages) {
+  log.resize(eventCount(manifest, rank, microbatches));
+  nodes.resize(manifest.ranks[rank].nodes.size());
+  actions.resize(stages.size() * actionKinds.size());
+  if (!profile)
+    return;
+  for (std::vector<Samples> *each : {&nodes, &actions})
+    for (Samples &samples : *each)
+      samples.ring.resize(sampleLimit);
+  stepTimes.reserve(sampleLimit);
 }
 
 void Recorder::add(const Event &event) {
@@ -47,36 +57,59 @@ void Recorder::add(const Event &event) {
 }
 
 void Recorder::beginAction(int32_t kind, int64_t stage, int64_t m) {
-  if (tracing)
-    open = {Event::Action, kind, stage, m, now(), 0};
+  open = {Event::Action, kind, stage, m, now(), 0};
 }
 
 void Recorder::endAction() {
-  if (!tracing)
-    return;
   open.end = now();
   add(open);
+  if (profiling)
+    sampleAction();
+}
+
+/// Waiting for messages is no part of an action.
+void Recorder::sampleAction() {
+  size_t kind = actionKinds.find(char(open.kind));
+  auto stage = std::find(stages.begin(), stages.end(), open.id);
+  if (kind == std::string_view::npos || stage == stages.end())
+    return;
+  size_t number = size_t(stage - stages.begin()) * actionKinds.size() + kind;
+  actions[number].add(double(open.end - std::max(open.begin, lastReceive)) *
+                      1e-9);
+}
+
+void Recorder::endStep(int64_t start, int64_t end) {
+  if (!profiling || int64_t(stepTimes.size()) == sampleLimit)
+    return;
+  StepTimes times = {start, end, start, end};
+  for (const Event &event : events())
+    if (event.type == Event::Action) {
+      times.first = std::min(times.first, event.begin);
+      times.last = std::max(times.last, event.end);
+    }
+  stepTimes.push_back(times);
 }
 
 void Recorder::sent(int64_t channel, int64_t m, int64_t end) {
-  if (tracing)
-    add({Event::Send, 0, channel, m, claims[channel], end});
+  add({Event::Send, 0, channel, m, claims[channel], end});
 }
 
 void Recorder::received(int64_t channel, int64_t m, int64_t start) {
-  if (tracing)
-    add({Event::Receive, 0, channel, m, start, now()});
+  lastReceive = now();
+  add({Event::Receive, 0, channel, m, start, lastReceive});
 }
 
 void Recorder::endNode(int64_t node) {
-  if (!profiling)
-    return;
-  times[node][calls[node]++ % sampleLimit] =
-      float(double(now() - nodeBegin) * 1e-9);
+  if (profiling)
+    nodes[node].add(double(now() - nodeBegin) * 1e-9);
 }
 
 std::span<const float> Recorder::samples(int64_t node) const {
-  return {times[node].data(), size_t(std::min(calls[node], sampleLimit))};
+  return nodes[node].all();
+}
+
+std::span<const float> Recorder::samples(size_t stage, size_t kind) const {
+  return actions[stage * actionKinds.size() + kind].all();
 }
 
 } // namespace stagewright::runtime

@@ -18,6 +18,7 @@
 
 #include <chrono>
 #include <span>
+#include <string_view>
 
 namespace stagewright::runtime {
 
@@ -42,8 +43,10 @@ public:
   Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
            bool trace, bool profile);
 
-  /// Forgets the events of the last step; samples of nodes are kept.
+  /// Forgets the events of the last step; samples are kept.
   void begin() { used = 0, dropped = 0; }
+  /// The step ran from `start` to `end`.
+  void endStep(int64_t start, int64_t end);
 
   void beginAction(int32_t kind, int64_t stage, int64_t m);
   void endAction();
@@ -56,14 +59,35 @@ public:
 
   bool traces() const { return tracing; }
   bool profiles() const { return profiling; }
+  /// Of the last step.
   std::span<const Event> events() const { return {log.data(), used}; }
   /// Events that found no room.
   int64_t lost() const { return dropped; }
   /// Seconds of every recorded call of a node.
   std::span<const float> samples(int64_t node) const;
+  /// The same of an action of the rank's `stage`-th stage, from when it has all
+  /// that it receives; `kind` is one of actionKinds.
+  std::span<const float> samples(size_t stage, size_t kind) const;
+  static constexpr std::string_view actionKinds = "FBIWR";
+
+  /// When a step and this rank's actions began and ended.
+  struct StepTimes {
+    int64_t start = 0, first = 0, last = 0, end = 0;
+  };
+  std::span<const StepTimes> steps() const { return stepTimes; }
 
 private:
   void add(const Event &event);
+  void sampleAction();
+
+  /// The last calls of something.
+  struct Samples {
+    std::vector<float> ring;
+    int64_t calls = 0;
+
+    void add(double seconds);
+    std::span<const float> all() const;
+  };
 
   bool tracing, profiling;
   std::vector<Event> log;
@@ -71,9 +95,11 @@ private:
   int64_t dropped = 0;
   Event open;                  ///< the action that runs
   std::vector<int64_t> claims; ///< by channel
-  int64_t nodeBegin = 0;
-  std::vector<std::vector<float>> times; ///< by node; a ring of samples
-  std::vector<int64_t> calls;            ///< by node
+  int64_t nodeBegin = 0, lastReceive = 0;
+  std::vector<int64_t> stages;  ///< of the rank
+  std::vector<Samples> nodes;   ///< by node
+  std::vector<Samples> actions; ///< by stage and kind
+  std::vector<StepTimes> stepTimes;
 };
 
 /// Chrome trace JSON of one step: a row of actions for every rank, one for each
@@ -82,7 +108,9 @@ private:
 std::string traceJson(const Manifest &manifest,
                       const std::vector<const Recorder *> &ranks);
 
-/// Profile JSON: the median seconds of every node.
+/// Profile JSON: the median seconds of every node, of every kind of action of
+/// every stage, of the way of a message to a rank that waits for it ("hops", by
+/// ranks), and of a step with what is before and behind all actions.
 std::string profileJson(const Manifest &manifest,
                         const std::vector<const Recorder *> &ranks);
 

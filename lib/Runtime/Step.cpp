@@ -196,10 +196,13 @@ void Step::run() {
   generation.notify_all();
   for (uint32_t done; (done = finished.load()) < threads.size();)
     finished.wait(done);
-  lastSeconds = double(now() - start) * 1e-9;
+  int64_t end = now();
+  lastSeconds = double(end - start) * 1e-9;
 
   if (std::string error = transport->result(); !error.empty())
     raise(error);
+  for (auto &record : records)
+    record->endStep(start, end);
   for (auto &checker : checkers)
     checker->end();
   if (std::string error = checkPeaks(); !error.empty())

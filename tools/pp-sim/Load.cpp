@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Load.h"
+#include "Measured.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Analysis/PlacementData.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Target/Profile.h"
@@ -44,6 +46,14 @@ static LogicalResult readPlan(pipeline::ProgramOp program,
                               const SimulationOptions &options,
                               Simulation &simulation) {
   Location loc = program.getLoc();
+  // Replicas have slices of each microbatch, twins whole ones of some.
+  Result<StagePlacement> where = placementOf(pipeline::ranksOfStages(program));
+  if (where && where->placement == Placement::Twin)
+    return emitError(loc)
+           << "stages that lie on two devices as twins cannot be simulated "
+           << "with their links yet; pp-compile prints what their schedule "
+           << "takes, and pp-sim --schedule=dualpipe --ranks=" << where->ranks
+           << " simulates one without a model";
   FailureOr<Problem> problem =
       problemOf(pipeline::graphOf(program),
                 pipeline::readCluster(pipeline::clusterOf(program)));
@@ -82,6 +92,18 @@ static LogicalResult readSchedule(pipeline::ScheduleOp op,
   }
   simulation.schedule = std::move(*schedule);
   return success();
+}
+
+/// Puts the times of the profile in the place of the plan's.
+static LogicalResult readProfile(Location loc, const std::string &path,
+                                 Simulation &simulation) {
+  if (path.empty())
+    return success();
+  Result<Profile> profile = loadProfile(path);
+  if (!profile)
+    return fail(loc, profile.error());
+  Status status = applyProfile(*profile, path, simulation);
+  return status ? success() : fail(loc, status.error());
 }
 
 /// Runs what `order` names, or chooses.
@@ -159,6 +181,8 @@ FailureOr<Simulation> simulateModule(ModuleOp module,
   Simulation simulation;
   if (failed(readPlan(*program, options, simulation)) ||
       (*schedule && failed(readSchedule(*schedule, simulation))))
+    return failure();
+  if (failed(readProfile(program->getLoc(), options.profile, simulation)))
     return failure();
   if (failed(simulate(*schedule ? schedule->getLoc() : program->getLoc(),
                       options.order, simulation)))

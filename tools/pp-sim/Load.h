@@ -9,6 +9,7 @@
 #define STAGEWRIGHT_TOOLS_PP_SIM_LOAD_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "stagewright/Cost/Profile.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Simulation/DrawSvg.h"
 #include <set>
@@ -21,6 +22,7 @@ struct SimulationOptions {
   std::optional<int64_t> microbatches;
   bool fullDuplex = false, noNic = false;
   double collectiveSlowdown = 1;
+  std::string profile; ///< Times of a run, a file; empty: those of the plan.
 };
 
 /// A plan, the pipeline that it makes and the step in the order asked for.
@@ -35,6 +37,7 @@ struct Simulation {
   /// By processor: the devices that it stands for.
   std::vector<std::set<size_t>> devices;
   PipelineNames names;
+  std::optional<ProfiledStep> measured; ///< Of the profile.
 };
 
 /// Reads the program of `module`, and its schedule if it has one, and simulates

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Report.h"
+#include "Measured.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Simulation/Grid.h"
 #include "stagewright/Support/Text.h"
@@ -280,6 +281,14 @@ std::string jsonOf(const Simulation &simulation) {
       {"channels", channelsJson(simulation)},
       {"collectives", std::move(collectives)},
       {"critical_path", std::move(path)}};
+  if (simulation.measured)
+    all["measured"] = json::Object{
+        {"step_s", simulation.measured->seconds.value},
+        {"predicted_s",
+         predictedStep(*simulation.measured, timeline.makespan).value},
+        {"error", predictionError(*simulation.measured, timeline.makespan)},
+        {"before_s", simulation.measured->before.value},
+        {"after_s", simulation.measured->after.value}};
   return llvm::formatv("{0:2}\n", json::Value(std::move(all)));
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Measured.h"
 #include "PlainReport.h"
 #include "Report.h"
 #include "mlir/IR/MLIRContext.h"
@@ -53,6 +54,11 @@ cl::opt<std::string>
              cl::desc("How many times longer compute takes while an "
                       "all-reduce runs (1.126 measured by Galvatron)"),
              cl::init("1"), cl::cat(category));
+cl::opt<std::string>
+    profile("profile",
+            cl::desc("Times of actions that pp-run --profile measured; prints "
+                     "how far its step is from the simulated one"),
+            cl::value_desc("file.json"), cl::cat(category));
 cl::opt<std::string> svg("svg", cl::desc("Draw the step"),
                          cl::value_desc("file.svg"), cl::cat(category));
 cl::opt<std::string> trace("trace",
@@ -74,6 +80,7 @@ EXAMPLES:
   pp-sim plan.mlir                       which order is fastest, who is idle
   pp-sim plan.mlir --order=1f1b --svg=step.svg
   pp-sim plan.mlir --order=window --critical-path
+  pp-sim plan.mlir --profile=p.json      with times that pp-run --profile=p.json measured
 
 A device's row says how long it computes, how long it is idle (bubble), the most
 microbatches that are in flight on each of its stages, and the most memory that
@@ -105,6 +112,7 @@ LogicalResult readOptions(SimulationOptions &options) {
   options.order = order;
   options.fullDuplex = fullDuplex;
   options.noNic = noNic;
+  options.profile = profile;
   if (!order.empty() && order != "schedule")
     if (auto parsed = parseExecutionOrder(order.getValue()); !parsed)
       return fail(Error{"--order: " + parsed.error().message + ", schedule"});
@@ -157,6 +165,8 @@ LogicalResult report(const Simulation &simulation) {
   if (svg == "-" || trace == "-") // Nothing else on the same stream.
     return success();
   std::string text = asJson ? jsonOf(simulation) : tableOf(simulation);
+  if (!asJson && simulation.measured)
+    text += "\n" + measuredOf(simulation);
   if (grid && !asJson)
     text += "\n" + gridOf(simulation);
   if (criticalPath && !asJson)
@@ -227,7 +237,7 @@ Status refuseMixedFlags() {
                          "plan of an MLIR file"};
   }
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-           &order, &fullDuplex, &noNic, &slowdown})
+           &order, &fullDuplex, &noNic, &slowdown, &profile})
     if (option->getNumOccurrences() > 0)
       return Error{"--" + option->ArgStr.str() +
                    " is for the plan of an MLIR file, --schedule needs none; "

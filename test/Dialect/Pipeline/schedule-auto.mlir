@@ -1,16 +1,11 @@
 // RUN: pp-opt %s -pipeline-schedule=kind=auto 2>&1 | FileCheck %s
 // RUN: pp-opt %s -pipeline-partition="stages=2 max-replicas=1 schedule=1f1b" -pipeline-schedule="kind=auto split=false objective=span" 2>&1 | FileCheck %s --check-prefix=WHOLE
-// RUN: pp-opt %s -pipeline-merge-backward -pipeline-schedule=kind=auto | FileCheck %s --check-prefix=MERGED
-// RUN: not pp-opt %s -pipeline-merge-backward -pipeline-schedule=kind=zb-h1 2>&1 | FileCheck %s --check-prefix=APART
 
 // The remark says what the order takes, what no order of this placement can beat, and where the order comes from.
 // CHECK: remark: auto: makespan {{.*}}, at least {{.*}} placed linear ({{.*}}, rank {{[01]}}): gap 0.00 %; span {{.*}}, at least {{.*}} placed linear ({{.*}}, rank {{[01]}}): gap {{.*}} %; m*T of the busiest rank {{.*}}; from {{.+}}, optimal
 // CHECK: pipeline.schedule @auto of @plan kind "auto" {
 // WHOLE: remark: auto: {{.*}}; span {{.*}}: gap 0.00 %; {{.*}}, optimal
 // WHOLE: pipeline.order 0 "0F0 {{[0-9FB ]*}}"
-// MERGED: pipeline.schedule @auto of @plan kind "auto" {
-// MERGED-NEXT: pipeline.order 0 "0F0 {{[0-9FB ]*}}"
-// APART: error: 'zb-h1' runs the halves of a backward apart, @step has made them one; leave out pipeline-merge-backward
 module attributes {pipeline.cluster = "local:2", pipeline.microbatches = 4 : i64} {
 pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor<4xf32> {pipeline.role = "batch"})
     -> (tensor<f32> {pipeline.role = "loss"}, tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "gradient"})

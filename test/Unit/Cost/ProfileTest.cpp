@@ -19,6 +19,27 @@ TEST(Profile, ReadsSeconds) {
   EXPECT_EQ(profile->nodes.at("h0.I"), Seconds(1));
 }
 
+TEST(Profile, ReadsActionsHopsAndTheStep) {
+  Result<Profile> profile = parseProfile(
+      R"({"device_class": "c", "nodes": {}, "actions": {"0F": 2}, "hops":
+          {"0>1": 0.25}, "step": {"seconds": 9, "before": 1, "after": 0.5}})",
+      "p.json");
+  ASSERT_TRUE(profile);
+  EXPECT_EQ(profile->actions.at("0F"), Seconds(2));
+  EXPECT_EQ(profile->hops.at("0>1"), Seconds(0.25));
+  ASSERT_TRUE(profile->step);
+  EXPECT_EQ(profile->step->seconds, Seconds(9));
+  EXPECT_EQ(profile->step->after, Seconds(0.5));
+  EXPECT_EQ(
+      parseProfile(
+          R"({"device_class": "c", "nodes": {}, "actions": {"0F": "x"}})",
+          "p.json")
+          .error()
+          .message,
+      "p.json: seconds of action '0F' must be a number of at least 0, got "
+      "\"x\"");
+}
+
 TEST(Profile, ErrorsNameTheNode) {
   EXPECT_EQ(parseProfile(R"({"nodes": {}})", "p.json").error().message,
             "p.json has no field 'device_class'");

@@ -63,8 +63,6 @@ FailureOr<Schedule> searchFor(ProgramOp program, AutoScheduleOptions options) {
     return emitError(program.getLoc())
            << found.error().message
            << "; memory is in bytes, beside parameters, gradients and inputs";
-  Seconds work =
-      *std::max_element(found->timing.work.begin(), found->timing.work.end());
   emitRemark(program.getLoc())
       << "auto: " << describe(found->timing, found->bounds, found->placement)
       << "; from " << found->origin << (found->optimal ? ", optimal" : "");

@@ -1,0 +1,44 @@
+"""A run beside its simulation: the same rows in their traces, and the step that the simulation predicts."""
+
+import json
+import sys
+
+import pytest
+from workshop import HERE, call, tool
+
+MODEL, MICROBATCHES = "mlp.py:train", 8
+
+
+@pytest.fixture(scope="module", params=["1f1b", "zb-h1"])
+def ran(workshop, request):
+    """(plan with its schedule, trace and profile of a run) on two ranks."""
+    plan = workshop.path("trace", request.param, "mlir")
+    flags = ["--cluster=local:2", "--stages=2", f"--schedule={request.param}", f"--microbatches={MICROBATCHES}"]
+    module = workshop.module(MODEL)
+    plan.write_text(tool("pp-compile", module, *flags, "--emit=schedule"))
+    artifact = workshop.path("trace", request.param, "swx")
+    tool("pp-compile", module, *flags, "-o", artifact)
+    trace, profile = workshop.path("trace", "run.json"), workshop.path("profile.json")
+    workshop.run_artifact(MODEL, artifact, f"--trace={trace}", f"--profile={profile}", "--steps=20")
+    return plan, trace, profile
+
+
+def test_a_run_and_its_simulation_are_drawn_alike(workshop, ran):
+    plan, trace, _ = ran
+    simulated = workshop.path("trace", "simulated.json")
+    tool("pp-sim", plan, f"--trace={simulated}")
+    text = call(sys.executable, HERE.parent / "Inputs" / "check-trace.py", trace, simulated)
+    assert text.splitlines()[-1] == "same rows"
+
+
+def test_measured_actions_predict_the_measured_step(ran):
+    """How near is a matter of an idle machine (./dev bench predict says it); here only that the parts add up."""
+    plan, _, profile = ran
+    measured = json.loads(tool("pp-sim", plan, f"--profile={profile}", "--json"))
+    step = measured["measured"]
+    parts = step["before_s"] + measured["makespan_s"] + step["after_s"]
+    assert step["predicted_s"] == pytest.approx(parts)
+    assert step["error"] == pytest.approx(step["predicted_s"] / step["step_s"] - 1)
+    actions = json.loads(profile.read_text())["actions"]
+    busiest = max(sum(seconds for name, seconds in actions.items() if name.startswith(rank)) for rank in "01")
+    assert MICROBATCHES * busiest <= measured["makespan_s"] * (1 + 1e-6)
