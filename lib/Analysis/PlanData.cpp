@@ -138,32 +138,29 @@ static LogicalResult verifyRanks(ScheduleOp schedule, const Schedule &data) {
   SmallVector<StringRef> devices = devicesOfRanks(program);
   if (data.ranks.size() != devices.size())
     return emitError(schedule.getLoc())
-           << "schedule orders " << data.ranks.size()
-           << " ranks, the stages of @" << program.getSymName() << " lie on "
+           << "orders " << data.ranks.size() << " ranks, its program has "
            << devices.size() << " devices";
   std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
-  for (auto [rank, op] :
-       llvm::enumerate(schedule.getBody().front().getOps<OrderOp>()))
-    for (const Action &action : data.ranks[rank]) {
-      if (action.stage >= int64_t(ranks.size()) ||
-          llvm::is_contained(ranks[action.stage], int64_t(rank)))
-        continue; // A stage that does not exist is found by verify().
-      return op.emitOpError()
-             << "runs " << toString(action) << " on rank " << rank
-             << ", device @" << devices[rank] << ", but stage " << action.stage
-             << " lies on device @" << devices[ranks[action.stage].front()]
-             << ", rank " << ranks[action.stage].front();
-    }
+  auto stages = llvm::to_vector(program.getBody().front().getOps<StageOp>());
+  for (auto [rank, order] : llvm::enumerate(data.ranks))
+    for (const Action &action : order)
+      if (!llvm::is_contained(ranks[action.stage], int64_t(rank)))
+        return (emitError(schedule.getLoc())
+                << "runs stage " << action.stage << " on rank " << rank
+                << ", device @" << devices[rank] << ", where it does not lie")
+                   .attachNote(stages[action.stage].getLoc())
+               << "the stage stands here; ranks are counted by the stages' "
+                  "first devices";
   return success();
 }
 
 LogicalResult verifySchedule(ScheduleOp schedule) {
   FailureOr<Schedule> data = readSchedule(schedule);
-  if (failed(data) || failed(verifyRanks(schedule, *data)))
+  if (failed(data))
     return failure();
   Status status = verify(*data, stageGraphOf(programOf(schedule)));
   if (status)
-    return success();
+    return verifyRanks(schedule, *data);
   InFlightDiagnostic error =
       emitError(schedule.getLoc(), status.error().message);
   for (const std::string &note : status.error().notes)

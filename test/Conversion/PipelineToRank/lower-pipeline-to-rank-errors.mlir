@@ -237,11 +237,11 @@ pipeline.cluster @local {
   pipeline.device @d1 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
 }
 pipeline.program @plan of @step on @local microbatches 2 {
-  // expected-note @below {{the stage stands here; ranks are counted by the stages' first devices}}
   pipeline.stage 0 on [@d0] layers [0]
+  // expected-note @below {{the stage stands here; ranks are counted by the stages' first devices}}
   pipeline.stage 1 on [@d1] layers [1]
 }
-// expected-error @below {{runs stage 0 on rank 1, device @d1, where it does not lie}}
+// expected-error @below {{runs stage 1 on rank 0, device @d0, where it does not lie}}
 pipeline.schedule @s of @plan kind "gpipe" {
   pipeline.order 0 "1F0 1F1"
   pipeline.order 1 "0F0 0F1"

@@ -8,8 +8,9 @@
 // CHECK-NEXT: pipeline.order 1 "1F0 1B0 {{.*}}" {pipeline.communication = "1RECV_F0 {{.*}}1B0 1SEND_B0 {{.*}}"}
 // CHECK: pipeline.channels = [{from = 0 : i64, round = {{[01]}} : i64, to = 1 : i64}, {from = 1 : i64, round = {{[01]}} : i64, to = 0 : i64}]
 
-// The turn of a V needs no message.
-// V: pipeline.order 1 "1F0 2F0 {{.*}}" {pipeline.communication = "{{.*}}1F0 2F0 2SEND_F0 {{.*}}"}
+// The turn of a V needs no message: stage 1 does not send to stage 2.
+// V-NOT: 1SEND_F
+// V: pipeline.order 1 "1F0 2F0 {{.*}}" {pipeline.communication = "{{.*}} 2F0 2SEND_F0 {{.*}}"}
 // BUFFERS: error: buffers must be at least 1, got receive-buffers=0 and send-buffers=2
 module attributes {pipeline.cluster = "local:2", pipeline.microbatches = 4 : i64} {
 pipeline.graph @step(%w: tensor<4xf32> {pipeline.role = "parameter"}, %x: tensor<4xf32> {pipeline.role = "batch"})

@@ -1,7 +1,7 @@
 // RUN: pp-opt %s -pipeline-partition="stages=2 max-replicas=1" -pipeline-schedule=kind=auto 2>&1 | FileCheck %s
 // RUN: not pp-opt %s -pipeline-partition="stages=2 max-replicas=1" -pipeline-schedule=kind=zb-h1 2>&1 | FileCheck %s --check-prefix=APART
 // RUN: echo "0F0,0I0,0W0" > %t.csv
-// RUN: not pp-opt %s -pipeline-partition="stages=1 microbatches=1" -pipeline-schedule=csv=%t.csv 2>&1 | FileCheck %s --check-prefix=FILE
+// RUN: not pp-opt %s -pipeline-partition="stages=1 microbatches=1 max-replicas=1" -pipeline-schedule=csv=%t.csv 2>&1 | FileCheck %s --check-prefix=FILE
 
 // A backward of one action is not run in halves.
 // CHECK: pipeline.order 0 "0F0 {{[0-9FB ]*}}"
