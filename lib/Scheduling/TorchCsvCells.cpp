@@ -29,12 +29,16 @@ static std::string_view strip(std::string_view text) {
   return text.substr(start, text.find_last_not_of(" \t\r") - start + 1);
 }
 
+namespace {
+
 /// What follows the stage in a cell of communication.
 struct OpName {
   std::string_view name;
   TorchOp op;
   bool hasMicrobatch;
 };
+
+} // namespace
 
 /// A name that another one begins with comes behind it.
 static constexpr std::array<OpName, 10> opNames = {

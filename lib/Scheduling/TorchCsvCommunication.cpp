@@ -159,7 +159,10 @@ Result<std::string> RowWriter::write() {
     if (i + 1 < order.size() && order[i + 1].action.paired) {
       addOpening(i + 1);
       toClose.push_back(i + 1);
-      text = "(" + text + ";" + toString(order[++i]) + ")OVERLAP_F_B";
+      text.insert(0, "(");
+      text += ';';
+      text += toString(order[++i]);
+      text += ")OVERLAP_F_B";
     }
     if (text.find_first_of("<>") != std::string::npos)
       return Error{"'" + text +

@@ -84,7 +84,10 @@ static std::string draw(const std::vector<std::vector<Cell>> &ranks,
     row.erase(row.find_last_not_of(' ') + 1);
     name.insert(0, nameWidth - name.size(), ' ');
     grid += "rank ";
-    grid += name + " " + row + "\n";
+    grid += name;
+    grid += ' ';
+    grid += row;
+    grid += '\n';
   }
   return grid;
 }
