@@ -7,6 +7,7 @@
 
 #include "Search/Best.h"
 #include "Search/Seeds.h"
+#include <algorithm>
 
 namespace stagewright::search {
 
@@ -17,10 +18,26 @@ static bool less(Seconds a, Seconds b) {
   return a.value < b.value * (1 - kRounding);
 }
 
-static bool better(std::pair<Seconds, Seconds> a,
-                   std::pair<Seconds, Seconds> b) {
-  return less(a.first, b.first) ||
-         (!less(b.first, a.first) && less(a.second, b.second));
+int64_t irregularityOf(const Schedule &schedule) {
+  int64_t count = 0;
+  for (const Order &order : schedule.ranks) {
+    size_t body = std::max<size_t>(order.size() / schedule.microbatches, 1);
+    for (size_t at = body; at < order.size(); ++at) {
+      const Action &now = order[at], &before = order[at - body];
+      count += now.kind != before.kind || now.stage != before.stage;
+    }
+  }
+  return count;
+}
+
+int Best::compare(std::pair<Seconds, Seconds> offered) const {
+  if (!found() || less(offered.first, values.first))
+    return -1;
+  if (less(values.first, offered.first))
+    return 1;
+  return less(offered.second, values.second)   ? -1
+         : less(values.second, offered.second) ? 1
+                                               : 0;
 }
 
 bool Best::offer(const Schedule &candidate, const std::string &from) {
@@ -28,23 +45,29 @@ bool Best::offer(const Schedule &candidate, const std::string &from) {
   if (!timed || !withinMemory(timed->peaks, problem))
     return false;
   auto offered = order(timed->makespan, timed->span);
-  if (found() && !better(offered, values))
+  int64_t irregular = irregularityOf(candidate);
+  int comparison = compare(offered);
+  if (comparison > 0 || (comparison == 0 && irregular >= irregularities))
     return false;
   schedule = candidate;
   timing = std::move(*timed);
   origin = from;
   values = offered;
+  irregularities = irregular;
   report();
   return true;
 }
 
 bool Best::offer(const FastOrders &orders, const FastTimer &timer,
                  const FastProblem &fast, const std::string &from) {
-  auto offered =
-      order(fast.seconds(timer.makespan()), fast.seconds(timer.span()));
-  if (found() && !better(offered, values))
+  int comparison = compare(
+      order(fast.seconds(timer.makespan()), fast.seconds(timer.span())));
+  if (comparison > 0)
     return false;
-  return offer(decode(orders, fast, from), from);
+  Schedule candidate = decode(orders, fast, from);
+  if (comparison == 0 && irregularityOf(candidate) >= irregularities)
+    return false;
+  return offer(candidate, from);
 }
 
 bool Best::meetsBound() const {

@@ -7,8 +7,8 @@
 //
 // What all searches of one problem have in common: the objective, the bound to
 // stop at, and the best so far. Among equal values of the objective the other
-// metric decides, and then who came first: generators come first, because they
-// are the same for every number of microbatches and become short loops.
+// metric decides, then how regular an order is, since a program runs
+// repetitions as loops and the rest from tables, and then who came first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,8 +60,16 @@ public:
   std::string origin;
 
 private:
+  /// Less than 0: better than the best so far but for regularity; 0: as good.
+  int compare(std::pair<Seconds, Seconds> offered) const;
+
   std::pair<Seconds, Seconds> values;
+  int64_t irregularities = 0;
 };
+
+/// How often an order does not go on as it did one microbatch earlier: 0 or a
+/// few for what repeats one body.
+int64_t irregularityOf(const Schedule &schedule);
 
 } // namespace stagewright::search
 

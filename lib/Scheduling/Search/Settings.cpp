@@ -102,9 +102,11 @@ std::vector<FastOrders> SettingsSearch::run() {
           settings.idle = idle;
           settings.patience = settings.early = settings.late = patience;
           trials.push_back(attempt(settings));
-          if (best.meetsBound())
-            return {};
         }
+  // All of these even where the first meets the bound: another that does may be
+  // more regular.
+  if (best.meetsBound())
+    return {};
   auto less = [](const Trial &a, const Trial &b) { return a.value < b.value; };
   std::sort(trials.begin(), trials.end(), less);
   trials.resize(6);

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/AutoSchedule.h"
+#include "Search/Best.h"
+#include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/Memory.h"
 #include "gtest/gtest.h"
 #include <algorithm>
@@ -187,4 +189,13 @@ TEST(AutoSchedule, GivesTheSameEveryTime) {
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first->schedule, second->schedule);
   EXPECT_EQ(before, told);
+}
+
+TEST(AutoSchedule, CountsWhereAnOrderDoesNotRepeat) {
+  // F F F F B B B B, two actions a microbatch: the first two B follow F.
+  EXPECT_EQ(search::irregularityOf(*findGenerator("gpipe")->generate({1, 4})),
+            2);
+  // What repeats one body has as many seams for any number of microbatches.
+  EXPECT_EQ(search::irregularityOf(*findGenerator("1f1b")->generate({4, 16})),
+            search::irregularityOf(*findGenerator("1f1b")->generate({4, 64})));
 }
