@@ -199,3 +199,15 @@ TEST(AutoSchedule, CountsWhereAnOrderDoesNotRepeat) {
   EXPECT_EQ(search::irregularityOf(*findGenerator("1f1b")->generate({4, 16})),
             search::irregularityOf(*findGenerator("1f1b")->generate({4, 64})));
 }
+
+TEST(AutoSchedule, PrefersTheMoreRegularOfEqualOrders) {
+  ScheduleProblem problem = unitProblem(1, 4, 4);
+  LowerBounds bounds = lowerBoundsWithoutSplit(problem);
+  AutoScheduleOptions options;
+  search::Best best(problem, bounds, options);
+  Schedule once = *findGenerator("gpipe")->generate({1, 4});
+  Schedule alternating = *findGenerator("1f1b")->generate({1, 4});
+  EXPECT_TRUE(best.offer(once, "gpipe"));
+  EXPECT_TRUE(best.offer(alternating, "1f1b"));
+  EXPECT_FALSE(best.offer(once, "gpipe"));
+}
