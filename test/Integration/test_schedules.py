@@ -1,0 +1,162 @@
+"""Every kind of schedule on four ranks: JAX's numbers, in the stated order, in the memory that was printed.
+
+Eight different microbatches of a small GPT of eight layers. What a generator makes is taken as `pp-compile
+--emit=schedule` prints it; orders edited by hand start from such text."""
+
+import json
+import re
+
+import pytest
+
+import golden
+from workshop import HERE, tool
+
+GPT, RANKS, MICROBATCHES = "gpt.py:gpt_deep", 4, 8
+WHOLE = ("gpipe", "1f1b", "eager-1f1b", "early-backward", "window")
+SPLIT = ("zb-h1", "zb-h2")
+CHUNKS = ("interleaved", "breadth-first", "looped-bfs", "interleaved-zb", "zb-v", "v-half", "v-min", "dualpipe-v")
+TWINS = ("dualpipe", "chimera")
+TORCH = HERE.parent / "Unit/Scheduling/Fixtures/torch"
+FILES = tuple(str(TORCH / f"{name}-p4-m8-v2.csv") for name in ("Interleaved1F1B", "ZBVZeroBubble", "DualPipeV"))
+
+
+def scheduled(workshop, kind, model=GPT):
+    """The text of the scheduled program."""
+    def make():
+        path = workshop.path("schedule", short(kind), model, "mlir")
+        tool("pp-compile", workshop.module(model), f"--cluster=local:{RANKS}", f"--schedule={kind}",
+             f"--microbatches={MICROBATCHES}", "--emit=schedule", "--quiet", "-o", path)
+        return path.read_text()
+    return workshop.once(("schedule", kind, model), make)
+
+
+def short(kind):
+    """A generator's name as it is, a file's name without its folder."""
+    return kind.rsplit("/")[-1]
+
+
+def orders(text):
+    """By rank, the actions as text; pairs one after the other."""
+    found = re.findall(r'pipeline\.order \d+ "([^"]*)"', text)
+    return [re.findall(r"\d+[FBIWR]\d+", order) for order in found]
+
+
+def with_orders(text, new):
+    new = iter(new)
+    return re.sub(r'(pipeline\.order \d+ ")[^"]*', lambda match: match[1] + " ".join(next(new)), text)
+
+
+class Found:
+    """What a run of a scheduled program gave."""
+
+    def __init__(self, workshop, name, text, model=GPT):
+        self.model = model
+        source, artifact = workshop.path(name, "mlir"), workshop.path(name, "swx")
+        trace = workshop.path(name, "json")
+        source.write_text(text)
+        tool("pp-compile", source, "--quiet", "-o", artifact)
+        self.manifest = json.loads(tool("pp-run", artifact, "--info=json"))
+        self.results, self.printed = workshop.run_artifact(model, artifact, "--check-memory", f"--trace={trace}")
+        self.events = json.loads(trace.read_text())["traceEvents"]
+
+    def order(self, rank):
+        """The actions of a row of the trace, by time; process 0 is the devices."""
+        actions = [e for e in self.events if e["ph"] == "X" and (e["pid"], e["tid"]) == (0, rank)]
+        return [e["name"] for e in sorted(actions, key=lambda e: e["ts"]) if e["cat"] != "update"]
+
+
+def check(workshop, found, text):
+    """Numbers, order, memory."""
+    wrong = golden.disagreements(workshop.golden(found.model)[1], found.results)
+    assert not wrong, "\n".join(wrong)
+    for rank, order in enumerate(orders(text)):
+        assert found.order(rank) == order
+    seen = re.findall(r"rank (\d+): live bytes (\d+), printed (\d+), arena (\d+)", found.printed)
+    assert len(seen) == RANKS
+    for rank, live, printed, arena in seen:
+        memory, buffers = found.manifest["ranks"][int(rank)]["memory"], found.manifest["ranks"][int(rank)]["buffers"]
+        assert (int(arena), int(printed)) == (memory["arena"], memory["live_peak"])
+        assert abs(int(live) - int(printed)) <= 64 * len(buffers)
+
+
+def run(workshop, name, text, model=GPT):
+    return workshop.once(("found", name, model), lambda: Found(workshop, name, text, model))
+
+
+@pytest.mark.parametrize("kind", WHOLE + SPLIT + CHUNKS + TWINS + ("auto",) + FILES, ids=short)
+def test_a_schedule_gives_the_numbers_of_jax_in_its_order(workshop, kind):
+    text = scheduled(workshop, kind)
+    check(workshop, run(workshop, short(kind), text), text)
+
+
+def test_inference_in_groups_of_microbatches(workshop):
+    """Logits are joined over the microbatches."""
+    model = "gpt.py:gpt_forward"
+    text = scheduled(workshop, "forward-only", model)
+    check(workshop, run(workshop, "forward-only", text, model), text)
+
+
+@pytest.mark.parametrize("kinds", (WHOLE, SPLIT, ("interleaved", "breadth-first"), ("zb-v", "v-half", "v-min")))
+def test_orders_that_accumulate_alike_give_the_same_bits(workshop, kinds):
+    """Of each stage, backwards go through the microbatches in increasing order; then nothing else matters."""
+    first = None
+    for kind in kinds:
+        text = scheduled(workshop, kind)
+        for order in orders(text):
+            sums = [(a[:a.index(k)], k, int(a[a.index(k) + 1:])) for a in order for k in "BW" if k in a]
+            assert all(a[2] < b[2] for i, a in enumerate(sums) for b in sums[i + 1:] if a[:2] == b[:2])
+        bits = {key: value.tobytes() for key, value in run(workshop, kind, text).results.items()}
+        first = first or bits
+        assert bits == first
+
+
+def edited(order):
+    """Two forwards swapped where nothing waits for it, and the last two backwards."""
+    order = list(order)
+    order[0], order[1] = order[1], order[0]
+    order[-1], order[-2] = order[-2], order[-1]
+    return order
+
+
+def test_an_order_edited_by_hand(workshop):
+    text = scheduled(workshop, "gpipe")
+    new = with_orders(text, [edited(order) for order in orders(text)])
+    assert orders(new) != orders(text)
+    found = run(workshop, "edited", new)
+    check(workshop, found, new)
+    with pytest.raises(AssertionError, match="the artifact runs 8 only: its schedule 'gpipe' is an order for that"):
+        tool("pp-run", workshop.path("edited", "swx"), f"--inputs={workshop.golden(GPT)[0]}", "--microbatches=3")
+
+
+def recomputed(order, stage, chosen):
+    return [part for action in order for part in
+            ([action.replace("B", "R"), action] if re.fullmatch(rf"{stage}B({chosen})", action) else [action])]
+
+
+@pytest.mark.parametrize("chosen", (r"\d", "[0246]"), ids=("all", "even"))
+def test_forwards_run_again(workshop, chosen):
+    """Stage 0 holds four microbatches; running its forward again keeps their inputs only."""
+    text = scheduled(workshop, "1f1b")
+    new = with_orders(text, [recomputed(order, 0, chosen) for order in orders(text)])
+    found = run(workshop, f"recomputed-{chosen}", new)
+    check(workshop, found, new)
+    if chosen == r"\d":
+        kept = run(workshop, "1f1b", text).manifest["ranks"][0]["memory"]["stash"]
+        assert found.manifest["ranks"][0]["memory"]["stash"] < kept / 2
+
+
+def test_microbatches_go_to_replicas_in_turn(workshop):
+    """Stages 1 and 3 exchange their odd microbatches: two routes, and every gradient of theirs in two parts."""
+    text = scheduled(workshop, "gpipe")
+    for here, there in ((1, 3), (3, 1)):
+        text = text.replace(f"pipeline.stage {here} on [@d{here}]", f"pipeline.stage {here} on [@d{here}, @d{there}]")
+    one, two = orders(text)[1], orders(text)[3]
+    even = [a for a in one if int(a[-1]) % 2 == 0], [a for a in two if int(a[-1]) % 2 == 0]
+    odd = [a for a in one if int(a[-1]) % 2], [a for a in two if int(a[-1]) % 2]
+    forward = [[a for a in part if "F" in a] for part in (*even, *odd)]
+    backward = [[a for a in part if "B" in a] for part in (*even, *odd)]
+    given = orders(text)
+    given[1] = forward[0] + forward[3] + backward[3] + backward[0]
+    given[3] = forward[2] + forward[1] + backward[1] + backward[2]
+    new = with_orders(text, given)
+    check(workshop, run(workshop, "replicas", new), new)
