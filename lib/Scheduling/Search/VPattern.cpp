@@ -18,14 +18,11 @@ static Ticks periodOf(const FastProblem &problem) {
 }
 
 /// Lanes of FastProblem know their input; the walk needs who waits for whom.
-WalkProblem::WalkProblem(const FastProblem &problem, bool mirrored)
+WalkProblem::WalkProblem(const FastProblem &problem)
     : ranks(problem.ranks), microbatches(problem.microbatches),
-      shift(problem.shift), mirrored(mirrored), lanes(problem.lanes.size()),
-      lanesOf(problem.ranks), memory(problem.memory),
-      period(periodOf(problem)) {
+      shift(problem.shift), lanes(problem.lanes.size()), lanesOf(problem.ranks),
+      memory(problem.memory), period(periodOf(problem)) {
   auto connect = [&](int32_t from, int32_t to, Ticks delay) {
-    if (mirrored)
-      std::swap(from, to);
     auto &outputs = lanes[from].outputs;
     outputs[outputs[0].first < 0 ? 0 : 1] = {to, delay};
     ++lanes[to].inputs;
@@ -37,8 +34,8 @@ WalkProblem::WalkProblem(const FastProblem &problem, bool mirrored)
       WalkLane &walk = lanes[number];
       walk.duration = lane.duration;
       walk.rank = lane.rank;
-      walk.taken = mirrored ? lane.freed : lane.taken;
-      walk.freed = mirrored ? lane.taken : lane.freed;
+      walk.taken = lane.taken;
+      walk.freed = lane.freed;
       if (lane.input >= 0)
         connect(lane.input, number, lane.hop);
     }
@@ -127,32 +124,6 @@ std::optional<WalkPlan> layOutPattern(const FastProblem &problem,
     for (int32_t j = 0; j < problem.microbatches; ++j)
       plan.due[(lane << problem.shift) | j] = offsets[lane] + j * period;
   return plan;
-}
-
-/// The code of the microbatch counted from the end.
-static Code flip(Code code, const FastProblem &problem) {
-  int32_t mask = (1 << problem.shift) - 1;
-  return (code & ~mask) | (problem.microbatches - 1 - (code & mask));
-}
-
-WalkPlan mirrorOf(const FastOrders &orders, const FastTimer &timer,
-                  const FastProblem &problem) {
-  WalkPlan plan{mirrorBack(orders, problem),
-                std::vector<Ticks>(problem.lanes.size() << problem.shift)};
-  for (const std::vector<Code> &order : orders)
-    for (Code code : order)
-      plan.due[flip(code, problem)] = timer.makespan() - timer.endOf(code);
-  return plan;
-}
-
-FastOrders mirrorBack(const FastOrders &orders, const FastProblem &problem) {
-  FastOrders result = orders;
-  for (std::vector<Code> &order : result) {
-    std::reverse(order.begin(), order.end());
-    for (Code &code : order)
-      code = flip(code, problem);
-  }
-  return result;
 }
 
 } // namespace stagewright::search

@@ -37,14 +37,6 @@ struct PatternSettings {
 std::optional<WalkPlan> layOutPattern(const FastProblem &problem,
                                       const PatternSettings &settings);
 
-/// The plan of orders run backwards, for the mirrored problem; each action due
-/// when it ends in the last run of `timer`.
-WalkPlan mirrorOf(const FastOrders &orders, const FastTimer &timer,
-                  const FastProblem &problem);
-
-/// The orders of the problem that those of the mirrored problem stand for.
-FastOrders mirrorBack(const FastOrders &orders, const FastProblem &problem);
-
 } // namespace stagewright::search
 
 #endif // STAGEWRIGHT_LIB_SCHEDULING_SEARCH_VPATTERN_H

@@ -26,7 +26,7 @@ class Polisher {
 public:
   Polisher(const FastProblem &problem, const FastOrders &orders, bool span)
       : state(problem, span, orders), value(state.value()), orders(orders) {
-    temperature = kTemperature * double(WalkProblem(problem, false).period);
+    temperature = kTemperature * double(WalkProblem(problem).period);
     for (const Lane &lane : problem.lanes)
       work += double(lane.duration) * problem.microbatches / problem.ranks;
   }

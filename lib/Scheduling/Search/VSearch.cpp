@@ -56,7 +56,7 @@ private:
 /// less, and at last fewer microbatches at a time.
 bool WalkSearch::findBase() {
   double lag = 1.0 / double(full.stagesOf[0].size());
-  Ticks alone = 0, period = WalkProblem(full, false).period;
+  Ticks alone = 0, period = WalkProblem(full).period;
   for (const Lane &lane : full.lanes)
     alone += lane.duration + lane.hop;
   // Once a microbatch is over before the next one starts, no more helps.
@@ -114,7 +114,7 @@ void WalkSearch::attempt(const FastProblem &problem, const WalkProblem &walked,
 void WalkSearch::run() {
   if (!findBase())
     return;
-  WalkProblem small(reduced, false), large(full, false);
+  WalkProblem small(reduced), large(full);
   Walk walk(small);
   std::vector<Trial> trials(1);
   trials[0].pattern = base;

@@ -128,12 +128,8 @@ Ticks Walk::arrivesNext(int32_t rank, Ticks now) const {
 int32_t Walk::decide(int32_t rank, Ticks now) const {
   Choice best = dueFirst(rank, now, /*weights=*/false);
   Choice weight = dueFirst(rank, now, /*weights=*/true);
-  // In the mirror an I waits for its W, so a W is an action like any other.
-  bool first = problem.mirrored
-                   ? best.lane < 0 || weight.due < best.due
-                   : best.lane >= 0 && stock[rank] > settings->stock &&
-                         forwardsLeft[rank] > 0;
-  if (weight.lane >= 0 && first)
+  if (weight.lane >= 0 && best.lane >= 0 && stock[rank] > settings->stock &&
+      forwardsLeft[rank] > 0)
     best = weight;
   Ticks horizon =
       best.lane < 0 ? kNever : now + problem.lanes[best.lane].duration;

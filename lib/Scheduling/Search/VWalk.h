@@ -13,10 +13,6 @@
 // can always run and the walk never gets stuck; and at any moment the actions
 // started, followed by what is left of the plan, are an order that fits.
 //
-// The walk knows a problem or its mirror image, where time runs backwards: W
-// before I before F, memory taken where it was freed. What fills a pipeline
-// well in the mirror drains it well.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_SCHEDULING_SEARCH_VWALK_H
@@ -37,16 +33,15 @@ struct WalkLane {
   std::array<std::pair<int32_t, Ticks>, 2> outputs = {{{-1, 0}, {-1, 0}}};
 };
 
-/// A problem or its mirror image; lanes are numbered as in FastProblem.
+/// Who waits for whom; lanes are numbered as in FastProblem.
 struct WalkProblem {
   int32_t ranks = 1, microbatches = 1, shift = 0;
-  bool mirrored = false;
   std::vector<WalkLane> lanes;
   std::vector<std::vector<int32_t>> lanesOf; ///< By rank.
   Grains memory = 0;
   Ticks period = 0; ///< Work of the busiest rank for one microbatch.
 
-  WalkProblem(const FastProblem &problem, bool mirrored);
+  explicit WalkProblem(const FastProblem &problem);
 };
 
 /// Orders and when each action is due, by code.
