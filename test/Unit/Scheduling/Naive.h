@@ -23,6 +23,17 @@
 
 namespace stagewright::testing {
 
+/// Stage and microbatch.
+using Cell = std::pair<int64_t, int64_t>;
+
+inline Cell cellOf(const Action &action) {
+  return {action.stage, action.microbatch};
+}
+inline char letterOf(const Action &action) { return char(action.kind); }
+
+/// Every cell has its actions, on one rank, and pairs are pairs.
+bool isComplete(const Schedule &schedule, bool forwardOnly);
+
 struct NaiveTiming {
   /// By rank and step: start and end.
   std::vector<std::vector<std::pair<double, double>>> times;
