@@ -44,6 +44,22 @@ bool isComplete(const Schedule &schedule, bool forwardOnly) {
   return true;
 }
 
+void drawCosts(ScheduleProblem &problem, Draw &draw) {
+  for (StageCosts &stage : problem.stages) {
+    auto time = [&] {
+      return Seconds(draw.chance(0.1) ? 0 : draw.real(0.1, 2));
+    };
+    stage.forward = time();
+    stage.inputGradient = time();
+    stage.weightGradient = time();
+    stage.activation = draw.real(1, 3);
+    stage.kept = draw.real(0, stage.activation);
+    stage.recomputeInput = draw.real(0, stage.activation);
+  }
+  for (Seconds &hop : problem.hops)
+    hop = Seconds(draw.real(0, 1));
+}
+
 void recomputeSome(Schedule &schedule, Draw &draw) {
   for (Order &order : schedule.ranks) {
     Order with;
