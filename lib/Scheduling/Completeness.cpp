@@ -152,15 +152,19 @@ Status Dependences::index(const Schedule &schedule, const StageGraph &graph) {
   return checkUpdates(schedule);
 }
 
-/// Where something of a stage's microbatch should be: an action of it, or of
-/// the stage; empty if there is none.
+/// What is nearest to an action that is missing: one of its stage, of a
+/// microbatch close to its own, or of a stage close by; empty if there is none
+/// at all.
 std::vector<size_t> Dependences::nearest(int64_t stage,
                                          int64_t microbatch) const {
-  for (int64_t distance = 0; distance < microbatches; ++distance)
-    for (int64_t m : {microbatch - distance, microbatch + distance})
-      for (ActionKind phase : kPhases)
-        if (m >= 0 && m < microbatches && find({phase, stage}, m) != size())
-          return {find({phase, stage}, m)};
+  for (int64_t hops = 0; hops < stages; ++hops)
+    for (int64_t s : {stage - hops, stage + hops})
+      for (int64_t apart = 0; apart < microbatches; ++apart)
+        for (int64_t m : {microbatch - apart, microbatch + apart})
+          for (ActionKind phase : kPhases)
+            if (s >= 0 && s < stages && m >= 0 && m < microbatches &&
+                find({phase, s}, m) != size())
+              return {find({phase, s}, m)};
   return {};
 }
 

@@ -36,7 +36,8 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 0 on [@d0] layers [0]
   pipeline.stage 1 on [@d1] layers [1]
 }
-// expected-error @+1 {{schedule lacks 1F0}}
+// expected-error @+2 {{schedule lacks 1F0}}
+// expected-note @+1 {{rank 0, step 0: [0F0] 0F1}}
 pipeline.schedule @mine of @plan kind "gpipe" {
   pipeline.order 0 "0F0 0F1"
 }

@@ -39,6 +39,9 @@ TEST(Verify, MissingAction) {
 TEST(Verify, PictureShowsWhereAnActionIsMissing) {
   EXPECT_EQ(pictureOf(fromText(2, 2, {"0F0 0F1", "1F0"}), chainGraph(2, true)),
             "the steps in brackets:\nrank 1, step 0: [1F0]");
+  // Nothing is left of stage 1.
+  EXPECT_EQ(pictureOf(fromText(2, 2, {"0F0 0F1"}), chainGraph(2, true)),
+            "the steps in brackets:\nrank 0, step 0: [0F0] 0F1");
 }
 
 TEST(Verify, ActionTwice) {
