@@ -78,12 +78,13 @@ void Recorder::sampleAction() {
                       1e-9);
 }
 
+/// Updates run once a step: they are part of what is behind its actions.
 void Recorder::endStep(int64_t start, int64_t end) {
   if (!profiling || int64_t(stepTimes.size()) == sampleLimit)
     return;
   StepTimes times = {start, end, start, end};
   for (const Event &event : events())
-    if (event.type == Event::Action) {
+    if (event.type == Event::Action && event.kind != 'U') {
       times.first = std::min(times.first, event.begin);
       times.last = std::max(times.last, event.end);
     }

@@ -4,7 +4,8 @@ usage: check-trace.py TRACE.json [OTHER.json]
 
 Every bar has a row with a name and no negative length, bars of a row do not overlap; every arrow starts once and ends
 once, each of its points lies within a bar of its row, and none before the one before it. Two traces, of a run and of its
-simulation, have the same rows of devices, with the same actions of the same categories in the same order."""
+simulation, have the same rows of devices, with the same actions of the same categories in the same order, but for
+updates, which a simulation has none of."""
 
 import json
 import sys
@@ -62,7 +63,7 @@ def check(path, events):
 def devices(events):
     """The actions of every row of devices."""
     processes, threads = names(events, "process_name"), names(events, "thread_name")
-    return {threads[row]: [(bar["name"], bar["cat"], bar["args"]) for bar in inside]
+    return {threads[row]: [(bar["name"], bar["cat"], bar["args"]) for bar in inside if bar["cat"] != "update"]
             for row, inside in bars(events).items() if processes[row[0], 0] == "devices"}
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 from workshop import HERE, call, tool
 
-MODEL, MICROBATCHES = "mlp.py:train", 8
+MODEL, MICROBATCHES = "mlp.py:mlp", 8
 
 
 @pytest.fixture(scope="module", params=["1f1b", "zb-h1"])
