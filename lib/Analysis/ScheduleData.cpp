@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/ScheduleData.h"
+#include "mlir/IR/Diagnostics.h"
 #include "stagewright/Analysis/PlacementData.h"
 #include "stagewright/Scheduling/TorchCsv.h"
 #include "stagewright/Support/Files.h"
@@ -87,6 +88,9 @@ std::string describe(const ScheduleTiming &timing, const LowerBounds &bounds,
 }
 
 std::string describeTimes(ProgramOp program, const Schedule &schedule) {
+  // What cannot be told is left out; it is no error to say less.
+  ScopedDiagnosticHandler quiet(program.getContext(),
+                                [](Diagnostic &) { return success(); });
   FailureOr<ScheduleProblem> problem = scheduleProblemOf(program);
   if (failed(problem))
     return "";

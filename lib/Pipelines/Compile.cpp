@@ -108,6 +108,9 @@ static FailureOr<Needs> needsOf(ModuleOp module,
   given(needs.stages, text(options.stages));
   given(needs.chunks, text(options.chunks));
   given(needs.microbatches, text(options.microbatches));
+  // Chunks that are neighbours would be one stage to every schedule.
+  if (options.chunks.value_or(1) > 1 && needs.placement.empty())
+    needs.placement = toString(Placement::Loop);
   given(needs.placement, options.placement);
   return needs;
 }

@@ -11,7 +11,8 @@ TORCH = BUILD / "venv-torch"
 
 def options(parser):
     parser.add_argument("what", nargs="*", metavar="WHAT",
-                        help="jax, torch, growth, planners: which comparison (default: all, torch where it is installed)")
+                        help="jax, torch, growth, predict, planners: which comparison (default: all, torch where it "
+                             "is installed)")
     parser.add_argument("--torch", action="store_true",
                         help="install torch into build/venv-torch first (5.3 GB: its CPU part needs its GPU part)")
     parser.add_argument("--rounds", default="5", help="alternations of the two sides (default: 5)")
@@ -27,8 +28,9 @@ def _torch(install):
 
 
 def run(options):
-    if unknown := set(options.what) - {"jax", "torch", "growth", "planners"}:
-        raise Failure(f"no such comparison: {' '.join(sorted(unknown))}; there are jax, torch, growth and planners")
+    if unknown := set(options.what) - {"jax", "torch", "growth", "predict", "planners"}:
+        raise Failure(f"no such comparison: {' '.join(sorted(unknown))}; there are jax, torch, growth, predict and "
+                      "planners")
     setup.everything()
     python = _torch(options.torch or "torch" in options.what)
     if not python:

@@ -37,7 +37,7 @@ std::string describe(const ScheduleTiming &timing, const LowerBounds &bounds,
                      Placement placement);
 
 /// describe() of `schedule` with the costs of `program`, transfers as delays;
-/// empty where the graph has no costs.
+/// empty where the graph has no costs or nothing fits in memory.
 std::string describeTimes(ProgramOp program, const Schedule &schedule);
 
 } // namespace stagewright::pipeline

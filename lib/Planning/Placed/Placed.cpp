@@ -53,18 +53,17 @@ static Result<std::vector<Generator>>
 chooseGenerators(const std::vector<Generator> &generators,
                  const StagePlacement &where) {
   std::vector<Generator> chosen;
-  std::string wants;
-  for (const Generator &generator : generators) {
+  for (const Generator &generator : generators)
     if (fits(generator, where))
       chosen.push_back(generator);
-    else if (wants.empty())
-      wants = demandOf(generator);
-  }
   if (!chosen.empty())
     return chosen;
+  std::string wants = "place them loop or v, or ask for one chunk";
+  if (generators.size() == 1)
+    wants = demandOf(generators.front());
   return Error{"no schedule of those asked for runs " +
                plural(where.chunks, "chunk") + " per device placed " +
-               toString(where.placement) + (wants.empty() ? "" : "; " + wants)};
+               toString(where.placement) + "; " + wants};
 }
 
 /// What evaluate() fills in for other plans.

@@ -2,6 +2,7 @@
 // RUN: pp-compile %s --schedule=zb-h1 --emit=schedule | FileCheck %s --check-prefix=APART
 // RUN: pp-compile %s --schedule=auto --stages=2 --planner=balance --objective=span --emit=schedule 2>&1 | FileCheck %s --check-prefix=AUTO
 // RUN: pp-compile %s --cluster=local:1 --schedule=interleaved --emit=schedule | FileCheck %s --check-prefix=CHUNKS
+// RUN: pp-compile %s --cluster=local:1 --chunks=2 --emit=schedule | FileCheck %s --check-prefix=CHUNKS
 // RUN: printf '0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n' > %t.csv
 // RUN: pp-compile %s --schedule=%t.csv --emit=schedule | FileCheck %s --check-prefix=FILE
 // RUN: not pp-compile %s --schedule=zigzag --emit=schedule 2>&1 | FileCheck %s --check-prefix=UNKNOWN

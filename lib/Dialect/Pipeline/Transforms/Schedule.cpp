@@ -61,8 +61,8 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
     if (csv.empty())
       return success();
     if (kind != "plan")
-      return emitError(loc)
-             << "orders come from kind=" << kind.getValue() << " or from a file, not both";
+      return emitError(loc) << "orders come from kind=" << kind.getValue()
+                            << " or from a file, not both";
     FailureOr<Schedule> read = readScheduleFile(loc, csv);
     if (failed(read))
       return failure();
