@@ -198,8 +198,8 @@ FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {
     if (order != expected.ranks[rank]) {
       emitError(schedule.getLoc())
           << "rank " << rank << " does not run in the order of kind '"
-          << data->kind << "'; an order edited by hand cannot be lowered to "
-          << "loops yet, run pipeline-schedule again";
+          << data->kind << "'; an order edited by hand is for "
+          << data->microbatches << " microbatches only";
       return failure();
     }
   return family;

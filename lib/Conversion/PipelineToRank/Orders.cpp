@@ -12,12 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Plan.h"
+#include "stagewright/Analysis/PlacementData.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
-using namespace stagewright;
-using namespace stagewright::torank;
+
+namespace stagewright::torank {
 
 /// Loops may hold every case this often; a table holds it once. Interleaved
 /// schedules run G forwards and backwards per chunk in turn.
@@ -75,60 +76,17 @@ static RankOrder compress(const Order &order, int64_t microbatches) {
   return table;
 }
 
-/// The devices of the program by rank: the stages' first devices in their
-/// order, then those that only hold twins or replicas.
-static std::vector<StringRef> devicesOf(pipeline::ProgramOp program) {
-  llvm::SmallSetVector<StringRef, 8> devices;
-  auto add = [&](Attribute device) {
-    devices.insert(cast<FlatSymbolRefAttr>(device).getValue());
-  };
-  for (auto stage : program.getBody().front().getOps<pipeline::StageOp>())
-    if (!stage.getDevices().empty())
-      add(stage.getDevices()[0]);
-  for (auto stage : program.getBody().front().getOps<pipeline::StageOp>())
-    for (Attribute device : stage.getDevices())
-      add(device);
-  return std::vector<StringRef>(devices.begin(), devices.end());
-}
-
-/// The device that each rank runs on; a rank runs stages of its device only.
-static LogicalResult readDevices(Plan &plan) {
-  std::vector<StringRef> devices = devicesOf(plan.program);
-  if (devices.size() != plan.data.ranks.size())
-    return emitError(plan.schedule.getLoc())
-           << "orders " << plan.data.ranks.size() << " ranks, its program has "
-           << devices.size() << " devices";
-  auto stages = llvm::to_vector(
-      plan.program.getBody().front().getOps<pipeline::StageOp>());
-  for (auto [copy, rank] : llvm::enumerate(plan.rankOfStage)) {
-    int64_t number = plan.stageNumber(copy);
-    pipeline::StageOp stage = stages[number];
-    bool isOn = llvm::any_of(stage.getDevices(), [&](Attribute device) {
-      return cast<FlatSymbolRefAttr>(device).getValue() == devices[rank];
-    });
-    if (!isOn)
-      return (emitError(plan.schedule.getLoc())
-              << "runs stage " << number << " on rank " << rank << ", device @"
-              << devices[rank] << ", where it does not lie")
-                 .attachNote(stage.getLoc())
-             << "the stage stands here; ranks are counted by the stages' first "
-                "devices";
-  }
-  for (StringRef device : devices)
+void readOrders(Plan &plan) {
+  for (StringRef device : pipeline::devicesOfRanks(plan.program))
     plan.deviceOfRank.push_back(device.str());
-  return success();
-}
-
-LogicalResult stagewright::torank::readOrders(Plan &plan) {
-  if (failed(readDevices(plan)))
-    return failure();
   if (auto segments = matchFamily(plan)) {
     for (std::vector<Segment> &loops : *segments)
       plan.orders.push_back({std::move(loops), {}});
-    return success();
+    return;
   }
   for (size_t rank = 0; rank < plan.data.ranks.size(); ++rank)
     plan.orders.push_back(
         compress(toCopies(plan, rank), plan.data.microbatches));
-  return success();
 }
+
+} // namespace stagewright::torank

@@ -172,7 +172,7 @@ mlir::FailureOr<Plan> readSchedule(mlir::ModuleOp module);
 mlir::LogicalResult makeRoutes(Plan &plan);
 
 /// Puts orders and devices of the ranks into the plan (Orders.cpp).
-mlir::LogicalResult readOrders(Plan &plan);
+void readOrders(Plan &plan);
 
 /// Finds a home for every value and the channels and accumulators
 /// (Places.cpp), then depths.
