@@ -1,5 +1,4 @@
-//===- PlacementData.cpp - where a program's stages lie
-//--------------------===//
+//===- PlacementData.cpp - where a program's stages lie -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +26,7 @@ SmallVector<StringRef> devicesOfRanks(ProgramOp program) {
       if (!llvm::is_contained(devices, first))
         devices.push_back(first);
     }
-  // Devices that are nobody's first come last: no schedule runs on them.
+  // Devices that are nobody's first, of replicas, come last.
   for (StageOp stage : stagesOf(program))
     for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
       if (!llvm::is_contained(devices, device.getValue()))
