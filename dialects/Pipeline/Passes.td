@@ -163,7 +163,7 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     Option<"placement", "placement", "std::string", "\"linear\"",
            "Which device holds which stages: linear, loop, v or twin">,
     Option<"recompute", "recompute", "bool", "false",
-           "Whether a stage short of memory may run its forward twice. Schedules say so action by action: they take false only">];
+           "Whether a stage short of memory may run its forward twice; pipeline-schedule takes false only">];
   let statistics = [Statistic<"numBoundaries", "boundaries", "Values that cross between stages">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
                            "::mlir::tensor::TensorDialect"];
