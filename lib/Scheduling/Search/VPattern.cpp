@@ -12,9 +12,16 @@ namespace stagewright::search {
 
 static Ticks periodOf(const FastProblem &problem) {
   std::vector<Ticks> work(problem.ranks);
-  for (const Lane &lane : problem.lanes)
+  Ticks alone = 0;
+  for (const Lane &lane : problem.lanes) {
     work[lane.rank] += lane.duration;
-  return *std::max_element(work.begin(), work.end());
+    alone += lane.duration + lane.hop;
+  }
+  // Where hops are so long that all microbatches are on their way at once, a
+  // shorter period would say no more and only make a pattern longer.
+  Ticks least = alone / (2 * (problem.microbatches + problem.stages));
+  return std::max(
+      {*std::max_element(work.begin(), work.end()), least, Ticks(1)});
 }
 
 /// Lanes of FastProblem know their input; the walk needs who waits for whom.
@@ -114,8 +121,7 @@ std::optional<WalkPlan> layOutPattern(const FastProblem &problem,
   Ticks period = Ticks(settings.stretch * double(periodOf(problem)));
   WalkPlan plan;
   for (int32_t rank = 0; rank < problem.ranks; ++rank) {
-    plan.orders.push_back(
-        orderOf(problem, rank, offsets, std::max<Ticks>(period, 1)));
+    plan.orders.push_back(orderOf(problem, rank, offsets, period));
     if (peakOf(plan.orders.back(), problem) > problem.memory)
       return std::nullopt;
   }

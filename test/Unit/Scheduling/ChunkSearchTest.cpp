@@ -188,3 +188,20 @@ TEST(ChunkSearch, TakesLoopsWavesAndUnequalStages) {
             EXPECT_LE(peak, memory * (1 + 1e-9));
         }
 }
+
+TEST(ChunkSearch, EndsWhereHopsAreAllThereIs) {
+  for (double work : {0.0, 1e-9}) {
+    ScheduleProblem problem = unitProblem(Placement::V, 3, 2, 4, 2);
+    for (StageCosts &stage : problem.stages)
+      stage.forward = stage.inputGradient = stage.weightGradient =
+          Seconds(work);
+    problem.hops.assign(5, Seconds(100));
+    AutoScheduleOptions options;
+    options.effort = 0.001;
+    Result<AutoSchedule> found = findSchedule(problem, options);
+    ASSERT_TRUE(found) << found.error().message;
+    // Four hops there, four back. With room for two chunks rank 0 can start a
+    // microbatch when the one before has turned back there: half way.
+    EXPECT_NEAR(found->timing.makespan.value, 3 * 400 + 800, 1);
+  }
+}
