@@ -9,6 +9,7 @@
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Scheduling/Timing.h"
 #include <algorithm>
+#include <set>
 
 namespace stagewright {
 
@@ -156,6 +157,14 @@ Status retime(const Problem &problem, const Generator &generator, Plan &plan) {
   StagePlacement where = {Placement::Linear, int64_t(plan.stages.size()), 1};
   if (!fits(generator, where))
     return Error{demandOf(generator)};
+  std::set<size_t> devices;
+  for (const StagePlan &stage : plan.stages)
+    if (stage.devices.size() != 1 || !devices.insert(stage.devices[0]).second)
+      return Error{std::string(generator.name) +
+                   " wants a device of its own for every stage, planner '" +
+                   plan.planner + "' has put several on device " +
+                   problem.cluster.devices[stage.devices.front()].name +
+                   "; take planner balance"};
   Result<ScheduleProblem> costs =
       scheduleProblemOf(problem, *network, plan.stages, where);
   if (!costs)

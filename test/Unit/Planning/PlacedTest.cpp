@@ -210,3 +210,21 @@ TEST(Placed, MemoryIsRespectedOrTheErrorSaysByHowMuch) {
             "device d0, has 64 B; use more devices, fewer microbatches or a "
             "device with 32 B more");
 }
+
+TEST(Placed, RetimedStagesHaveADeviceEach) {
+  Problem problem = chain(std::vector<double>(4, 1), 2, 4);
+  Plan plan;
+  plan.planner = "local-search";
+  plan.stages = {stageOf(0, 1, {0}), stageOf(1, 3, {1}), stageOf(3, 4, {0})};
+  Status status = retime(problem, kAllForwards, plan);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message,
+            "all-forwards wants a device of its own for every stage, planner "
+            "'local-search' has put several on device d0; take planner "
+            "balance");
+  // 4 microbatches of 6 s on each, one filled and drained before the other: a
+  // forward of 2 s there and a backward of 4 s back, with two hops of 3 s.
+  plan.stages = {stageOf(0, 2, {0}), stageOf(2, 4, {1})};
+  ASSERT_TRUE(retime(problem, kAllForwards, plan));
+  EXPECT_EQ(plan.time.value, 4 * 6 + 2 + 4 + 2 * 3);
+}
