@@ -103,7 +103,7 @@ static bool searchPlain(const ScheduleProblem &problem, Best &best) {
       (problem.placement == Placement::V ||
        problem.placement == Placement::Loop))
     searchChunks(FastProblem::of(problem, best.options.split), best,
-                 int64_t(best.options.effort * 3e7));
+                 int64_t(best.options.effort * 2e7));
   if (!best.found() && problem.placement != Placement::Twin)
     best.offer(oneByOne(problem, best.options.split), "one-by-one");
   return best.meetsBound();
