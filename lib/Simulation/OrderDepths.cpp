@@ -66,6 +66,7 @@ int64_t OrderDepths::between(StagePhase first, StagePhase last,
   int64_t some = microbatches.front();
   bool sameRank = from[some].rank == to[some].rank;
   std::vector<Life> lives;
+  lives.reserve(microbatches.size());
   for (int64_t m : microbatches)
     lives.push_back({m, sameRank ? from[m].position : from[m].start,
                      sameRank ? to[m].position : to[m].end});

@@ -20,8 +20,8 @@
 //   claim(c, m)  after  release_channel(c, what was claimed in its slot before)
 //
 // The latter is m - depth where the sender goes through the microbatches in
-// order. One rank claims all slots of a channel, so its program alone says which
-// microbatch had a slot before.
+// order. One rank claims all slots of a channel, so its program alone says
+// which microbatch had a slot before.
 //
 //===----------------------------------------------------------------------===//
 
