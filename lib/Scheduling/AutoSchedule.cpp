@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/AutoSchedule.h"
-#include "Search/Exact.h"
-#include "Search/LocalSearch.h"
+#include "Search/Chain/Exact.h"
+#include "Search/Chain/LocalSearch.h"
+#include "Search/Chain/Settings.h"
+#include "Search/Chunks/VSearch.h"
 #include "Search/Neighbours.h"
 #include "Search/Recompute.h"
 #include "Search/Seeds.h"
-#include "Search/Settings.h"
-#include "Search/VSearch.h"
 #include <algorithm>
 
 namespace stagewright {

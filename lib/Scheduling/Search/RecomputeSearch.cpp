@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Search/Chain/Settings.h"
+#include "Search/Chunks/VSearch.h"
 #include "Search/Recompute.h"
 #include "Search/Seeds.h"
-#include "Search/Settings.h"
-#include "Search/VSearch.h"
 #include "stagewright/Scheduling/Memory.h"
 #include <algorithm>
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Random.h"
-#include "Search/VMoves.h"
-#include "Search/VPattern.h"
-#include "Search/VRounds.h"
+#include "Search/Chunks/VMoves.h"
+#include "Search/Chunks/VPattern.h"
+#include "Search/Chunks/VRounds.h"
 #include "Search/WakeTimes.h"
 #include "ZbvCells.h"
 #include "stagewright/Scheduling/AutoSchedule.h"

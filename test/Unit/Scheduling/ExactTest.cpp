@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/Exact.h"
+#include "Search/Chain/Exact.h"
 #include "Optima.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/Exact.h"
-#include "Search/ExactTree.h"
+#include "Search/Chain/Exact.h"
+#include "Search/Chain/ExactTree.h"
 #include <algorithm>
 #include <limits>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/Greedy.h"
+#include "Search/Chain/Greedy.h"
 #include "Search/WakeTimes.h"
 #include <algorithm>
 #include <cmath>

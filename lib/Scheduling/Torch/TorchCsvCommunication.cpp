@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TorchCsvCells.h"
+#include "Torch/TorchCsvCells.h"
 #include "stagewright/Scheduling/TorchCsv.h"
 #include <algorithm>
 #include <utility>

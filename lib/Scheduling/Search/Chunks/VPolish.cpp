@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/VPolish.h"
-#include "Search/VMoves.h"
-#include "Search/VWalk.h"
+#include "Search/Chunks/VPolish.h"
+#include "Search/Chunks/VMoves.h"
+#include "Search/Chunks/VWalk.h"
 #include <algorithm>
 #include <cmath>
 #include <random>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/TorchCsv.h"
-#include "TorchCsvCells.h"
+#include "Torch/TorchCsvCells.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/ExactTree.h"
+#include "Search/Chain/ExactTree.h"
 #include <algorithm>
 
 namespace stagewright::search {

@@ -17,7 +17,7 @@
 #ifndef STAGEWRIGHT_LIB_SCHEDULING_SEARCH_VPATTERN_H
 #define STAGEWRIGHT_LIB_SCHEDULING_SEARCH_VPATTERN_H
 
-#include "Search/VWalk.h"
+#include "Search/Chunks/VWalk.h"
 #include <optional>
 
 namespace stagewright::search {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/VWalk.h"
+#include "Search/Chunks/VWalk.h"
 #include <algorithm>
 #include <tuple>
 

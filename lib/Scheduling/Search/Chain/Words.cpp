@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/Words.h"
+#include "Search/Chain/Words.h"
 #include <algorithm>
 
 namespace stagewright::search {

@@ -15,7 +15,7 @@
 #define STAGEWRIGHT_LIB_SCHEDULING_SEARCH_SETTINGS_H
 
 #include "Search/Best.h"
-#include "Search/Greedy.h"
+#include "Search/Chain/Greedy.h"
 
 namespace stagewright::search {
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/Settings.h"
+#include "Search/Chain/Settings.h"
 #include "Search/WakeTimes.h"
 #include <algorithm>
 

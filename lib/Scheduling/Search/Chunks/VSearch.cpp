@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/VSearch.h"
-#include "Search/VPattern.h"
-#include "Search/VPolish.h"
-#include "Search/VRounds.h"
+#include "Search/Chunks/VSearch.h"
+#include "Search/Chunks/VPattern.h"
+#include "Search/Chunks/VPolish.h"
+#include "Search/Chunks/VRounds.h"
 #include "Search/WakeTimes.h"
 #include <algorithm>
 #include <random>

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/LocalSearch.h"
+#include "Search/Chain/LocalSearch.h"
+#include "Search/Chain/Words.h"
 #include "Search/Random.h"
-#include "Search/Words.h"
 #include <algorithm>
 
 namespace stagewright::search {

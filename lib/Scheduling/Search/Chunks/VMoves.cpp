@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/VMoves.h"
+#include "Search/Chunks/VMoves.h"
 #include "Search/WakeTimes.h"
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TorchCsvCells.h"
+#include "Torch/TorchCsvCells.h"
 #include "stagewright/Support/Limits.h"
 #include <array>
 

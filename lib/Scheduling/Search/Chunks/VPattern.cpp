@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/VPattern.h"
+#include "Search/Chunks/VPattern.h"
 #include <algorithm>
 
 namespace stagewright::search {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/VRounds.h"
+#include "Search/Chunks/VRounds.h"
 #include <algorithm>
 #include <deque>
 
