@@ -89,7 +89,7 @@ struct RankManifest {
 struct Manifest {
   std::string name, schedule, triple;
   int64_t microbatches = 1;
-  bool only = false; ///< runs that number and no other
+  bool only = false;                  ///< runs that number and no other
   std::vector<std::string> features;  ///< of the processor
   std::vector<std::string> libraries; ///< "blas" or the name of a library
   std::vector<Interface> arguments, results;

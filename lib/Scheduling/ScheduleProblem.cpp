@@ -11,7 +11,9 @@
 
 namespace stagewright {
 
-static bool isAmount(double value) { return std::isfinite(value) && value >= 0; }
+static bool isAmount(double value) {
+  return std::isfinite(value) && value >= 0;
+}
 
 static Error countError(const char *what, size_t wanted, size_t got) {
   return Error{"there are " + std::to_string(got) + " " + what + ", not " +
@@ -34,16 +36,17 @@ Status ScheduleProblem::check() const {
     for (Seconds time :
          {stage.forward, stage.inputGradient, stage.weightGradient})
       if (!isAmount(time.value))
-        return Error{where + ": times must be finite and not negative, but "
-                             "one is " +
+        return Error{where +
+                     ": times must be finite and not negative, but "
+                     "one is " +
                      std::to_string(time.value)};
     if (!isAmount(stage.activation) || !isAmount(stage.kept) ||
         !isAmount(stage.recomputeInput))
       return Error{where + ": memory must be finite and not negative"};
-    if (stage.kept > stage.activation || stage.recomputeInput > stage.activation)
+    if (stage.kept > stage.activation ||
+        stage.recomputeInput > stage.activation)
       return Error{where + ": what is kept after I (" +
-                   std::to_string(stage.kept) +
-                   ") or for a recomputation (" +
+                   std::to_string(stage.kept) + ") or for a recomputation (" +
                    std::to_string(stage.recomputeInput) +
                    ") cannot be more than the activation (" +
                    std::to_string(stage.activation) + ")"};

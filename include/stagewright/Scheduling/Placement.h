@@ -8,7 +8,7 @@
 // Stages are numbered in the order of the forward. With one chunk per rank all
 // placements but Twin are the same.
 //
-//   4 stages on 2 ranks   linear    loop      v         twin (2 stages, 2 ranks)
+//   4 stages on 2 ranks   linear    loop      v         twin (2 stages)
 //     rank 0              0 1       0 2       0 3       0 1
 //     rank 1              2 3       1 3       1 2       1 0
 //
@@ -27,8 +27,8 @@ namespace stagewright {
 enum class Placement {
   Linear, ///< Neighbouring stages together: stage s on rank s / chunks.
   Loop,   ///< Stage s on rank s mod p.
-  V,      ///< Back and forth: stage p - 1 and p on rank p - 1 (waves for v > 2).
-  Twin    ///< As many stages as ranks, stage s on rank s and on rank p - 1 - s.
+  V,   ///< Back and forth: stage p - 1 and p on rank p - 1 (waves for v > 2).
+  Twin ///< As many stages as ranks, stage s on rank s and on rank p - 1 - s.
 };
 
 /// "linear", "loop", "v", "twin".

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/Timing.h"
+#include "stagewright/Scheduling/Generators.h"
 #include "gtest/gtest.h"
 
 using namespace stagewright;
