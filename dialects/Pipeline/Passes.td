@@ -223,4 +223,18 @@ def ScheduleCommunication : Pass<"pipeline-schedule-communication", "::mlir::Mod
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
 }
 
+def VerifySchedule : Pass<"pipeline-verify-schedule", "::mlir::ModuleOp"> {
+  let summary = "prove that every schedule finishes";
+  let description = [{
+    **Why** An order that was edited by hand, or made elsewhere, is run only if it verifies; this pass says so before
+    anything is lowered. Every pass and tool that uses a schedule proves the same first.
+    **Expects** Any number of `pipeline.schedule`.
+    **Leaves** The module as it is. Proved of each schedule: complete, each action after what it needs, on a rank that has
+    its stage, all ranks finish; of its messages, where `pipeline-schedule-communication` made them explicit: they
+    belong to the orders, match at both ends, and finish although a send ends only when its receive is posted.
+    **Never** changes anything.
+  }];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
 #endif // STAGEWRIGHT_PIPELINE_PASSES_TD

@@ -1,5 +1,4 @@
-//===- CommunicationData.cpp - messages of a schedule
-//----------------------===//
+//===- CommunicationData.cpp - messages of a schedule ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -45,6 +44,57 @@ static FailureOr<Channel> readChannel(ScheduleOp schedule,
   return channel;
 }
 
+bool hasCommunication(ScheduleOp schedule) {
+  return schedule->hasAttr(kChannels) ||
+         llvm::any_of(schedule.getBody().front().getOps<OrderOp>(),
+                      [](OrderOp op) { return op->hasAttr(kCommunication); });
+}
+
+void removeCommunication(ScheduleOp schedule) {
+  schedule->removeAttr(kChannels);
+  for (OrderOp op : schedule.getBody().front().getOps<OrderOp>())
+    op->removeAttr(kCommunication);
+}
+
+/// Every pair of ranks that has messages has its channel, and no rank two in
+/// one round.
+static LogicalResult verifyChannels(ScheduleOp schedule, const Schedule &orders,
+                                    ArrayRef<Channel> channels) {
+  Result<CommPlan> expected =
+      insertCommunication(orders, stageGraphOf(programOf(schedule)));
+  if (!expected)
+    return emitError(schedule.getLoc()) << expected.error().message;
+  auto joins = [](const Channel &a, const Channel &b) {
+    return a.from == b.from && a.to == b.to;
+  };
+  for (const Channel &wanted : expected->channels)
+    if (llvm::count_if(channels, [&](const Channel &channel) {
+          return joins(channel, wanted);
+        }) != 1)
+      return emitError(schedule.getLoc())
+             << "'" << kChannels << "' must have one channel from rank "
+             << wanted.from << " to rank " << wanted.to
+             << "; run pipeline-schedule-communication again";
+  for (auto [number, channel] : llvm::enumerate(channels)) {
+    if (llvm::none_of(expected->channels, [&](const Channel &wanted) {
+          return joins(channel, wanted);
+        }))
+      return emitError(schedule.getLoc())
+             << "'" << kChannels << "' has a channel from rank " << channel.from
+             << " to rank " << channel.to << ", which exchange nothing";
+    for (const Channel &other : channels.take_front(number))
+      if (other.round == channel.round &&
+          (other.from == channel.from || other.from == channel.to ||
+           other.to == channel.from || other.to == channel.to))
+        return emitError(schedule.getLoc())
+               << "'" << kChannels << "' makes the channels " << other.from
+               << " to " << other.to << " and " << channel.from << " to "
+               << channel.to << " in one round, " << channel.round
+               << ", although they share a rank";
+  }
+  return success();
+}
+
 FailureOr<CommPlan> readCommunication(ScheduleOp schedule) {
   FailureOr<Schedule> orders = readSchedule(schedule);
   auto channels = schedule->getAttrOfType<ArrayAttr>(kChannels);
@@ -63,6 +113,8 @@ FailureOr<CommPlan> readCommunication(ScheduleOp schedule) {
       return failure();
     plan.channels.push_back(*channel);
   }
+  if (failed(verifyChannels(schedule, *orders, plan.channels)))
+    return failure();
   for (OrderOp op : schedule.getBody().front().getOps<OrderOp>()) {
     auto text = op->getAttrOfType<StringAttr>(kCommunication);
     if (!text)
@@ -78,8 +130,13 @@ FailureOr<CommPlan> readCommunication(ScheduleOp schedule) {
            << "'" << kCommunication << "' computes something else than the "
            << "orders; run pipeline-schedule-communication again";
   if (Status status = verify(plan.schedule, stageGraphOf(programOf(schedule)));
-      !status)
-    return emitError(schedule.getLoc()) << status.error().message;
+      !status) {
+    InFlightDiagnostic error =
+        emitError(schedule.getLoc(), status.error().message);
+    for (const std::string &note : status.error().notes)
+      error.attachNote() << note;
+    return error;
+  }
   return plan;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/CommunicationData.h"
 #include "stagewright/Analysis/PlacementData.h"
 #include "stagewright/Scheduling/Verify.h"
 #include "llvm/ADT/STLExtras.h"
@@ -159,8 +160,13 @@ LogicalResult verifySchedule(ScheduleOp schedule) {
   if (failed(data))
     return failure();
   Status status = verify(*data, stageGraphOf(programOf(schedule)));
-  if (status)
-    return verifyRanks(schedule, *data);
+  if (status) {
+    if (failed(verifyRanks(schedule, *data)))
+      return failure();
+    if (!hasCommunication(schedule))
+      return success();
+    return readCommunication(schedule);
+  }
   InFlightDiagnostic error =
       emitError(schedule.getLoc(), status.error().message);
   for (const std::string &note : status.error().notes)

@@ -189,9 +189,12 @@ findScheduleAnyPlacement(const ScheduleProblem &problem,
   }
   if (found.empty())
     return first;
+  // Of equal values the one that is better by the other metric.
   auto value = [&](const AutoSchedule &a) {
-    return options.objective == ScheduleObjective::Makespan ? a.timing.makespan
-                                                            : a.timing.span;
+    std::pair<Seconds, Seconds> both = {a.timing.makespan, a.timing.span};
+    if (options.objective == ScheduleObjective::Span)
+      std::swap(both.first, both.second);
+    return both;
   };
   std::stable_sort(found.begin(), found.end(),
                    [&](const AutoSchedule &a, const AutoSchedule &b) {

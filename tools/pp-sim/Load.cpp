@@ -82,7 +82,7 @@ static LogicalResult readPlan(pipeline::ProgramOp program,
 static LogicalResult readSchedule(pipeline::ScheduleOp op,
                                   Simulation &simulation) {
   FailureOr<Schedule> schedule = pipeline::readSchedule(op);
-  if (failed(schedule))
+  if (failed(schedule) || failed(pipeline::verifySchedule(op)))
     return failure();
   if (schedule->microbatches != simulation.problem.microbatches) {
     FailureOr<ScheduleFamily> family = pipeline::familyOf(op);

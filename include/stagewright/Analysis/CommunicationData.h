@@ -26,9 +26,17 @@ inline constexpr llvm::StringLiteral kChannels = "pipeline.channels";
 /// Writes the messages of `plan` on `schedule`, whose orders they are of.
 void writeCommunication(ScheduleOp schedule, const CommPlan &plan);
 
+/// Whether `schedule` or one of its orders says anything of messages.
+bool hasCommunication(ScheduleOp schedule);
+
+/// Forgets the messages of `schedule`, as where its orders have changed.
+void removeCommunication(ScheduleOp schedule);
+
 /// Reads them back and proves them against the program; routes are not kept.
 /// Fails with a located error where there are none, where one cannot be read,
-/// and where the lists compute something else than the orders.
+/// where the lists compute something else than the orders, and where a channel
+/// is missing, joins ranks without messages, or shares its round with another of
+/// its ranks.
 mlir::FailureOr<CommPlan> readCommunication(ScheduleOp schedule);
 
 } // namespace stagewright::pipeline

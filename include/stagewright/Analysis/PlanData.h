@@ -61,7 +61,8 @@ StageGraph stageGraphOf(ProgramOp program);
 mlir::FailureOr<Schedule> readSchedule(ScheduleOp schedule);
 
 /// Proves `schedule` against its program: one order per device, every action on
-/// a rank that has its stage, and what Scheduling/Verify.h proves.
+/// a rank that has its stage, and what Scheduling/Verify.h proves; its messages
+/// too, where they are explicit.
 mlir::LogicalResult verifySchedule(ScheduleOp schedule);
 
 /// The schedule as a function of the number of microbatches: its generator, by

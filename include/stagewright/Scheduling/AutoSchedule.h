@@ -52,8 +52,9 @@ Result<AutoSchedule> findSchedule(const ScheduleProblem &problem,
                                   const AutoScheduleOptions &options = {});
 
 /// findSchedule() for every placement that `chunks` allows: linear (neighbours
-/// merged), loop and v; the best by the objective first. `problem.placement` is
-/// ignored; costs are those of ranks * chunks stages.
+/// merged), loop and v; the best by the objective first, of equal ones the
+/// better by the other metric. `problem.placement` is ignored; costs are those
+/// of ranks * chunks stages.
 Result<std::vector<AutoSchedule>>
 findScheduleAnyPlacement(const ScheduleProblem &problem,
                          const AutoScheduleOptions &options = {});

@@ -98,6 +98,11 @@ TEST(AutoSchedule, TriesEveryPlacement) {
   ASSERT_TRUE(found);
   for (size_t i = 1; i < found->size(); ++i)
     EXPECT_LE((*found)[i - 1].timing.makespan, (*found)[i].timing.makespan);
+  // A V has the makespan of a loop here, and no bubble in the span.
+  found = findScheduleAnyPlacement(unitProblem(4, 8, 8, 2));
+  ASSERT_TRUE(found);
+  EXPECT_EQ((*found)[0].placement, Placement::V);
+  EXPECT_EQ((*found)[0].timing.makespan, (*found)[1].timing.makespan);
 }
 
 TEST(AutoSchedule, RunsForwardsOnly) {

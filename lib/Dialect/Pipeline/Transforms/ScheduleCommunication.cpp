@@ -35,6 +35,7 @@ struct ScheduleCommunicationPass
   }
 
   LogicalResult annotate(ScheduleOp schedule) {
+    removeCommunication(schedule); // It may be older than the orders.
     FailureOr<Schedule> data = readSchedule(schedule);
     if (failed(data) || failed(verifySchedule(schedule)))
       return failure();
