@@ -35,8 +35,8 @@ void removeCommunication(ScheduleOp schedule);
 /// Reads them back and proves them against the program; routes are not kept.
 /// Fails with a located error where there are none, where one cannot be read,
 /// where the lists compute something else than the orders, and where a channel
-/// is missing, joins ranks without messages, or shares its round with another of
-/// its ranks.
+/// is missing, joins ranks without messages, or shares its round with another
+/// of its ranks.
 mlir::FailureOr<CommPlan> readCommunication(ScheduleOp schedule);
 
 } // namespace stagewright::pipeline
