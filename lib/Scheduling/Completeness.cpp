@@ -90,17 +90,30 @@ static std::string pairFault(const Order &order, size_t step) {
   return "";
 }
 
+/// Two actions that run one phase of a microbatch on one stage.
+std::string Dependences::twice(size_t first, size_t second) const {
+  std::string text = toString(actions[second]);
+  if (ranks[first] == ranks[second] && text == toString(actions[first]))
+    return "schedule runs " + text + " twice on rank " +
+           std::to_string(ranks[first]) + ", steps " +
+           std::to_string(step(first)) + " and " + std::to_string(step(second));
+  return "schedule runs " + onRank(actions[second], ranks[second]) +
+         " although it runs " + onRank(actions[first], ranks[first]);
+}
+
 /// Takes one action into the index.
 Status Dependences::enter(const Schedule &schedule, int64_t rank, size_t step) {
   const Action &action = schedule.ranks[rank][step];
   size_t number = actions.size(), none = waitsFrom.size();
   if (action.stage < 0 || action.stage >= stages || action.microbatch < 0 ||
       action.microbatch >= microbatches)
-    return errorAt("action " + onRank(action, rank) +
-                       " does not exist; there are " + std::to_string(stages) +
-                       " stages and " + std::to_string(microbatches) +
-                       " microbatches",
-                   schedule, {{rank, step}});
+    return errorAt(
+        "action " + onRank(action, rank) + " does not exist; there " +
+            (stages == 1 ? "is 1 stage"
+                         : "are " + std::to_string(stages) + " stages") +
+            " and " + std::to_string(microbatches) +
+            (microbatches == 1 ? " microbatch" : " microbatches"),
+        schedule, {{rank, step}});
   if (std::string fault = pairFault(schedule.ranks[rank], step); !fault.empty())
     return errorAt(onRank(action, rank) + fault, schedule, {{rank, step}});
   actions.push_back(action);
@@ -111,10 +124,7 @@ Status Dependences::enter(const Schedule &schedule, int64_t rank, size_t step) {
     size_t row = action.stage * kPhases.size() + phaseIndex(phase);
     size_t &entry = byPhase[row * microbatches + action.microbatch];
     if (entry != none)
-      return errorAbout("schedule runs " + onRank(action, rank) +
-                            " although it runs " +
-                            onRank(actions[entry], ranks[entry]),
-                        schedule, {number, entry});
+      return errorAbout(twice(entry, number), schedule, {number, entry});
     entry = number;
   }
   return {};
@@ -168,6 +178,19 @@ std::vector<size_t> Dependences::nearest(int64_t stage,
   return {};
 }
 
+/// The kind to name where `phase` is missing: B where I and W both are and the
+/// order has whole backwards.
+ActionKind Dependences::missing(ActionKind phase, int64_t stage,
+                                int64_t microbatch) const {
+  bool both = phase == ActionKind::InputGradient &&
+              find({ActionKind::WeightGradient, stage}, microbatch) == size();
+  bool whole = both && std::any_of(actions.begin(), actions.end(),
+                                   [](const Action &action) {
+                                     return action.kind == ActionKind::Backward;
+                                   });
+  return whole ? ActionKind::Backward : phase;
+}
+
 /// Every phase that is wanted, none that is not, and all of a microbatch where
 /// its stash is.
 Status Dependences::checkPhases(const Schedule &schedule,
@@ -180,9 +203,10 @@ Status Dependences::checkPhases(const Schedule &schedule,
         size_t number = find({phase, stage}, m);
         bool wanted = phase == Forward || (phase != Recompute && !forwardOnly);
         if (number == size() && wanted)
-          return errorAbout("schedule lacks " +
-                                toString(Action{phase, stage, m}),
-                            schedule, nearest(stage, m));
+          return errorAbout(
+              "schedule lacks " +
+                  toString(Action{missing(phase, stage, m), stage, m}),
+              schedule, nearest(stage, m));
         if (number == size())
           continue;
         if (forwardOnly && phase != Forward)

@@ -50,6 +50,12 @@ Result<Action> parseAction(std::string_view text) {
   rest.remove_prefix(1);
   if (action.kind != ActionKind::Update && !takeNumber(rest, action.microbatch))
     return wrong;
+  int64_t number = 0;
+  if (action.kind == ActionKind::Update && takeNumber(rest, number) &&
+      rest.empty())
+    return Error{"'" + std::string(text) +
+                 "' is not an action; an update has no microbatch, write " +
+                 toString(action)};
   if (!rest.empty())
     return wrong;
   return action;

@@ -6,13 +6,24 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Scheduling/ScheduleProblem.h"
-#include <cmath>
+#include <cstdio>
 #include <string>
 
 namespace stagewright {
 
+/// Sums of far more of these than a schedule has are finite, and so are their
+/// ratios to one.
+static constexpr double kMostAmount = 1e100;
+
 static bool isAmount(double value) {
-  return std::isfinite(value) && value >= 0;
+  return value >= 0 && value <= kMostAmount; // Neither holds for NaN.
+}
+
+/// Short for any number, unlike std::to_string.
+static std::string shortly(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", value);
+  return text;
 }
 
 static Error countError(const char *what, size_t wanted, size_t got) {
@@ -36,13 +47,14 @@ Status ScheduleProblem::check() const {
     for (Seconds time :
          {stage.forward, stage.inputGradient, stage.weightGradient})
       if (!isAmount(time.value))
+        return Error{where + ": times must be from 0 to 1e100, but one is " +
+                     shortly(time.value) + "; take a larger unit"};
+    for (double held : {stage.activation, stage.kept, stage.recomputeInput})
+      if (!isAmount(held))
         return Error{where +
-                     ": times must be finite and not negative, but "
-                     "one is " +
-                     std::to_string(time.value)};
-    if (!isAmount(stage.activation) || !isAmount(stage.kept) ||
-        !isAmount(stage.recomputeInput))
-      return Error{where + ": memory must be finite and not negative"};
+                     ": amounts of memory must be from 0 to 1e100, but one "
+                     "is " +
+                     shortly(held) + "; take a larger unit"};
     if (stage.kept > stage.activation ||
         stage.recomputeInput > stage.activation)
       return Error{where + ": what is kept after I (" +
@@ -54,8 +66,8 @@ Status ScheduleProblem::check() const {
   for (size_t s = 0; s < hops.size(); ++s)
     if (!isAmount(hops[s].value))
       return Error{"the hop after stage " + std::to_string(s) +
-                   " must be finite and not negative, but is " +
-                   std::to_string(hops[s].value)};
+                   " must be from 0 to 1e100, but is " +
+                   shortly(hops[s].value) + "; take a larger unit"};
   if (!(memory >= 0))
     return Error{"memory must not be negative, but is " +
                  std::to_string(memory)};

@@ -80,6 +80,8 @@ private:
   Status enter(const Schedule &schedule, int64_t rank, size_t step);
   Status checkPhases(const Schedule &schedule, bool forwardOnly) const;
   std::vector<size_t> nearest(int64_t stage, int64_t microbatch) const;
+  ActionKind missing(ActionKind phase, int64_t stage, int64_t microbatch) const;
+  std::string twice(size_t first, size_t second) const;
   Status checkUpdates(const Schedule &schedule) const;
   Error errorAbout(const std::string &message, const Schedule &schedule,
                    const std::vector<size_t> &numbers) const;

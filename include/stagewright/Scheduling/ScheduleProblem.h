@@ -60,7 +60,8 @@ struct ScheduleProblem {
   Seconds hopAfter(int64_t stage) const {
     return rankOf(stage) == rankOf(stage + 1) ? Seconds() : hops[stage];
   }
-  /// Numbers in range, times finite and not negative, kept <= activation.
+  /// Numbers in range, times and amounts of memory from 0 to 1e100 so that sums
+  /// are finite (the limit may be infinite), kept <= activation.
   Status check() const;
 };
 

@@ -9,8 +9,25 @@
 #include "Torch/TorchCsvCells.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>
+#include <set>
 
 namespace stagewright {
+
+/// An error where a stage before the last one is on no rank.
+static Status checkStages(const Schedule &schedule, const TorchCell &last) {
+  std::set<int64_t> stages;
+  for (const Order &order : schedule.ranks)
+    for (const Action &action : order)
+      stages.insert(action.stage);
+  int64_t missing = 0;
+  while (stages.contains(missing))
+    ++missing;
+  if (missing >= last.action.stage)
+    return {};
+  return Error{placeOf(last) + "is of stage " +
+               std::to_string(last.action.stage) + ", but stage " +
+               std::to_string(missing) + " is on no rank"};
+}
 
 /// One cell that names a large number would make tables as large: there must be
 /// as many actions as forwards that the numbers stand for.
@@ -24,12 +41,15 @@ static Status checkSize(const TorchCsv &csv, const TorchCell &stage,
     return Error{placeOf(stage) + "and '" + std::string(microbatch.text) +
                  "' make " + std::to_string(wanted) +
                  " forwards, the most is " + std::to_string(kMostForwards)};
+  if (Status status = checkStages(csv.schedule, stage); !status)
+    return status;
   if (actions < wanted)
-    return Error{placeOf(stage) + "and '" + std::string(microbatch.text) +
-                 "' make " + std::to_string(csv.schedule.stages) +
-                 " stages and " + std::to_string(csv.schedule.microbatches) +
-                 " microbatches, but there are only " +
-                 std::to_string(actions) + " actions"};
+    return Error{
+        placeOf(stage) + "and '" + std::string(microbatch.text) + "' make " +
+        std::to_string(csv.schedule.stages) + " stages and " +
+        std::to_string(csv.schedule.microbatches) +
+        (csv.schedule.microbatches == 1 ? " microbatch" : " microbatches") +
+        ", but there are only " + std::to_string(actions) + " actions"};
   return {};
 }
 

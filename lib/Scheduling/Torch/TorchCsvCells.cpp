@@ -120,6 +120,10 @@ static Status readCell(TorchCell cell, std::vector<TorchCell> &row) {
 Result<std::vector<std::vector<TorchCell>>>
 readTorchCells(std::string_view text) {
   std::vector<std::vector<TorchCell>> ranks;
+  // A mark of the byte order, which a spreadsheet writes, is no text.
+  if (constexpr std::string_view kMark = "\xEF\xBB\xBF";
+      text.starts_with(kMark))
+    text.remove_prefix(kMark.size());
   // The last line may have an end; more empty lines at the end mean nothing.
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
     text.remove_suffix(1);

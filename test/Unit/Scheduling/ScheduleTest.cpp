@@ -56,3 +56,8 @@ TEST(Schedule, WrongPairsAreErrors) {
         << order.error().message;
   }
 }
+
+TEST(Schedule, UpdateHasNoMicrobatch) {
+  EXPECT_EQ(parseAction("0U0").error().message,
+            "'0U0' is not an action; an update has no microbatch, write 0U");
+}

@@ -32,3 +32,24 @@ TEST(Timing, OneFOneBOfTheGrid) {
   EXPECT_EQ(timing.peaks, (std::vector<double>{4, 3, 2, 1}));
   EXPECT_DOUBLE_EQ(timing.bubbleRate(timing.makespan), 9. / 33);
 }
+
+// Infinite sums have no bubble, and bounds of them would be above the value.
+TEST(Timing, HugeCostsAreErrors) {
+  ScheduleProblem problem = unitProblem(2, 2);
+  problem.stages[1].forward = Seconds(1e308);
+  EXPECT_EQ(problem.check().error().message,
+            "stage 1: times must be from 0 to 1e100, but one is 1e+308; take a "
+            "larger unit");
+  problem = unitProblem(2, 2);
+  problem.hops[0] = Seconds(1e300);
+  EXPECT_EQ(problem.check().error().message,
+            "the hop after stage 0 must be from 0 to 1e100, but is 1e+300; "
+            "take a larger unit");
+  problem = unitProblem(2, 2);
+  problem.stages[0].activation = 1e101;
+  EXPECT_EQ(problem.check().error().message,
+            "stage 0: amounts of memory must be from 0 to 1e100, but one is "
+            "1e+101; take a larger unit");
+  problem.stages[0].activation = 1e100;
+  EXPECT_TRUE(problem.check().ok());
+}

@@ -61,9 +61,21 @@ TEST(TorchCsv, LargeNumbersAreErrors) {
   EXPECT_EQ(errorOf("0F0,65535F65535"),
             "line 1, cell 2: '65535F65535' and '65535F65535' make 4294967296 "
             "forwards, the most is 4194304");
-  EXPECT_EQ(errorOf("0F0,9F0,0F7"),
-            "line 1, cell 2: '9F0' and '0F7' make 10 stages and 8 "
+  EXPECT_EQ(errorOf("0F0,1F0,0F7"),
+            "line 1, cell 2: '1F0' and '0F7' make 2 stages and 8 "
             "microbatches, but there are only 3 actions");
+}
+
+TEST(TorchCsv, EveryStageIsOnARank) {
+  EXPECT_EQ(errorOf("0F0,0B0\n2F0,2B0\n"),
+            "line 2, cell 1: '2F0' is of stage 2, but stage 1 is on no rank");
+}
+
+TEST(TorchCsv, MarkOfTheByteOrderIsNoCell) {
+  Result<TorchCsv> csv = readTorchCsv("\xEF\xBB\xBF"
+                                      "0F0,0B0\n");
+  ASSERT_TRUE(csv.ok()) << csv.error().message;
+  EXPECT_EQ(toString(csv->schedule.ranks.at(0)), "0F0 0B0");
 }
 
 TEST(TorchCsv, ReadsCommunication) {

@@ -34,6 +34,11 @@ static std::string pictureOf(const Schedule &schedule,
 TEST(Verify, MissingAction) {
   EXPECT_EQ(errorOf(fromText(1, 2, {"0F0 0F1 0B0 0I1"}), chainGraph(1, false)),
             "schedule lacks 0W1");
+  // Named as the order has the others.
+  EXPECT_EQ(errorOf(fromText(1, 2, {"0F0 0F1 0B0"}), chainGraph(1, false)),
+            "schedule lacks 0B1");
+  EXPECT_EQ(errorOf(fromText(1, 2, {"0F0 0F1 0I0 0W0"}), chainGraph(1, false)),
+            "schedule lacks 0I1");
 }
 
 TEST(Verify, PictureShowsWhereAnActionIsMissing) {
@@ -51,8 +56,8 @@ TEST(Verify, ActionTwice) {
 
 TEST(Verify, ActionThatDoesNotExist) {
   EXPECT_EQ(errorOf(fromText(1, 1, {"0F0 0B0 0F7"}), chainGraph(1, false)),
-            "action 0F7 on rank 0 does not exist; there are 1 stages and 1 "
-            "microbatches");
+            "action 0F7 on rank 0 does not exist; there is 1 stage and 1 "
+            "microbatch");
 }
 
 TEST(Verify, OtherNumberOfStages) {
@@ -136,7 +141,7 @@ TEST(Verify, RecomputationLiesBetweenForwardAndBackward) {
   EXPECT_EQ(errorOf(fromText(1, 1, {"0R0 0F0 0B0"}), graph),
             "rank 0 runs 0R0 before 0F0, which it waits for");
   EXPECT_EQ(errorOf(fromText(1, 1, {"0F0 0R0 0R0 0B0"}), graph),
-            "schedule runs 0R0 on rank 0 although it runs 0R0 on rank 0");
+            "schedule runs 0R0 twice on rank 0, steps 1 and 2");
 }
 
 TEST(Verify, UpdatesAreForAllOrNone) {
