@@ -81,7 +81,7 @@ Result<PlainSchedule> scheduleOfFile(const ScheduleFlags &flags) {
   Status status = takeFileShape(flags, plain.schedule, plain.problem);
   if (status) {
     plain.hasPlacement = findPlacement(plain.schedule, plain.problem);
-    status = checkPlacement(flags, plain.problem);
+    status = takePlacement(flags, plain.hasPlacement, plain.problem);
   }
   if (status)
     status = readCosts(flags, plain.problem);
@@ -97,10 +97,13 @@ Result<PlainSchedule> scheduleOfFile(const ScheduleFlags &flags) {
     Error error{"'" + flags.schedule + "': " + status.error().message,
                 status.error().notes};
     if (flags.microbatches.empty())
-      error.notes.push_back("there are " +
-                            std::to_string(plain.problem.microbatches) +
-                            " microbatches because of " + file->lastMicrobatch +
-                            "; say --microbatches if that is wrong");
+      error.notes.push_back(
+          (plain.problem.microbatches == 1
+               ? "there is 1 microbatch"
+               : "there are " + std::to_string(plain.problem.microbatches) +
+                     " microbatches") +
+          std::string(" because of ") + file->lastMicrobatch +
+          "; say --microbatches if that is wrong");
     return error;
   }
   return plain;

@@ -10,6 +10,7 @@
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Support/Limits.h"
 #include <algorithm>
+#include <array>
 
 namespace stagewright {
 
@@ -52,8 +53,8 @@ Status refuseSearchFlags(const ScheduleFlags &flags) {
                flags.schedule + "'"};
 }
 
-Status checkPlacement(const ScheduleFlags &flags,
-                      const ScheduleProblem &problem) {
+Status takePlacement(const ScheduleFlags &flags, bool hasPlacement,
+                     ScheduleProblem &problem) {
   if (flags.placement.empty())
     return {};
   Result<Placement> wanted = parsePlacement(flags.placement);
@@ -61,10 +62,19 @@ Status checkPlacement(const ScheduleFlags &flags,
     return Error{"--placement: " + wanted.error().message + ", any"};
   bool twin =
       *wanted == Placement::Twin || problem.placement == Placement::Twin;
-  if (*wanted == problem.placement || (problem.chunks == 1 && !twin))
+  ScheduleProblem asked = problem;
+  asked.placement = *wanted;
+  bool same = *wanted == problem.placement || !twin;
+  for (int64_t stage = 0; same && !twin && stage < problem.numStages(); ++stage)
+    same = asked.rankOf(stage) == problem.rankOf(stage);
+  if (hasPlacement && same) {
+    problem.placement = *wanted;
     return {};
+  }
   return Error{"--placement=" + flags.placement + ": '" + flags.schedule +
-               "' places its stages as " + toString(problem.placement) +
+               "' places its stages " +
+               (hasPlacement ? std::string("as ") + toString(problem.placement)
+                             : "in a way of its own") +
                "; leave the flag out, or use --schedule=auto"};
 }
 
@@ -76,6 +86,10 @@ static double hopRatioOf(const ScheduleProblem &problem) {
     forward = std::min(forward, stage.forward);
   return forward > Seconds() ? hop.value / forward.value : 0;
 }
+
+/// Those that go by ScheduleShape::group.
+static constexpr std::array<std::string_view, 3> kWithGroups = {
+    "interleaved", "interleaved-zb", "forward-only"};
 
 Result<PlainSchedule> scheduleOfGenerator(const ScheduleFlags &flags) {
   Result<Generator> generator = findGenerator(flags.schedule);
@@ -89,13 +103,19 @@ Result<PlainSchedule> scheduleOfGenerator(const ScheduleFlags &flags) {
   if (status)
     status = readShape(flags, generator->leastChunks, plain.problem);
   if (status)
-    status = checkPlacement(flags, plain.problem);
+    status = takePlacement(flags, /*hasPlacement=*/true, plain.problem);
   if (status)
     status = readCosts(flags, plain.problem);
   if (!status)
     return status.error();
   // One generator is for inference alone.
   plain.problem.forwardOnly |= plain.name == "forward-only";
+  bool groups = std::find(kWithGroups.begin(), kWithGroups.end(), plain.name) !=
+                kWithGroups.end();
+  if (!flags.group.empty() && !groups)
+    return Error{"--group: '" + flags.schedule +
+                 "' has no groups of microbatches; leave the flag out, or use "
+                 "interleaved, interleaved-zb or forward-only"};
   Result<int64_t> group =
       readCount("--group", flags.group, kMostMicrobatches, 0);
   if (!group)

@@ -24,10 +24,11 @@ Status readShape(const ScheduleFlags &flags, int64_t otherChunks,
 /// An error for a flag of the search beside a given order.
 Status refuseSearchFlags(const ScheduleFlags &flags);
 
-/// An error where --placement is not that of the schedule. With one chunk per
-/// rank any is.
-Status checkPlacement(const ScheduleFlags &flags,
-                      const ScheduleProblem &problem);
+/// Takes the name that --placement gives where the schedule has its stages; an
+/// error where they lie otherwise. With one chunk per rank linear, loop and v
+/// are the same.
+Status takePlacement(const ScheduleFlags &flags, bool hasPlacement,
+                     ScheduleProblem &problem);
 
 bool hasBackward(const Schedule &schedule);
 

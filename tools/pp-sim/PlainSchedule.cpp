@@ -8,6 +8,7 @@
 #include "PlainParts.h"
 #include "stagewright/Scheduling/Memory.h"
 #include <algorithm>
+#include <tuple>
 
 namespace stagewright {
 
@@ -32,9 +33,14 @@ std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
                                      const ScheduleProblem &problem) {
   std::pair<Seconds, int64_t> most;
   for (size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    const Order &order = schedule.ranks[rank];
     Seconds work;
-    for (const Action &action : schedule.ranks[rank])
-      work += workOf(action, problem.stages[action.stage]);
+    for (size_t i = 0; i < order.size(); ++i) {
+      bool first = i + 1 < order.size() && order[i + 1].paired;
+      bool overlaps = problem.overlap > 0 && (first || order[i].paired);
+      work += workOf(order[i], problem.stages[order[i].stage]) *
+              (overlaps ? problem.overlap : 1);
+    }
     if (work > most.first)
       most = {work, int64_t(rank)};
   }
@@ -42,8 +48,12 @@ std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
 }
 
 std::string PlainSchedule::placementText() const {
-  return hasPlacement ? std::string(toString(problem.placement)) + " placement"
-                      : "a placement of its own";
+  if (!hasPlacement)
+    return "a placement of its own";
+  using enum Placement;
+  bool linear = problem.placement == Loop || problem.placement == V;
+  return std::string(toString(problem.placement)) + " placement" +
+         (linear && problem.chunks == 1 ? " (linear, as of one chunk)" : "");
 }
 
 std::string PlainSchedule::title() const {
@@ -87,6 +97,13 @@ Status finish(PlainSchedule &plain) {
     return {};
   }
   auto [work, rank] = mostWork(plain.schedule, plain.problem);
+  // Another order may have more pairs.
+  if (plain.problem.overlap > 0) {
+    ScheduleProblem apart = plain.problem;
+    apart.overlap = 0;
+    std::tie(work, rank) = mostWork(plain.schedule, apart);
+    work = work * plain.problem.overlap;
+  }
   plain.bounds.makespan = plain.bounds.span = {work, "work", rank};
   return {};
 }

@@ -36,8 +36,8 @@ struct PlainSchedule {
   std::string title() const;
 };
 
-/// m * T, the most work of a rank, without forwards that run again and as if
-/// pairs did not overlap; and that rank.
+/// m * T, the most work of a rank, pairs as they overlap, without forwards that
+/// run again; and that rank.
 std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
                                      const ScheduleProblem &problem);
 

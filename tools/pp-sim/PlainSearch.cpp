@@ -28,6 +28,8 @@ readAutoPlacement(const ScheduleFlags &flags, int64_t chunks) {
 Result<PlainSchedule> scheduleOfSearch(const ScheduleFlags &flags) {
   if (!flags.group.empty())
     return Error{"--group is for a generator, not for auto"};
+  if (!flags.recomputeInput.empty() && !flags.recompute)
+    return Error{"--recompute-input is what --recompute holds; add it"};
   PlainSchedule plain;
   plain.name = "auto";
   bool chunked = !flags.placement.empty() && flags.placement != "linear";

@@ -146,6 +146,16 @@ std::string firstScheduleFlag() {
   return "";
 }
 
+std::string firstEmptyScheduleFlag() {
+  for (const cl::opt<std::string> *option :
+       {&schedule, &ranks, &chunks, &group, &forward, &inputGrad, &weightGrad,
+        &hop, &activation, &weightGradActivation, &memory, &placement,
+        &objective, &overlap, &recomputeInput, &csv})
+    if (option->getNumOccurrences() > 0 && option->getValue().empty())
+      return "--" + option->ArgStr.str() + "=";
+  return "";
+}
+
 bool listsSchedules() { return list; }
 
 std::string listOfSchedules() {

@@ -34,6 +34,9 @@ ScheduleFlags scheduleFlags();
 /// The first of them that is given, such as "--ranks"; empty if none is.
 std::string firstScheduleFlag();
 
+/// The first of them that is given without a value, as in "--forward=".
+std::string firstEmptyScheduleFlag();
+
 /// Whether the generators are to be listed, and the list.
 bool listsSchedules();
 std::string listOfSchedules();

@@ -226,6 +226,39 @@ LogicalResult report(const PlainSchedule &plain, const ScheduleFlags &flags) {
   return success();
 }
 
+/// An error for a flag without a value, which would be as if it were not there.
+Status refuseEmptyFlags() {
+  std::string flag = firstEmptyScheduleFlag();
+  for (const cl::opt<std::string> *option :
+       {&order, &microbatches, &slowdown, &profile, &svg, &trace})
+    if (option->getNumOccurrences() > 0 && option->empty() && flag.empty())
+      flag = "--" + option->ArgStr.str() + "=";
+  if (flag.empty())
+    return {};
+  return Error{flag + " has no value; give one, or leave the flag out"};
+}
+
+/// An error where two flags write to standard output: a file there is alone.
+Status refuseSharedOutput() {
+  std::string csv = scheduleFlags().csv;
+  std::string taken;
+  for (auto [flag, writes] :
+       {std::pair("--csv=-", csv == "-"), std::pair("--svg=-", svg == "-"),
+        std::pair("--trace=-", trace == "-"), std::pair("--json", bool(asJson)),
+        std::pair("--grid", bool(grid)),
+        std::pair("--critical-path", bool(criticalPath))}) {
+    if (!writes)
+      continue;
+    if (!taken.empty())
+      return Error{taken + " and " + flag +
+                   " both write to standard output; name a file in place of "
+                   "'-', or leave one of them out"};
+    if (std::string_view(flag).ends_with("=-"))
+      taken = flag;
+  }
+  return {};
+}
+
 /// An error for a flag of the other mode.
 Status refuseMixedFlags() {
   std::string plain = firstScheduleFlag();
@@ -286,8 +319,10 @@ int main(int argc, char **argv) {
     llvm::outs() << listOfSchedules();
     return 0;
   }
-  if (Status status = refuseMixedFlags(); !status)
-    return failed(fail(status.error()));
+  for (Status (*refuse)() :
+       {refuseEmptyFlags, refuseMixedFlags, refuseSharedOutput})
+    if (Status status = refuse(); !status)
+      return failed(fail(status.error()));
   if (!scheduleFlags().schedule.empty())
     return failed(runSchedule());
   DialectRegistry registry;
