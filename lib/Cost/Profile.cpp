@@ -17,9 +17,10 @@ namespace stagewright {
 static Status readSeconds(const json &document, const std::string &file,
                           const char *field, const char *what,
                           std::map<std::string, Seconds> &result) {
-  if (!document[field].is_object())
+  auto object = document.find(field);
+  if (object == document.end() || !object->is_object())
     return Error{(file + " has no object '").append(field) + "'"};
-  for (const auto &[name, value] : document[field].items()) {
+  for (const auto &[name, value] : object->items()) {
     double seconds = value.is_number() ? value.get<double>() : -1;
     if (!(seconds >= 0) || !std::isfinite(seconds))
       return Error{(file + ": seconds of ").append(what) + " '" + name +
