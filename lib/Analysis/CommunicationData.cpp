@@ -130,13 +130,8 @@ FailureOr<CommPlan> readCommunication(ScheduleOp schedule) {
            << "'" << kCommunication << "' computes something else than the "
            << "orders; run pipeline-schedule-communication again";
   if (Status status = verify(plan.schedule, stageGraphOf(programOf(schedule)));
-      !status) {
-    InFlightDiagnostic error =
-        emitError(schedule.getLoc(), status.error().message);
-    for (const std::string &note : status.error().notes)
-      error.attachNote() << note;
-    return error;
-  }
+      !status)
+    return emitWithNotes(schedule.getLoc(), status.error());
   return plan;
 }
 

@@ -155,6 +155,13 @@ static LogicalResult verifyRanks(ScheduleOp schedule, const Schedule &data) {
   return success();
 }
 
+LogicalResult emitWithNotes(Location loc, const Error &error) {
+  InFlightDiagnostic diagnostic = emitError(loc, error.message);
+  for (const std::string &note : error.notes)
+    diagnostic.attachNote() << note;
+  return diagnostic;
+}
+
 LogicalResult verifySchedule(ScheduleOp schedule) {
   FailureOr<Schedule> data = readSchedule(schedule);
   if (failed(data))
@@ -167,11 +174,7 @@ LogicalResult verifySchedule(ScheduleOp schedule) {
       return success();
     return readCommunication(schedule);
   }
-  InFlightDiagnostic error =
-      emitError(schedule.getLoc(), status.error().message);
-  for (const std::string &note : status.error().notes)
-    error.attachNote() << note;
-  return error;
+  return emitWithNotes(schedule.getLoc(), status.error());
 }
 
 FailureOr<ScheduleFamily> familyOf(ScheduleOp schedule) {

@@ -21,8 +21,8 @@ double ScheduleTiming::bubbleRate(Seconds value) const {
   return value.value > 0 ? (value.value - most.value) / value.value : 0;
 }
 
-static Seconds duration(const Action &action, const StageCosts &stage) {
-  switch (action.kind) {
+Seconds durationOf(ActionKind kind, const StageCosts &stage) {
+  switch (kind) {
   case ActionKind::Forward:
   case ActionKind::Recompute:
     return stage.forward;
@@ -89,7 +89,7 @@ void Timer::runBlock(size_t first, size_t last) {
   for (size_t n = first; n <= last; ++n) {
     const Action &action = dependences.action(n);
     start = std::max(start, ready(n));
-    length += duration(action, problem.stages[action.stage]);
+    length += durationOf(action.kind, problem.stages[action.stage]);
   }
   if (last > first)
     length = length * problem.overlap;

@@ -12,23 +12,6 @@
 
 namespace stagewright {
 
-static Seconds workOf(const Action &action, const StageCosts &stage) {
-  switch (action.kind) {
-  case ActionKind::Forward:
-    return stage.forward;
-  case ActionKind::Backward:
-    return stage.inputGradient + stage.weightGradient;
-  case ActionKind::InputGradient:
-    return stage.inputGradient;
-  case ActionKind::WeightGradient:
-    return stage.weightGradient;
-  case ActionKind::Recompute:
-  case ActionKind::Update:
-    break;
-  }
-  return Seconds();
-}
-
 std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
                                      const ScheduleProblem &problem) {
   std::pair<Seconds, int64_t> most;
@@ -36,9 +19,11 @@ std::pair<Seconds, int64_t> mostWork(const Schedule &schedule,
     const Order &order = schedule.ranks[rank];
     Seconds work;
     for (size_t i = 0; i < order.size(); ++i) {
+      if (order[i].kind == ActionKind::Recompute)
+        continue; // No order needs it.
       bool first = i + 1 < order.size() && order[i + 1].paired;
       bool overlaps = problem.overlap > 0 && (first || order[i].paired);
-      work += workOf(order[i], problem.stages[order[i].stage]) *
+      work += durationOf(order[i].kind, problem.stages[order[i].stage]) *
               (overlaps ? problem.overlap : 1);
     }
     if (work > most.first)

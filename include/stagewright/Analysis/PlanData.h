@@ -60,6 +60,9 @@ StageGraph stageGraphOf(ProgramOp program);
 /// The orders of `schedule`; an unreadable action is an error at its order.
 mlir::FailureOr<Schedule> readSchedule(ScheduleOp schedule);
 
+/// Reports `error` at `loc`, with its notes, and fails.
+mlir::LogicalResult emitWithNotes(mlir::Location loc, const Error &error);
+
 /// Proves `schedule` against its program: one order per device, every action on
 /// a rank that has its stage, and what Scheduling/Verify.h proves; its messages
 /// too, where they are explicit.

@@ -35,6 +35,10 @@ struct ScheduleTiming {
   double bubbleRate(Seconds value) const;
 };
 
+/// What an action of `kind` takes on `stage`: B the sum of I and W, R a
+/// forward, U nothing.
+Seconds durationOf(ActionKind kind, const StageCosts &stage);
+
 /// Times `schedule`: every action as early as its rank's order and its inputs
 /// allow. Stages may lie anywhere; a hop is paid where they lie on two ranks.
 /// Fails where verify() does; memory is reported, not enforced
