@@ -27,7 +27,7 @@ def _parser(text):
     sub = command("build", lambda o: setup.everything(o.preset, o.targets or ["all"]), "build; the tools lie in build/bin")
     sub.add_argument("targets", nargs="*", metavar="TARGET", help="what to build (default: all)")
     sub.add_argument("--preset", default="release", choices=setup.PRESETS)
-    sub = command("bench", bench.run, "measure step and compile times beside the peers and print ratios")
+    sub = command("bench", bench.run, "measure beside the peers and print ratios")
     bench.options(sub)
     sub = command("format", style.run, "format the C++ files that git tracks")
     sub.add_argument("--check", action="store_true", help="change nothing, fail where something would change")
@@ -62,6 +62,6 @@ def run(arguments, text):
     except KeyboardInterrupt:
         say("\nstopped")
         return 130
-    if options.command != "test":
+    if options.command != "test" and not getattr(options, "json", False):
         say(f"./dev {options.command}: {_clock(time.monotonic() - START)} in all")
     return result if isinstance(result, int) else 0

@@ -32,7 +32,7 @@ struct Options {
   std::string artifact, inputs, outputs, trace, profile, info;
   std::optional<int64_t> microbatches;
   int64_t steps = 1;
-  bool repeat = false, check = false, pin = false;
+  bool repeat = false, check = false, pin = false, json = false;
 };
 
 void declare(CLI::App &app, Options &options) {
@@ -61,6 +61,8 @@ void declare(CLI::App &app, Options &options) {
   app.add_flag("--check-memory", options.check,
                "Check the life of every buffer and the printed live bytes");
   app.add_flag("--pin", options.pin, "Pin the thread of rank r to processor r");
+  app.add_flag("--json", options.json,
+               "Print loss, seconds of every step and bytes as JSON");
   app.add_flag("--info{text}", options.info,
                "Print what the artifact is, and stop; --info=json prints its "
                "manifest");
@@ -112,6 +114,17 @@ void report(const Options &options, sw_step *step, size_t ranks,
               << sw_step_arena_bytes(step, int64_t(r)) << "\n";
 }
 
+/// The loss is null where the step has none.
+void reportJson(sw_step *step, std::optional<double> loss,
+                const std::vector<double> &seconds) {
+  json found = {{"loss", nullptr},
+                {"seconds", seconds},
+                {"arena_bytes", sw_step_arena_bytes(step, -1)}};
+  if (loss)
+    found["loss"] = *loss;
+  std::cout << found.dump() << "\n";
+}
+
 int run(const Options &options) {
   if (options.microbatches && *options.microbatches < 1)
     raise("the number of microbatches is ", *options.microbatches,
@@ -151,7 +164,13 @@ int run(const Options &options) {
       sw_step_write_profile(step.get(), options.profile.c_str()) != 0)
     raiseLastError();
 
-  if (auto loss = readLoss(program.get(), step.get(), manifest, count))
+  std::optional<double> loss =
+      readLoss(program.get(), step.get(), manifest, count);
+  if (options.json) {
+    reportJson(step.get(), loss, seconds);
+    return 0;
+  }
+  if (loss)
     std::printf("loss   %.9g\n", *loss);
   std::fflush(stdout);
   report(options, step.get(), manifest.at("ranks").size(), seconds);

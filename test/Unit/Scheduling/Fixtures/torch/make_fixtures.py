@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the CSV files in this folder by torch's own schedule classes; needs torch 2.15, which the tests do not.
 
-  ./dev bench --torch                      makes build/venv-torch (5.3 GB)
+  ./dev bench pipeline                     makes build/venv-torch (5.3 GB)
   build/venv-torch/bin/python test/Unit/Scheduling/Fixtures/torch/make_fixtures.py
 
 A file is called CLASS-pP-mM[-vV][-comms].csv: ranks, microbatches, stages per rank, and whether it is torch's lowered

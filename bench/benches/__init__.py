@@ -1,0 +1,1 @@
+"""One file for each thing that is measured; `run(session)` gives a Result."""

@@ -1,0 +1,15 @@
+"""Seconds of the planners beside those of public programs, on one core; bench/planners measures them from inside."""
+
+from house.console import Failure
+
+from ..stand.report import Result, Table
+from ..stand.sides import call
+
+
+def run(session):
+    text = call(["taskset", "-c", "0", session.tool("bench-planners")])
+    session.say(text)
+    if not text.strip():
+        raise Failure("bench-planners printed nothing")
+    return Result("planners", [Table(__doc__.strip(), ["what bench-planners printed"],
+                                     [[line] for line in text.splitlines()])], figures=dict(text=text.splitlines()))

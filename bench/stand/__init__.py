@@ -1,0 +1,1 @@
+"""What measuring needs: sides that take turns, ratios with their spread, tables."""

@@ -1,0 +1,79 @@
+"""The options of ./dev bench, and the run."""
+
+import argparse
+import contextlib
+import importlib
+import json
+import sys
+
+from house import setup
+from house.console import Failure, say
+
+from .models import MODELS
+from .ratio import FEWEST, SPREAD
+from .session import Session
+
+BENCHES = {
+    "step": "one step beside jax.jit, IREE and torch.distributed.pipelining, on one core and on two",
+    "contractions": "the step beside its own contractions called alone; how fast each shape is",
+    "pipeline": "two ranks beside torch.distributed.pipelining and jax.jit on two cores; the bubble",
+    "compile": "compile time by pass against the number of operations, beside jax.jit's",
+    "memory": "bytes of a step beside jax.jit's, resident memory of compiler and runtime",
+    "predict": "the step that pp-sim predicts from measured actions, beside the measured one",
+    "planners": "seconds of the planners beside those of public programs",
+}
+EPILOG = """\
+The sides of a comparison take turns in one run, round after round, each pinned to its cores; after --rounds rounds it goes
+on, up to three times as many, while the spread is too wide. Printed are the medians, their ratio (ours / peer, less is
+better) with the interval that holds 95 % of it by bootstrap over the rounds, and the ratio of the least times. Where half
+of that interval is wider than --spread of the ratio, no ratio is printed, but why not. Peers are installed into
+build/venv-iree and build/venv-torch (5.3 GB) when they are first needed.
+
+  ./dev bench step                        every model, one core and two: a quarter of an hour
+  ./dev bench step --model gpt --cores 1  one comparison
+  ./dev bench step --json                 an object on standard output, progress on standard error
+
+Each bench writes build/bench/NAME.json and build/bench/NAME.md. Benches:
+"""
+
+
+def options(parser):
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG + "\n".join(f"  {name:14}{text}" for name, text in BENCHES.items())
+    parser.add_argument("what", nargs="*", metavar="NAME", help="what to measure (default: everything)")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON, progress to standard error")
+    parser.add_argument("--model", dest="models", action="append", choices=MODELS, help="only this model; may repeat")
+    parser.add_argument("--cores", type=int, action="append", choices=(1, 2), help="only on so many cores")
+    parser.add_argument("--rounds", type=int, default=7, metavar="N", help="rounds at least (default: 7)")
+    parser.add_argument("--turn", type=float, default=1.0, metavar="SECONDS", help="about how long a turn lasts (default: 1)")
+    parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
+                        help=f"how wide half of the interval may be (default: {SPREAD})")
+
+
+def check(given):
+    if unknown := [name for name in given.what if name not in BENCHES]:
+        raise Failure(f"no such bench: {' '.join(unknown)}; there are {', '.join(BENCHES)}")
+    if given.rounds < FEWEST:
+        raise Failure(f"--rounds is {given.rounds}, expected at least {FEWEST}: with fewer the spread is not known")
+    if given.turn <= 0 or given.spread <= 0:
+        raise Failure(f"--turn is {given.turn} and --spread {given.spread}, expected both above 0")
+
+
+def run(given):
+    check(given)
+    given.models, given.cores = given.models or list(MODELS), given.cores or [1, 2]
+    with contextlib.redirect_stdout(sys.stderr) if given.json else contextlib.nullcontext():
+        setup.everything()
+        session, results = Session(given), []
+        machine = session.machine()
+        say(machine)
+        for name in given.what or list(BENCHES):
+            say(f"== {name}: {BENCHES[name]}")
+            results.append(importlib.import_module(f"bench.benches.{name}").run(session))
+            results[-1].write(session.work, machine)
+            say("\n" + results[-1].markdown())
+            say(f"written: {session.work / name}.json, {name}.md")
+    if given.json:
+        whole = {result.name: {**result.json(), "machine": machine} for result in results}
+        print(json.dumps(whole[given.what[0]] if len(given.what) == 1 else whole, indent=1))
+    return 0

@@ -1,0 +1,74 @@
+"""What a bench found, as JSON, as Markdown, and as lines for people."""
+
+import dataclasses
+import json
+
+
+@dataclasses.dataclass
+class Table:
+    caption: str
+    columns: list
+    rows: list = dataclasses.field(default_factory=list)
+
+    def markdown(self):
+        """The first column to the left, numbers to the right."""
+        lines = [self.caption, "", line(self.columns), line(["---"] + ["---:"] * (len(self.columns) - 1))]
+        return "\n".join(lines + [line(row) for row in self.rows]) + "\n"
+
+
+def line(cells):
+    return f"| {' | '.join(str(cell) for cell in cells)} |"
+
+
+@dataclasses.dataclass
+class Result:
+    """Tables for people; `ratios` and `figures` for programs; `wanted` says which limits were kept."""
+
+    name: str
+    tables: list = dataclasses.field(default_factory=list)
+    ratios: dict = dataclasses.field(default_factory=dict)
+    figures: dict = dataclasses.field(default_factory=dict)
+    comparisons: dict = dataclasses.field(default_factory=dict)
+    wanted: list = dataclasses.field(default_factory=list)
+
+    def want(self, what, value, limit):
+        """Notes a limit; `value` is None where a ratio was refused. Gives the text of the last column."""
+        kept = None if value is None else value <= limit
+        self.wanted.append(dict(what=what, value=value, limit=limit, kept=kept))
+        return f"{limit:g}: " + {None: "not known", True: "kept", False: "missed"}[kept]
+
+    def json(self):
+        return {key: value for key, value in dataclasses.asdict(self).items() if key != "tables"}
+
+    def markdown(self):
+        return f"# {self.name}\n\n" + "\n".join(table.markdown() for table in self.tables)
+
+    def write(self, folder, machine):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{self.name}.json").write_text(json.dumps({**self.json(), "machine": machine}, indent=1) + "\n")
+        (folder / f"{self.name}.md").write_text(f"{self.markdown()}\n{machine}\n")
+
+
+def time(seconds):
+    """Three digits and a unit."""
+    for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.{2 if seconds / size < 10 else 1 if seconds / size < 100 else 0}f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def size(count):
+    """Bytes in MiB."""
+    return f"{count / 2**20:.1f} MiB"
+
+
+def number(value, digits=2):
+    return "refused" if value is None else f"{value:.{digits}f}"
+
+
+RATIO_COLUMNS = ["", "ours", "peer", "ratio of medians", "95 % of it", "ratio of least", "wanted at most"]
+
+
+def ratio_row(title, ratio, wanted):
+    return [title, time(ratio.ours_median), time(ratio.peer_median), number(ratio.value),
+            f"{ratio.low:.2f} to {ratio.high:.2f}", number(ratio.least), wanted]

@@ -1,0 +1,118 @@
+"""One call of ./dev bench: where things lie, how long to measure, and the tools of ours that benches use."""
+
+import contextlib
+import os
+import pathlib
+import platform
+
+from house import setup
+from house.console import BUILD, ROOT, say
+
+from . import environments, ratio, turns
+from .models import MICROBATCHES
+from .report import ratio_row
+from .sides import Ours, Peer, call
+
+PEERS = ROOT / "bench/peers"
+ONE_CORE = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1", "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1"}
+
+
+class Session:
+    def __init__(self, options):
+        self.options, self.work = options, BUILD / "bench"
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.python = setup.PYTHON
+        self.say = say
+
+    def tool(self, name):
+        return setup.tree("release") / "bin" / name
+
+    def machine(self):
+        """One line about where figures come from."""
+        names = [line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                 if line.startswith("model name")]
+        return (f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} cores, load "
+                f"{os.getloadavg()[0]:.1f}")
+
+    def imported(self, model):
+        """The model as MLIR, its inputs beside it."""
+        path = self.work / f"{model.name}.mlir"
+        call([self.python, "-m", "stagewright", "import", "jax", model.source, "-o", path, "--quiet"], model.environment)
+        return path
+
+    def compiled(self, module, stages, *flags, name=None, microbatches=MICROBATCHES):
+        path = module.with_suffix(f".{name or stages}.swx")
+        call([self.tool("pp-compile"), module, f"--cluster=local:{stages}", f"--stages={stages}", "--quiet",
+              f"--microbatches={microbatches}", *flags, "-o", path])
+        return path
+
+    def ours(self, artifact, module, cores, threads=1):
+        return Ours(self.tool("pp-run"), artifact, module.with_suffix(".inputs.safetensors"), cores, threads)
+
+    def has_threads(self):
+        """Whether pp-run splits the work of a rank over threads."""
+        return "--threads-per-rank" in call([self.tool("pp-run"), "--help"])
+
+    def jax(self, model, cores):
+        command = ["taskset", "-c", cores, self.python, PEERS / "jax_step.py", "serve", model.source, MICROBATCHES]
+        return Peer("jax", [command], self.work / "jax.log", {**model.environment, **(ONE_CORE if cores == "0" else {})})
+
+    def jax_says(self, what, model, *more):
+        """What the JAX peer prints for `compile`, `memory` or `export`."""
+        return call([self.python, PEERS / "jax_step.py", what, model.source, MICROBATCHES, *more], model.environment)
+
+    def iree(self, model, cores):
+        """Compiled again only when the step, as JAX exports it, is another."""
+        python, prefix = environments.python(environments.IREE), self.work / f"{model.name}.iree"
+        step, built = pathlib.Path(f"{prefix}.stablehlo.mlir"), pathlib.Path(f"{prefix}.vmfb")
+        before = step.read_text() if step.exists() and built.exists() else None
+        self.jax_says("export", model, prefix)
+        if step.read_text() != before:
+            built.unlink(missing_ok=True)
+            self.say(f"  compiling {model.name} by IREE")
+            call([python, PEERS / "iree_step.py", "compile", prefix])
+        count = len(cores.split(","))
+        return Peer("iree", [["taskset", "-c", cores, python, PEERS / "iree_step.py", "serve", prefix, count]],
+                    self.work / "iree.log")
+
+    def torch(self, model, ranks, schedule="1f1b"):
+        """One process a rank, each with one thread on a core of its own."""
+        python = environments.python(environments.TORCH)
+        sizes = [model.sizes[name] for name in "VDHLTB"] + [MICROBATCHES, schedule]
+        commands = [["taskset", "-c", rank, python, PEERS / "torch_pipelining.py", *sizes] for rank in range(ranks)]
+        told = [{"RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29511",
+                 "OMP_NUM_THREADS": "1"} for rank in range(ranks)]
+        return Peer("torch", commands, self.work / "torch.log", told)
+
+    def compare(self, title, make):
+        """Lets sides take turns; `make` are functions that make them, ours first. {peer's name: Ratio}, and the sides."""
+        options = self.options
+        with contextlib.ExitStack() as open_sides:
+            sides = []
+            for one in make:
+                sides.append(one())
+                open_sides.callback(sides[-1].close)
+            if wrong := [side.name for side in sides if side.loss is not None and not agree(side.loss, sides[0].loss)]:
+                self.say(f"  {title}: loss of {', '.join(wrong)} is not ours")
+                raise ValueError(f"the sides of '{title}' do not compute the same: "
+                                 f"{', '.join(f'{side.name} {side.loss}' for side in sides)}")
+            taken = turns.take(sides, self.say, title, options.rounds, 3 * options.rounds, options.turn, options.spread)
+        ours, *peers = sides
+        return {peer.name: ratio.compare(taken[ours.name], taken[peer.name], options.spread) for peer in peers}
+
+    def note(self, result, table, title, found, want, key=None):
+        """A comparison as a row of a table, as `ratios[key]`, and as a line; `want` is its limit."""
+        wanted = result.want(title, found.value, want)
+        table.rows.append(ratio_row(title, found, wanted))
+        result.comparisons[title] = found.json()
+        if key:
+            result.ratios[key] = found.value
+        shown = f"ratio {found.value:.3f}, of least times {found.least:.3f}" if found.value else f"no ratio: {found.refused}"
+        self.say(f"{title}: {shown} (wanted at most {wanted})")
+        if found.refused:
+            self.say(f"  let the machine be idle, then: ./dev bench {result.name} --rounds={2 * self.options.rounds}")
+
+
+def agree(a, b):
+    return abs(a - b) <= 1e-4 * abs(b)

@@ -1,0 +1,91 @@
+"""Who takes turns: a step of ours under pp-run, and peers that wait in a process of their own until it is their turn."""
+
+import collections
+import json
+import os
+import subprocess
+import time
+
+from house.console import Failure
+
+
+def call(command, environment=None):
+    """The standard output of a command that must succeed."""
+    done = subprocess.run([str(c) for c in command], env={**os.environ, **(environment or {})},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout
+
+
+Used = collections.namedtuple("Used", "seconds wall peak output")
+
+
+def spend(command, environment=None, log=None):
+    """CPU seconds (user and system), wall seconds and the peak of resident bytes of a command that must succeed."""
+    began = time.monotonic()
+    with open(log or os.devnull, "w") as errors:
+        process = subprocess.Popen([str(c) for c in command], env={**os.environ, **(environment or {})},
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True)
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise Failure(f"{' '.join(map(str, command))} failed with {process.returncode}; {log or 'its errors were not kept'}")
+    return Used(usage.ru_utime + usage.ru_stime, time.monotonic() - began, usage.ru_maxrss * 1024, output)
+
+
+class Ours:
+    """A step of an artifact, in a new process for every turn, so that what an address happens to be is drawn again. The
+    first step of a turn warms up and does not count."""
+
+    def __init__(self, run, artifact, inputs, cores, threads=1):
+        self.name, self.version = "ours", None
+        flags = ["--pin"] + ([f"--threads-per-rank={threads}"] if threads > 1 else [])
+        self.command = ["taskset", "-c", cores, run, artifact, f"--inputs={inputs}", "--repeat-microbatch", "--json",
+                        *flags]
+        self.loss = self.report(1)["loss"]
+
+    def report(self, steps):
+        return json.loads(call([*self.command, f"--steps={steps}"]))
+
+    def turn(self, steps):
+        return self.report(steps + 1)["seconds"][1:]
+
+    def close(self):
+        pass
+
+
+class Peer:
+    """A program that answers a line `N` by running N steps and printing {"seconds": [...]}. Before its first turn it says
+    what it is: {"peer": ..., "version": ..., "loss": ...}."""
+
+    def __init__(self, name, commands, log, environment=None):
+        """Of several commands, one a rank, the first is spoken to. `environment` is one dictionary for each command."""
+        self.name, self.log = name, log
+        environments = environment if isinstance(environment, list) else [environment or {}] * len(commands)
+        with open(log, "w") as errors:
+            self.processes = [subprocess.Popen([str(c) for c in command], env={**os.environ, **more},
+                                               stdin=subprocess.PIPE if not rank else subprocess.DEVNULL,
+                                               stdout=subprocess.PIPE if not rank else subprocess.DEVNULL, stderr=errors,
+                                               text=True)
+                              for rank, (command, more) in enumerate(zip(commands, environments))]
+        greeting = self._answer()
+        self.version, self.loss = greeting["version"], greeting.get("loss")
+
+    def _answer(self):
+        for text in self.processes[0].stdout:
+            if text.startswith("{"):
+                return json.loads(text)
+        self.close()
+        raise Failure(f"{self.name} ended before it answered:\n{self.log.read_text()[-3000:]}")
+
+    def turn(self, steps):
+        self.processes[0].stdin.write(f"{steps}\n")
+        self.processes[0].stdin.flush()
+        return self._answer()["seconds"]
+
+    def close(self):
+        self.processes[0].stdin.close()
+        for process in self.processes:
+            process.wait()

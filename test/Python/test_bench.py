@@ -1,0 +1,113 @@
+"""The parts of the measuring stand that only compute: ratios and their refusal, turns, tables."""
+
+import json
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from bench.stand import ratio, report, turns  # noqa: E402
+
+
+def once(values):
+    return [[value] for value in values]
+
+
+def test_steady_sides_have_the_ratio_of_their_medians():
+    found = ratio.compare(once([1.0, 1.01, 0.99, 1.0, 1.02]), once([2.0, 2.01, 1.99, 2.0, 2.02]))
+    assert found.value == pytest.approx(0.5) and not found.refused
+    assert found.least == pytest.approx(0.99 / 1.99)
+    assert found.low <= found.value <= found.high
+
+
+def test_a_turn_counts_by_its_median_and_the_least_step_of_all_is_kept():
+    found = ratio.compare([[1.0, 9.0, 1.1]] * 5, [[2.2, 2.2, 2.2], *[[2.2, 2.2, 1.5]] * 4])
+    assert found.ours_median == 1.1 and found.peer_median == 2.2
+    assert found.ours_least == 1.0 and found.peer_least == 1.5
+
+
+def test_a_slow_minute_that_meets_both_sides_does_not_widen_the_interval():
+    machine = [1.0, 1.0, 1.0, 1.0, 1.0, 1.5, 1.5]
+    assert ratio.compare(once([0.5 * s for s in machine]), once(machine)).spread == pytest.approx(0)
+
+
+def test_sides_that_wander_apart_have_no_ratio_but_a_reason_with_numbers():
+    found = ratio.compare(once([1.0, 1.6, 0.8, 1.3, 1.9, 0.7, 1.1]), once([2.0, 1.1, 2.4, 1.7, 1.2, 2.9, 2.1]))
+    assert found.value is None and found.least is None
+    assert f"{found.low:.3f} to {found.high:.3f}" in found.refused and "wider than ±5 %" in found.refused
+    assert found.json()["value"] is None and found.json()["refused"] == found.refused
+
+
+def test_the_allowed_spread_is_what_refuses():
+    sides = once([1.0, 1.1, 0.9, 1.05, 0.95]), once([2.0, 1.9, 2.1, 2.05, 1.95])
+    width = ratio.compare(*sides, spread=1.0).spread
+    assert ratio.compare(*sides, spread=width * 1.01).value and not ratio.compare(*sides, spread=width * 0.99).value
+
+
+def test_few_rounds_say_nothing_about_the_spread():
+    found = ratio.compare(once([1.0] * 4), once([2.0] * 4))
+    assert found.value is None and "4 rounds are too few" in found.refused
+
+
+def test_the_interval_is_the_same_every_time_and_grows_with_the_noise():
+    calm, wild = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0], [1.0, 1.1, 0.9, 1.2, 0.8, 1.0]
+    assert ratio.interval(calm, [1.0] * 6) == ratio.interval(calm, [1.0] * 6)
+    (low, high), (wide_low, wide_high) = ratio.interval(calm, [1.0] * 6), ratio.interval(wild, [1.0] * 6)
+    assert wide_low < low <= 1 <= high < wide_high
+
+
+def test_sides_with_different_numbers_of_turns_cannot_be_compared():
+    with pytest.raises(ValueError, match="2 and 1 turns"):
+        ratio.compare(once([1.0, 1.0]), once([1.0]))
+
+
+class Side:
+    """Takes its seconds from a list, and notes in `order` when it was asked."""
+
+    def __init__(self, name, seconds, order):
+        self.name, self.seconds, self.order = name, seconds, order
+
+    def turn(self, steps):
+        self.order.append((self.name, steps))
+        return [self.seconds(len(self.order))] * steps
+
+
+def test_sides_take_turns_and_a_turn_has_the_steps_that_its_seconds_hold():
+    order = []
+    sides = [Side("ours", lambda _: 0.1, order), Side("peer", lambda _: 0.4, order)]
+    taken = turns.take(sides, lambda _: None, "x", 5, 15, 1.0)
+    assert order == [("ours", 1), ("peer", 1)] + 5 * [("ours", 10), ("peer", 2)]
+    assert taken == {"ours": [[0.1] * 10] * 5, "peer": [[0.4] * 2] * 5}
+
+
+def test_more_rounds_are_taken_while_the_spread_is_wide_but_not_without_end():
+    order = []
+    sides = [Side("ours", lambda turn: 0.1 * (1 + turn % 7), order), Side("peer", lambda turn: 0.1 * (1 + turn % 5), order)]
+    assert len(turns.take(sides, lambda _: None, "x", 5, 15, 0.01)["ours"]) == 15
+
+
+def test_a_limit_is_kept_missed_or_not_known():
+    result = report.Result("x")
+    assert [result.want("a", value, 0.65) for value in (0.65, 0.66, None)] == ["0.65: kept", "0.65: missed",
+                                                                             "0.65: not known"]
+    assert [one["kept"] for one in result.wanted] == [True, False, None]
+
+
+def test_a_refused_ratio_stands_in_no_table():
+    found = ratio.compare(once([1.0] * 3), once([2.0] * 3))
+    row = report.ratio_row("a", found, "")
+    assert row[3] == row[5] == "refused"
+
+
+def test_results_are_written_as_json_and_as_a_table(tmp_path):
+    result = report.Result("x", [report.Table("What it is", ["", "time"], [["a", report.time(0.0123)]])], {"key": 0.5})
+    result.write(tmp_path, "a machine")
+    assert json.loads((tmp_path / "x.json").read_text())["ratios"] == {"key": 0.5}
+    assert "| a | 12.3 ms |" in (tmp_path / "x.md").read_text()
+
+
+@pytest.mark.parametrize("seconds, text", [(12.34, "12.3 s"), (0.5, "500 ms"), (2e-6, "2.00 us"), (5e-9, "5 ns")])
+def test_times_have_three_digits_and_a_unit(seconds, text):
+    assert report.time(seconds) == text
