@@ -45,9 +45,11 @@ def Rank_StepOp : Rank_Op<"step", [FunctionOpInterface, IsolatedFromAbove, OpAsm
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return nullptr; }
 
-    /// Type of the argument (result) with this original position and slice (-1: not sliced); null where there is none.
-    ::mlir::RankedTensorType getArgumentAt(int64_t position, int64_t slice);
-    ::mlir::RankedTensorType getResultAt(int64_t position, int64_t slice);
+    /// Types of the arguments (results) by their original position and slice (-1: not sliced). Collected as a whole: a
+    /// search for each of a program's buffers would be quadratic in the layers.
+    using TypeByPlace = ::std::map<::std::pair<int64_t, int64_t>, ::mlir::RankedTensorType>;
+    TypeByPlace collectArguments();
+    TypeByPlace collectResults();
   }];
 }
 

@@ -39,31 +39,31 @@ LogicalResult StepOp::verify() {
   return emitOpError() << "must have no body: its programs are its body";
 }
 
-/// The type in `types` whose attributes say this position and slice.
-static RankedTensorType findAt(ArrayRef<Type> types, int64_t position,
-                               int64_t slice,
-                               function_ref<DictionaryAttr(unsigned)> facts) {
+static StepOp::TypeByPlace
+collectPlaces(ArrayRef<Type> types,
+              function_ref<DictionaryAttr(unsigned)> facts) {
   auto number = [](DictionaryAttr of, StringRef name, int64_t otherwise) {
     auto value = of ? of.getAs<IntegerAttr>(name) : IntegerAttr();
     return value ? value.getInt() : otherwise;
   };
+  StepOp::TypeByPlace places;
   for (auto [index, type] : llvm::enumerate(types)) {
     DictionaryAttr of = facts(index);
-    if (number(of, PipelineDialect::kPosition, index) == position &&
-        number(of, PipelineDialect::kSlice, -1) == slice)
-      return dyn_cast<RankedTensorType>(type);
+    places.try_emplace({number(of, PipelineDialect::kPosition, index),
+                        number(of, PipelineDialect::kSlice, -1)},
+                       dyn_cast<RankedTensorType>(type));
   }
-  return {};
+  return places;
 }
 
-RankedTensorType StepOp::getArgumentAt(int64_t position, int64_t slice) {
-  return findAt(getArgumentTypes(), position, slice, [&](unsigned index) {
+StepOp::TypeByPlace StepOp::collectArguments() {
+  return collectPlaces(getArgumentTypes(), [&](unsigned index) {
     return function_interface_impl::getArgAttrDict(*this, index);
   });
 }
 
-RankedTensorType StepOp::getResultAt(int64_t position, int64_t slice) {
-  return findAt(getResultTypes(), position, slice, [&](unsigned index) {
+StepOp::TypeByPlace StepOp::collectResults() {
+  return collectPlaces(getResultTypes(), [&](unsigned index) {
     return function_interface_impl::getResultAttrDict(*this, index);
   });
 }
@@ -161,6 +161,8 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto step = symbols.lookupNearestSymbolFrom<StepOp>(*this, getStepAttr());
   if (!step) // rank_program_c1
     return emitOpError() << "@" << getStep() << " is not a 'rank.step'";
+  StepOp::TypeByPlace arguments = step.collectArguments();
+  StepOp::TypeByPlace results = step.collectResults();
   for (BufferOp buffer : getBody().front().getOps<BufferOp>()) {
     if (!buffer.getPosition())
       continue;
@@ -169,14 +171,15 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
     bool isResult = buffer.getKind() == BufferKind::Gradient ||
                     buffer.getKind() == BufferKind::Accumulator ||
                     buffer.getKind() == BufferKind::Output;
-    RankedTensorType type = isResult ? step.getResultAt(position, slice)
-                                     : step.getArgumentAt(position, slice);
+    const StepOp::TypeByPlace &places = isResult ? results : arguments;
+    auto found = places.find({position, slice});
     MemRefType slot = buffer.getType();
-    if (!type) // rank_program_c5
+    if (found == places.end() || !found->second) // rank_program_c5
       return buffer.emitOpError()
              << "@" << getStep() << " has no "
              << (isResult ? "result" : "argument") << " at position "
              << position << (slice < 0 ? "" : " with this slice");
+    RankedTensorType type = found->second;
     if (type.getShape() != slot.getShape() ||
         type.getElementType() != slot.getElementType()) // rank_program_c5
       return buffer.emitOpError()

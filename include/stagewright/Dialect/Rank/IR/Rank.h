@@ -22,6 +22,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <map>
 
 #include "stagewright/Dialect/Rank/IR/RankDialect.h.inc"
 #include "stagewright/Dialect/Rank/IR/RankEnums.h.inc"
