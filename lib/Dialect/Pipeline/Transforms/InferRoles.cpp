@@ -117,12 +117,14 @@ struct InferRolesPass : impl::InferRolesBase<InferRolesPass> {
     bool annotated = hasAnyRole();
     if (!annotated)
       liftConstants();
+    readFacts();
     if (failed(annotated ? completeTraining() : annotateInference()) ||
         failed(checkGradients()))
       return signalPassFailure();
     setPositionsAndNames();
     if (failed(checkPositions()))
       return signalPassFailure();
+    writeFacts();
   }
 
 private:
@@ -137,6 +139,30 @@ private:
     manager.addPass(createInlinerPass({}, [](OpPassManager &) {}));
     manager.addPass(createSymbolDCEPass());
     return runPipeline(manager, getOperation());
+  }
+
+  /// Attributes are changed in lists and written as a whole: the function holds
+  /// them in one array, which every single change would make anew.
+  void readFacts() {
+    auto list = [](DictionaryAttr facts) {
+      return facts ? NamedAttrList(facts) : NamedAttrList();
+    };
+    arguments.clear();
+    results.clear();
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      arguments.push_back(list(step.getArgAttrDict(i)));
+    for (unsigned i = 0; i < step.getNumResults(); ++i)
+      results.push_back(list(step.getResultAttrDict(i)));
+  }
+
+  void writeFacts() {
+    auto dictionaries = [&](MutableArrayRef<NamedAttrList> lists) {
+      return llvm::map_to_vector(lists, [&](NamedAttrList &list) {
+        return list.getDictionary(&getContext());
+      });
+    };
+    step.setAllArgAttrs(dictionaries(arguments));
+    step.setAllResultAttrs(dictionaries(results));
   }
 
   bool hasAnyRole() {
@@ -178,15 +204,15 @@ private:
   /// No roles: an inference graph.
   LogicalResult annotateInference() {
     for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-      if (step.getArgAttr(i, PipelineDialect::kRole))
+      if (arguments[i].get(PipelineDialect::kRole))
         continue;
       bool scalar =
           cast<RankedTensorType>(step.getArgumentTypes()[i]).getRank() == 0;
-      setWord(i, PipelineDialect::kRole, scalar ? "constant" : "batch");
+      setWord(arguments[i], PipelineDialect::kRole,
+              scalar ? "constant" : "batch");
     }
     for (unsigned i = 0; i < step.getNumResults(); ++i)
-      step.setResultAttr(i, PipelineDialect::kRole,
-                         StringAttr::get(&getContext(), "output"));
+      setWord(results[i], PipelineDialect::kRole, "output");
     completeArguments();
     completeResults();
     return success();
@@ -195,13 +221,13 @@ private:
   /// Every role is given; what follows from it is filled in.
   LogicalResult completeTraining() {
     for (unsigned i = 0; i < step.getNumArguments(); ++i)
-      if (!step.getArgAttr(i, PipelineDialect::kRole))
+      if (!arguments[i].get(PipelineDialect::kRole))
         return emitError(step.getLoc())
                << "argument " << i << " has no '" << PipelineDialect::kRole
                << "' while others have one; give every argument a role, or "
                << "none for an inference graph";
     for (unsigned i = 0; i < step.getNumResults(); ++i)
-      if (!step.getResultAttr(i, PipelineDialect::kRole))
+      if (!results[i].get(PipelineDialect::kRole))
         return emitError(step.getLoc())
                << "result " << i << " has no '" << PipelineDialect::kRole
                << "' while others have one; give every result a role, or none "
@@ -221,8 +247,8 @@ private:
   void completeArguments() {
     for (unsigned i = 0; i < step.getNumArguments(); ++i)
       if (argumentRole(i) == "batch" &&
-          !step.getArgAttr(i, PipelineDialect::kBatchDim))
-        step.setArgAttr(i, PipelineDialect::kBatchDim, number(0));
+          !arguments[i].get(PipelineDialect::kBatchDim))
+        arguments[i].set(PipelineDialect::kBatchDim, number(0));
   }
 
   void completeResults() {
@@ -230,16 +256,15 @@ private:
       StringRef role = resultRole(i);
       bool scalar =
           cast<RankedTensorType>(step.getResultTypes()[i]).getRank() == 0;
-      auto combine =
-          step.getResultAttrOfType<StringAttr>(i, PipelineDialect::kCombine);
+      auto combine = get<StringAttr>(results[i], PipelineDialect::kCombine);
       if (!combine) {
         StringRef word = role != "output" ? "mean" : scalar ? "last" : "concat";
         combine = StringAttr::get(&getContext(), word);
-        step.setResultAttr(i, PipelineDialect::kCombine, combine);
+        results[i].set(PipelineDialect::kCombine, combine);
       }
       if (combine.getValue() == "concat" &&
-          !step.getResultAttr(i, PipelineDialect::kBatchDim))
-        step.setResultAttr(i, PipelineDialect::kBatchDim, number(0));
+          !results[i].get(PipelineDialect::kBatchDim))
+        results[i].set(PipelineDialect::kBatchDim, number(0));
     }
   }
 
@@ -249,9 +274,7 @@ private:
     for (unsigned i = 0; i < step.getNumResults(); ++i) {
       if (resultRole(i) != "gradient")
         continue;
-      int64_t of =
-          step.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf)
-              .getInt();
+      int64_t of = get<IntegerAttr>(results[i], PipelineDialect::kOf).getInt();
       auto [entry, isNew] = seen.try_emplace(of, i);
       if (!isNew)
         return emitError(step.getLoc())
@@ -264,42 +287,40 @@ private:
 
   void setPositionsAndNames() {
     for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-      if (!step.getArgAttr(i, PipelineDialect::kPosition))
-        step.setArgAttr(i, PipelineDialect::kPosition, number(i));
-      if (!step.getArgAttr(i, PipelineDialect::kName))
-        setWord(i, PipelineDialect::kName, (argumentRole(i) + Twine(i)).str());
+      if (!arguments[i].get(PipelineDialect::kPosition))
+        arguments[i].set(PipelineDialect::kPosition, number(i));
+      if (!arguments[i].get(PipelineDialect::kName))
+        setWord(arguments[i], PipelineDialect::kName,
+                (argumentRole(i) + Twine(i)).str());
     }
     for (unsigned i = 0; i < step.getNumResults(); ++i) {
-      if (!step.getResultAttr(i, PipelineDialect::kPosition))
-        step.setResultAttr(i, PipelineDialect::kPosition, number(i));
-      if (step.getResultAttr(i, PipelineDialect::kName))
+      if (!results[i].get(PipelineDialect::kPosition))
+        results[i].set(PipelineDialect::kPosition, number(i));
+      if (results[i].get(PipelineDialect::kName))
         continue;
       std::string name = (resultRole(i) + Twine(i)).str();
       if (resultRole(i) == "loss")
         name = "loss";
-      if (auto of =
-              step.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf))
-        name = ("gradient/" + step.getArgAttrOfType<StringAttr>(
-                                      of.getInt(), PipelineDialect::kName)
-                                  .getValue())
+      if (auto of = get<IntegerAttr>(results[i], PipelineDialect::kOf))
+        name = ("gradient/" +
+                get<StringAttr>(arguments[of.getInt()], PipelineDialect::kName)
+                    .getValue())
                    .str();
-      step.setResultAttr(i, PipelineDialect::kName,
-                         StringAttr::get(&getContext(), name));
+      setWord(results[i], PipelineDialect::kName, name);
     }
   }
 
   /// Two arguments, or two results, at one position are one too many, unless
   /// they are slices of it.
   LogicalResult checkPositions() {
-    auto check = [&](unsigned count, StringRef what, auto attributes) {
+    auto check = [&](ArrayRef<NamedAttrList> facts, StringRef what) {
       std::map<std::pair<int64_t, int64_t>, unsigned> taken;
-      for (unsigned i = 0; i < count; ++i) {
-        DictionaryAttr of = attributes(i);
-        auto slice = of.getAs<IntegerAttr>(PipelineDialect::kSlice);
+      for (auto [i, of] : llvm::enumerate(facts)) {
+        auto slice = get<IntegerAttr>(of, PipelineDialect::kSlice);
         int64_t position =
-            of.getAs<IntegerAttr>(PipelineDialect::kPosition).getInt();
-        auto [other, isNew] =
-            taken.insert({{position, slice ? slice.getInt() : -1}, i});
+            get<IntegerAttr>(of, PipelineDialect::kPosition).getInt();
+        auto [other, isNew] = taken.insert(
+            {{position, slice ? slice.getInt() : -1}, unsigned(i)});
         if (!isNew) {
           emitError(step.getLoc())
               << what << "s " << other->second << " and " << i << " both have '"
@@ -310,30 +331,29 @@ private:
       }
       return success();
     };
-    return success(
-        succeeded(check(step.getNumArguments(), "argument",
-                        [&](unsigned i) { return step.getArgAttrDict(i); })) &&
-        succeeded(check(step.getNumResults(), "result", [&](unsigned i) {
-          return step.getResultAttrDict(i);
-        })));
+    return success(succeeded(check(arguments, "argument")) &&
+                   succeeded(check(results, "result")));
   }
 
+  template <typename Attr>
+  static Attr get(const NamedAttrList &facts, StringRef name) {
+    return dyn_cast_or_null<Attr>(facts.get(name));
+  }
   StringRef argumentRole(unsigned i) {
-    return step.getArgAttrOfType<StringAttr>(i, PipelineDialect::kRole)
-        .getValue();
+    return get<StringAttr>(arguments[i], PipelineDialect::kRole).getValue();
   }
   StringRef resultRole(unsigned i) {
-    return step.getResultAttrOfType<StringAttr>(i, PipelineDialect::kRole)
-        .getValue();
+    return get<StringAttr>(results[i], PipelineDialect::kRole).getValue();
   }
-  void setWord(unsigned i, StringRef attribute, StringRef word) {
-    step.setArgAttr(i, attribute, StringAttr::get(&getContext(), word));
+  void setWord(NamedAttrList &facts, StringRef name, StringRef word) {
+    facts.set(name, StringAttr::get(&getContext(), word));
   }
   IntegerAttr number(int64_t value) {
     return IntegerAttr::get(IntegerType::get(&getContext(), 64), value);
   }
 
   func::FuncOp step;
+  SmallVector<NamedAttrList> arguments, results;
 };
 } // namespace
 } // namespace stagewright::pipeline
