@@ -74,8 +74,11 @@ void buildLLVMPipeline(OpPassManager &manager) {
     body.addPass(createCSEPass());
   }
   manager.addPass(host::createLowerRankToHost());
-  manager.addPass(memref::createExpandStridedMetadataPass());
-  manager.addPass(createLowerAffinePass());
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(memref::createExpandStridedMetadataPass());
+    body.addPass(createLowerAffinePass());
+  }
   manager.addPass(host::createConvertHostToLLVM());
 }
 

@@ -49,10 +49,45 @@ struct PointerAsBuffer : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
   }
 };
 
+/// The pointer behind `buffer`, if it comes from the runtime.
+Value pointerOf(Value buffer) {
+  auto cast = buffer.getDefiningOp<UnrealizedConversionCastOp>();
+  bool isPointer = cast && cast.getInputs().size() == 1 &&
+                   isa<LLVM::LLVMPointerType>(cast.getInputs()[0].getType());
+  return isPointer ? cast.getInputs()[0] : Value();
+}
+
+/// Calls that pass buffers of the runtime pass their pointers. The general
+/// conversion would build a descriptor of a dozen operations for each, and take
+/// one pointer out of it: ten times the code of a rank program.
+void passPointers(ModuleOp module) {
+  module.walk([](func::CallOp call) {
+    SmallVector<Value> pointers;
+    for (Value operand : call.getOperands()) {
+      pointers.push_back(isa<MemRefType>(operand.getType()) ? pointerOf(operand)
+                                                            : operand);
+      if (!pointers.back() ||
+          !LLVM::isCompatibleType(pointers.back().getType()))
+        return;
+    }
+    if (call.getNumResults())
+      return;
+    OpBuilder builder(call);
+    LLVM::CallOp::create(builder, call.getLoc(), TypeRange(), call.getCallee(),
+                         pointers);
+    call.erase();
+  });
+  module.walk([](UnrealizedConversionCastOp cast) {
+    if (cast.use_empty())
+      cast.erase();
+  });
+}
+
 struct ConvertHostToLLVMPass
     : impl::ConvertHostToLLVMBase<ConvertHostToLLVMPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    passPointers(module);
     LowerToLLVMOptions options(&getContext());
     options.useBarePtrCallConv = true;
     LLVMTypeConverter converter(&getContext(), options);
