@@ -1,4 +1,4 @@
-//===- Blas.cpp - contractions by a tuned library -------------------------===//
+//===- Blas.cpp - contractions by a library that the user has -------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,8 +7,8 @@
 
 #include "Blas.h"
 
-#include "DType.h"
 #include "Error.h"
+#include "Multiply.h"
 
 #include <algorithm>
 #include <climits>
@@ -114,9 +114,11 @@ bool adopt(void *handle) {
   return true;
 }
 
+/// Without tiles for this processor a library pays, but is not needed.
 void findLibrary() {
   std::vector<std::string> candidates;
-  if (const char *chosen = std::getenv("STAGEWRIGHT_BLAS"))
+  const char *chosen = std::getenv("STAGEWRIGHT_BLAS");
+  if (chosen)
     candidates = {chosen}; // what the user named, or an error
   else
     candidates = {ownFolder() + "libopenblas.so.0",
@@ -130,8 +132,10 @@ void findLibrary() {
     if (handle)
       dlclose(handle);
   }
-  raise("no BLAS library with cblas_sgemm found (looked for ", tried,
-        "); install libopenblas0-pthread or set STAGEWRIGHT_BLAS to one");
+  if (chosen)
+    raise("no BLAS library with cblas_sgemm found (looked for ", tried,
+          "); unset STAGEWRIGHT_BLAS or set it to one");
+  library.description = std::string("tiles for ") + tilesName();
 }
 
 /// How BLAS sees one operand: transposed or not, and its leading dimension.
@@ -161,18 +165,6 @@ Operand classify(int64_t rows, int64_t columns, int64_t row, int64_t column) {
   return operand;
 }
 
-template <typename T>
-void gemmByLoops(const sw_gemm_desc &d, const T *a, const T *b, T *c) {
-  for (int64_t i = 0; i < d.m; ++i)
-    for (int64_t j = 0; j < d.n; ++j) {
-      T sum = 0;
-      for (int64_t k = 0; k < d.k; ++k)
-        sum += a[i * d.a_row + k * d.a_col] * b[k * d.b_row + j * d.b_col];
-      T &out = c[i * d.c_row + j * d.c_col];
-      out = d.beta ? out + sum : sum;
-    }
-}
-
 /// Products of at most this many terms go to OpenBLAS's kernels without packing
 /// where B is not transposed.
 constexpr int64_t smallProduct = 1000000;
@@ -186,23 +178,6 @@ int64_t allocatingColumns(int64_t rows, int64_t n, int64_t k) {
   constexpr int64_t tile = 64 / sizeof(T);
   int64_t rest = n % tile;
   return rows * n * k <= smallProduct && k >= 16 && rest <= tile / 2 ? rest : 0;
-}
-
-/// The last `d.n` columns, at most half a tile, of a product in rows.
-template <typename T>
-void gemmNarrow(const sw_gemm_desc &d, const T *a, const T *b, T *c) {
-  for (int64_t i = 0; i < d.m; ++i) {
-    T sums[32 / sizeof(T)] = {};
-    for (int64_t k = 0; k < d.k; ++k) {
-      T factor = a[i * d.a_row + k * d.a_col];
-      for (int64_t j = 0; j < d.n; ++j)
-        sums[j] += factor * b[k * d.b_row + j * d.b_col];
-    }
-    for (int64_t j = 0; j < d.n; ++j) {
-      T &out = c[i * d.c_row + j * d.c_col];
-      out = d.beta ? out + sums[j] : sums[j];
-    }
-  }
 }
 
 /// Rows per call. OpenBLAS keeps kernels without packing for products of up to
@@ -227,7 +202,7 @@ void gemmOnce(const sw_gemm_desc &d, Gemm<T> call, const T *a, const T *b,
   Operand right = classify(d.k, d.n, d.b_row, d.b_col);
   Operand out = classify(d.m, d.n, d.c_row, d.c_col);
   if (!small || !left.fits || !right.fits || !out.fits || d.k == 0)
-    return gemmByLoops(d, a, b, c);
+    return multiply(productOf(d), a, b, c);
   if (out.transposed) { // C^T = B^T A^T
     sw_gemm_desc flipped = d;
     std::swap(flipped.m, flipped.n);
@@ -244,7 +219,7 @@ void gemmOnce(const sw_gemm_desc &d, Gemm<T> call, const T *a, const T *b,
     sw_gemm_desc last = d;
     last.n = narrow;
     int64_t from = d.n - narrow;
-    gemmNarrow(last, a, b + from * d.b_col, c + from * d.c_col);
+    multiply(productOf(last), a, b + from * d.b_col, c + from * d.c_col);
   }
   for (int64_t i = 0; i < d.m && narrow < d.n; i += rows)
     call(rowMajor, left.transposed ? trans : noTrans,
@@ -282,8 +257,12 @@ void gemmBatched(sw_gemm_desc d, Gemm<T> call, const void *a, const void *b,
 void requireBlas() {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
-  if (!library.sgemm)
+  if (!library.description.empty())
+    return;
+  if (std::getenv("STAGEWRIGHT_BLAS") || !hasFastTiles())
     findLibrary();
+  else
+    library.description = std::string("tiles for ") + tilesName();
 }
 
 const std::string &blasDescription() { return library.description; }
@@ -302,27 +281,15 @@ void reserveBlasBuffers(int64_t threads) {
       library.freeBuffer(buffer);
 }
 
-void warmUpBlas() {
+bool gemmByBlas(const sw_gemm_desc &desc, const void *a, const void *b,
+                void *c) {
   if (!library.sgemm)
-    return;
-  constexpr int64_t n = 256;
-  std::vector<float> a(n * n, 0.f), b(n * n, 0.f), c(n * n, 0.f);
-  library.sgemm(rowMajor, noTrans, noTrans, n, n, n, 1.f, a.data(), n, b.data(),
-                n, 0.f, c.data(), n);
-  library.sgemm(rowMajor, trans, trans, n, n, n, 1.f, a.data(), n, b.data(), n,
-                1.f, c.data(), n);
-}
-
-void gemm(const sw_gemm_desc &desc, const void *a, const void *b, void *c) {
-  if (!library.sgemm)
-    raise("the artifact contracts but does not name 'blas' in its libraries");
+    return false;
   if (desc.dtype == SW_F32)
     gemmBatched(desc, library.sgemm, a, b, c);
-  else if (desc.dtype == SW_F64)
-    gemmBatched(desc, library.dgemm, a, b, c);
   else
-    raise("a contraction of ", dtypeName(desc.dtype),
-          " is not supported by the runtime");
+    gemmBatched(desc, library.dgemm, a, b, c);
+  return true;
 }
 
 } // namespace stagewright::runtime

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds one BLAS per process with dlopen and runs `sw_gemm_desc` on it, on the
-// calling thread. Which library, and why its kernel is chosen by hand, stands
-// with its measurements in README.md. A matrix that BLAS cannot express (no
-// stride equal to 1) takes a plain loop: right, and slow.
+// What runs contractions: the runtime's own tiles, which measure best where
+// there are tiles for the processor (AVX2, AVX-512: docs/kernels.md), or one
+// BLAS per process, opened with dlopen, where the user names one or the tiles
+// are only portable.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,20 +21,26 @@
 
 namespace stagewright::runtime {
 
-/// Opens the library on the first call; throws an `Error` that lists where it
-/// was looked for. Thread-safe.
+/// Chooses on the first call; throws an `Error` where STAGEWRIGHT_BLAS names a
+/// library that cannot be opened. Thread-safe.
 void requireBlas();
-/// "OpenBLAS 0.3.21 ... (path)"; empty before `requireBlas`.
+/// "tiles for AVX2" or "OpenBLAS 0.3.21 ... (path)"; empty before
+/// `requireBlas`.
 const std::string &blasDescription();
 
-/// Makes the library allocate what it needs for `threads` concurrent callers,
+/// Makes a library allocate what it needs for `threads` concurrent callers,
 /// for they must find it there while a step runs.
 void reserveBlasBuffers(int64_t threads);
-/// Touches the calling thread's share of that memory.
+/// Touches what the calling thread will use: its share of that memory, or the
+/// part of its stack on which operands are packed.
 void warmUpBlas();
 
-/// One contraction. Exact same call, exact same bits.
+/// One contraction. Exact same call, exact same bits; re-entrant. With tiles, a
+/// product cut by rows, columns or batches gives the same bits too.
 void gemm(const sw_gemm_desc &desc, const void *a, const void *b, void *c);
+/// The same by the library; false where the choice fell on the tiles.
+bool gemmByBlas(const sw_gemm_desc &desc, const void *a, const void *b,
+                void *c);
 
 } // namespace stagewright::runtime
 
