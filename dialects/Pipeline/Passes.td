@@ -54,7 +54,9 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
     **Leaves** A `pipeline.graph @step` in place of the function, and a private function per node. Layers come from the
     scopes in locations or, where less than half of the forward has any, from the places where little data is alive.
     F is what the loss and the outputs depend on, I what other layers wait for, W the rest. What a forward keeps for its
-    backward is the cheapest choice between bytes and repeated elementwise work. Constants and short chains of cheap
+    backward is the cheapest choice between bytes and repeated elementwise work, at the speeds of the cluster, and of
+    contractions whose result is many times larger than their operands; it stands on the graph as
+    `pipeline.stash`, for people. Constants and short chains of cheap
     operations on arguments are copied into every node that reads them. A gradient that is a sum over layers is yielded
     in parts.
     **Never** changes a value: nodes run one after another compute what the function did, up to the order in which the
@@ -63,7 +65,12 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
   let options = [
     Option<"scopeDepth", "scope-depth", "int64_t", "0",
            "Components of a scope that name a layer; 0: the outermost, and below it numbered siblings">,
-    Option<"useScopes", "use-scopes", "bool", "true", "Whether layers may come from scopes">];
+    Option<"useScopes", "use-scopes", "bool", "true", "Whether layers may come from scopes">,
+    Option<"cluster", "cluster", "std::string", "\"\"",
+           "Preset or file whose devices say what bytes and operations cost; else the module's, else as in `local`">,
+    Option<"repeatRatio", "repeat-ratio", "int64_t", "4",
+           "How many times larger than its operands the result of a contraction must be to be computed again rather "
+           "than kept; 0: none is">];
   let statistics = [Statistic<"numLayers", "layers", "Layers formed">,
                     Statistic<"numNodes", "nodes", "Nodes formed">,
                     Statistic<"keptBytes", "kept-bytes", "Bytes that forwards keep for backwards">,

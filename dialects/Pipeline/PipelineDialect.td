@@ -30,6 +30,7 @@ def PipelineDialect : Dialect {
     | `pipeline.name` | both | path in the framework's tree |
     | `pipeline.batch_dim` | batch argument, joined output | dimension that counts the rows of the batch |
     | `pipeline.slices` | parameter, its gradient | owned in this many static slices along dimension 0 |
+    | `pipeline.stash` | graph | for people, by layer: bytes kept for the backward, what they are, what is repeated |
     | `pipeline.slice`, `pipeline.position` | both | which slice of which original position this is |
   }];
   let useDefaultAttributePrinterParser = 1;
@@ -45,6 +46,7 @@ def PipelineDialect : Dialect {
     static constexpr llvm::StringLiteral kSlices = "pipeline.slices";
     static constexpr llvm::StringLiteral kSlice = "pipeline.slice";
     static constexpr llvm::StringLiteral kPosition = "pipeline.position";
+    static constexpr llvm::StringLiteral kStash = "pipeline.stash";
     /// Data of a parameter that was a dense constant of the imported graph.
     static constexpr llvm::StringLiteral kValue = "pipeline.value";
     /// Module attributes: cluster preset or file, and number of microbatches.

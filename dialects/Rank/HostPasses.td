@@ -78,6 +78,23 @@ def HostFoldAccumulation : Pass<"host-fold-accumulation", "::mlir::func::FuncOp"
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def HostSumSlices : Pass<"host-sum-slices", "::mlir::func::FuncOp"> {
+  let summary = "add a padded tensor where it is not zero";
+  let description = [{
+    **Why** The gradient of a slice is the slice's gradient padded with zeros, and the gradients of all slices are
+    added: a tensor of the whole size and a pass over it for each (nine for a 3 x 3 pooling, two for a rotary
+    embedding).
+    **Expects** A body on tensors, elementwise operations as `linalg.generic`.
+    **Leaves** `add(x, pad(y))`, where the padding is zero and has no other use, as an update of the slice of `x`:
+    extracted, added to, inserted. Where `x` is known to be zero there, `y` is inserted.
+    **Never** adds in another order.
+  }];
+  let statistics = [
+    Statistic<"numSummed", "slices-summed", "Padded tensors added to a slice">,
+    Statistic<"numInserted", "slices-inserted", "Padded tensors that needed no addition">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def HostOrderLoops : Pass<"host-order-loops", "::mlir::func::FuncOp"> {
   let summary = "put the dimension that most operands are contiguous in innermost";
   let description = [{
@@ -127,12 +144,15 @@ def HostPlanWorkspace : Pass<"host-plan-workspace", "::mlir::func::FuncOp"> {
     **Why** Nothing is allocated while a step runs, and the need is known before it runs.
     **Expects** A body on buffers with static allocations.
     **Leaves** Every `memref.alloc` as a `memref.view` of a last argument, the workspace, whose size stands on the
-    function as `rank.workspace` (bytes). Greedy by size (Pisarchyk and Lee, Efficient Memory Management for Deep
-    Neural Net Inference, 2020), lifetimes over all aliases, 64-byte alignment.
+    function as `rank.workspace` (bytes), beside `rank.workspace_bound`, the bytes that live at once. Several orders of
+    placing are tried, and searched when none comes near the bound (Support/Packing.h); lifetimes over all aliases,
+    64-byte alignment.
     **Never** shares bytes between two buffers that live at the same operation.
   }];
   let statistics = [
-    Statistic<"numPlaced", "buffers-placed", "Buffers placed in a workspace">];
+    Statistic<"numPlaced", "buffers-placed", "Buffers placed in a workspace">,
+    Statistic<"numBytes", "workspace-bytes", "Bytes of all workspaces">,
+    Statistic<"boundBytes", "live-bytes", "Bytes that live at once in them, no fewer would do">];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 

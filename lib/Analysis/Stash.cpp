@@ -6,29 +6,50 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/Stash.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "stagewright/Analysis/MinCut.h"
 
 using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::pipeline;
 
-/// Price of keeping one byte in scalar operations: it is written once and read
-/// once, and a core does about 6.4 operations in the time of one byte (64
-/// GFLOP/s and 10 GB/s, as in the cluster preset "local").
-static constexpr int64_t kFlopsPerByte = 13;
+/// Repeating a contraction may cost so many times what keeping its result does:
+/// scores of heads of up to 260 elements, at the speeds of "local".
+static constexpr int64_t kMostTimes = 10;
+
+/// Whether `op` may be done again although it is a contraction. Convolutions
+/// are not: their operands are about as large as their results.
+static bool isExpanding(Operation *op, const StashPrices &prices) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (prices.repeatRatio < 1 || !linalgOp || op->getNumResults() != 1 ||
+      !isContraction(op) || !linalg::isaContractionOpInterface(linalgOp))
+    return false;
+  double flops = 2;
+  for (int64_t extent : linalgOp.getStaticLoopRanges())
+    flops *= static_cast<double>(extent);
+  int64_t read = 0, written = bytesOf(op->getResult(0).getType());
+  for (Value input : linalgOp.getDpsInputs())
+    read += bytesOf(input.getType());
+  return written / prices.repeatRatio >= read &&
+         flops <= static_cast<double>(kMostTimes * prices.flopsPerByte) *
+                      static_cast<double>(written);
+}
 
 namespace {
 /// The cut of one layer.
 class LayerCut {
 public:
   LayerCut(const StepGraph &graph, const Layers &layers,
-           const std::vector<bool> &isFactor, int layer)
-      : graph(graph), layers(layers), isFactor(isFactor), layer(layer) {}
+           const std::vector<bool> &isFactor, StashPrices prices, int layer)
+      : graph(graph), layers(layers), isFactor(isFactor), prices(prices),
+        layer(layer) {}
 
   /// The backward needs `value` here.
   void demand(Value value) {
-    if (int node = nodeOf(value); node >= 0)
+    if (int node = nodeOf(value); node >= 0) {
       cut.addEdge(node, MinCut::kSink, MinCut::kInfinite);
+      demanded.push_back(graph.indexOf(value));
+    }
   }
 
   void solve(Stash &stash) {
@@ -49,13 +70,38 @@ public:
         stash.inBackward[number] = !forward;
         stash.movedToForward[number] = forward && isFactor[number];
       }
-      for (Value result : entry.op->getResults())
-        if (isCut(number, result))
-          stash.keptBytes += bytesOf(result.getType());
     }
+    describe(stash);
   }
 
 private:
+  /// What is kept, and what is done again to get at what is demanded.
+  void describe(Stash &stash) {
+    LayerStash &own = stash.layers[layer];
+    llvm::sort(order);
+    for (unsigned number : order)
+      for (Value result : graph.ops[number].op->getResults())
+        if (isCut(number, result)) {
+          own.kept.push_back(result);
+          own.keptBytes += bytesOf(result.getType());
+        }
+    stash.keptBytes += own.keptBytes;
+    llvm::DenseSet<unsigned> seen;
+    while (!demanded.empty()) {
+      unsigned number = demanded.pop_back_val();
+      auto node = opNodes.find(number);
+      if (node == opNodes.end() || cut.onSourceSide(node->second) ||
+          !seen.insert(number).second)
+        continue;
+      if (!graph.ops[number].free && !isFactor[number])
+        own.repeated.push_back(number);
+      for (Value operand : graph.ops[number].operands)
+        if (int index = graph.indexOf(operand); index >= 0)
+          demanded.push_back(index);
+    }
+    llvm::sort(own.repeated);
+  }
+
   bool isCut(unsigned number, Value result) {
     auto node = valueNodes.find(result);
     return node != valueNodes.end() && cut.onSourceSide(opNodes[number]) &&
@@ -82,7 +128,7 @@ private:
     int opNode = slot->second;
     int node = cut.addNode();
     valueNodes[value] = node;
-    cut.addEdge(opNode, node, kFlopsPerByte * bytesOf(value.getType()));
+    cut.addEdge(opNode, node, prices.flopsPerByte * bytesOf(value.getType()));
     return node;
   }
 
@@ -91,16 +137,18 @@ private:
     const StepOp &entry = graph.ops[number];
     int node = opNodes[number];
     bool here = entry.free || layers.layerOf[number] == layer;
-    if (!here || (!entry.work.isCheap() && !entry.free)) {
+    bool expands = isExpanding(entry.op, prices);
+    if (!here || (!entry.work.isCheap() && !entry.free && !expands)) {
       cut.addEdge(MinCut::kSource, node, MinCut::kInfinite);
       return;
     }
+    int64_t bytes = bytesOf(entry.op->getResult(0).getType());
     // Heavy work on constants alone is as dear as its bytes: kept if anything
     // else is.
-    int64_t price =
-        entry.work.isCheap()
-            ? static_cast<int64_t>(entry.work.flops)
-            : 2 * kFlopsPerByte * bytesOf(entry.op->getResult(0).getType());
+    int64_t price = entry.work.isCheap()
+                        ? static_cast<int64_t>(entry.work.flops)
+                    : expands ? bytes
+                              : 2 * prices.flopsPerByte * bytes;
     if (!isFactor[number] && price > 0)
       cut.addEdge(MinCut::kSource, node, price);
     for (Value operand : entry.operands)
@@ -111,11 +159,13 @@ private:
   const StepGraph &graph;
   const Layers &layers;
   const std::vector<bool> &isFactor;
+  StashPrices prices;
   int layer;
   MinCut cut;
   llvm::DenseMap<unsigned, int> opNodes;
   llvm::DenseMap<Value, int> valueNodes;
   std::vector<unsigned> order;
+  SmallVector<unsigned> demanded; ///< Operations.
 };
 } // namespace
 
@@ -153,11 +203,13 @@ static std::vector<bool> findFactors(const StepGraph &graph,
 
 Stash stagewright::pipeline::chooseStash(const StepGraph &graph,
                                          const Layers &layers,
-                                         ArrayRef<Value> roots) {
+                                         ArrayRef<Value> roots,
+                                         StashPrices prices) {
   Stash stash;
   stash.inBackward.assign(graph.ops.size(), false);
   stash.movedToForward.assign(graph.ops.size(), false);
   stash.keptFree.resize(layers.size());
+  stash.layers.resize(layers.size());
   llvm::DenseSet<Value> rootSet(roots.begin(), roots.end());
   std::vector<bool> isFactor = findFactors(graph, layers, rootSet);
 
@@ -168,15 +220,16 @@ Stash stagewright::pipeline::chooseStash(const StepGraph &graph,
       for (Value operand : entry.operands)
         demands[layers.layerOf[number]].push_back(operand);
   for (int layer = 0; layer < layers.size(); ++layer) {
-    LayerCut cut(graph, layers, isFactor, layer);
+    LayerCut cut(graph, layers, isFactor, prices, layer);
     llvm::DenseSet<Value> seen;
     for (Value value : demands[layer])
       if (seen.insert(value).second) {
         cut.demand(value);
         int index = graph.indexOf(value);
         if (index >= 0 && !graph.ops[index].isBackward())
-          stash.readBytes += bytesOf(value.getType());
+          stash.layers[layer].readBytes += bytesOf(value.getType());
       }
+    stash.readBytes += stash.layers[layer].readBytes;
     cut.solve(stash);
   }
   return stash;

@@ -129,7 +129,9 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
   if (!has<pipeline::GraphOp>(module)) {
     llvm::append_values(passes, pass("pipeline-infer-roles"),
                         pass("pipeline-split-slices"),
-                        pass("pipeline-form-graph"));
+                        pass("pipeline-form-graph",
+                             {{"cluster", options.cluster},
+                              {"repeat-ratio", text(options.repeatRatio)}}));
     if (!needs.split)
       passes.push_back(pass("pipeline-merge-backward"));
     passes.push_back(pass("pipeline-unify-bodies"));
@@ -207,6 +209,7 @@ LogicalResult compileTo(Level level, ModuleOp module,
     if (failed(toSchedule(level, module, options, timing)))
       return failure();
     describePlan(module, report);
+    describeStash(module, report);
     if (level <= Level::Schedule)
       return success();
     if (failed(runText(module, timing, {"lower-pipeline-to-rank"})) ||

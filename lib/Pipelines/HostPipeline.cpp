@@ -31,6 +31,7 @@ void buildBodyPipeline(OpPassManager &manager,
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());
     body.addPass(host::createHostRaiseContractions());
+    body.addPass(host::createHostSumSlices());
     body.addPass(host::createHostFoldAccumulation());
     body.addPass(host::createHostFuseElementwise({options.maxOps}));
     body.addPass(createCanonicalizerPass());

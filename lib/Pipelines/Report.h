@@ -17,6 +17,10 @@ namespace stagewright {
 /// none yet.
 void describePlan(mlir::ModuleOp module, CompileReport *report);
 
+/// What forwards keep and backwards repeat, from the graph; equal layers that
+/// follow each other once.
+void describeStash(mlir::ModuleOp module, CompileReport *report);
+
 /// The table of bytes that the verification of the rank programs left.
 void describeMemory(mlir::ModuleOp module, CompileReport *report);
 

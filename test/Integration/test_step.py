@@ -13,7 +13,7 @@ import golden
 import stagewright
 from workshop import BUILD, HERE, call, tool
 
-GPT, SCAN, BFLOAT16 = "gpt.py:gpt", "gpt.py:gpt_scan", "gpt.py:gpt_bfloat16"
+GPT, SCAN, BFLOAT16, LONG = "gpt.py:gpt", "gpt.py:gpt_scan", "gpt.py:gpt_bfloat16", "gpt.py:gpt_long"
 SCHEDULES = ("gpipe", "1f1b")
 PLANS = [(GPT, stages, schedule) for stages in (1, 2, 3, 4) for schedule in SCHEDULES]
 PLANS += [(model, stages, schedule) for model in ("llama.py:llama", "mlp.py:mlp", "convnet.py:convnet", SCAN)
@@ -21,7 +21,7 @@ PLANS += [(model, stages, schedule) for model in ("llama.py:llama", "mlp.py:mlp"
 PLANS += [(model, 2, "1f1b") for model in ("moe.py:moe", "gpt.py:gpt_dropout", "gpt.py:gpt_tied",
                                            "encoder_decoder.py:encoder_decoder", "gpt.py:gpt_forward")]
 PLANS += [("gpt.py:gpt_tied", 4, "1f1b"), ("encoder_decoder.py:encoder_decoder", 4, "1f1b")]
-PLANS += [(GPT, 3, "early-backward"), (GPT, 3, "window")]
+PLANS += [(GPT, 3, "early-backward"), (GPT, 3, "window"), (LONG, 2, "1f1b")]
 BY_PLAN = pytest.mark.parametrize("plan", PLANS, ids=lambda p: f"{p[0].split(':')[1]}-{p[1]}-{p[2]}")
 
 # Resident memory a step may take besides its arenas: stacks of the ranks' threads, the copy of the inputs being set.
@@ -59,6 +59,13 @@ def test_arena_and_live_bytes_are_those_printed(workshop, plan):
         memory, buffers = manifest["ranks"][int(rank)]["memory"], len(manifest["ranks"][int(rank)]["buffers"])
         assert (int(arena), int(printed)) == (memory["arena"], memory["live_peak"])
         assert abs(int(live) - int(printed)) <= 64 * buffers
+
+
+def test_nothing_as_large_as_the_scores_of_long_attention_is_kept(workshop):
+    """At 1024 positions, 1024 x 1024 scores for every head are not kept from a forward to its backward, nor sent."""
+    manifest = workshop.manifest(LONG, 2, "1f1b")
+    kept = [buffer["shape"] for rank in manifest["ranks"] for buffer in rank["buffers"] if buffer["kind"] == "stash"]
+    assert kept and all(shape.count(1024) < 2 for shape in kept), kept
 
 
 def bits(results):

@@ -78,6 +78,16 @@ cl::opt<std::string> cpu("cpu",
                          cl::init("native"), cl::cat(category));
 cl::opt<bool> timing("timing", cl::desc("Print the time of every pass"),
                      cl::cat(category));
+cl::opt<std::string>
+    repeatRatio("repeat-ratio",
+                cl::desc("Backwards repeat a contraction whose result is so "
+                         "many times larger than its operands; 4 by default, "
+                         "0: none"),
+                cl::cat(category));
+cl::opt<bool> explainMemory("explain-memory",
+                            cl::desc("Print what forwards keep for their "
+                                     "backwards and what these repeat"),
+                            cl::cat(category));
 cl::opt<bool> quiet("quiet", cl::desc("Do not print plan and memory"),
                     cl::cat(category));
 
@@ -95,13 +105,14 @@ cl::opt<Emit> emit(
 
 /// A whole number from the command line, or an error with its option.
 LogicalResult readNumber(const cl::opt<std::string> &option,
-                         std::optional<int64_t> &number) {
+                         std::optional<int64_t> &number, int64_t least = 1) {
   if (option.empty())
     return success();
   int64_t value;
-  if (StringRef(option).getAsInteger(10, value) || value < 1) {
-    llvm::errs() << "error: --" << option.ArgStr
-                 << " must be a positive number, but is '" << option << "'\n";
+  if (StringRef(option).getAsInteger(10, value) || value < least) {
+    llvm::errs() << "error: --" << option.ArgStr << " must be "
+                 << (least > 0 ? "a positive number" : "a number from 0")
+                 << ", but is '" << option << "'\n";
     return failure();
   }
   number = value;
@@ -139,6 +150,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.profile = profile;
   if (failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
+      failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
       failed(readNumber(microbatches, options.microbatches)))
     return failure();
   if (emit == Emit::Artifact && (output.empty() || output == "-")) {
@@ -181,6 +193,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
     if (!quiet)
       llvm::outs() << report.plan << "\n"
                    << report.grid << "\n"
+                   << (explainMemory ? report.stash + "\n" : "")
                    << report.memory;
     return success();
   }

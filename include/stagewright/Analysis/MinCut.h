@@ -25,9 +25,9 @@ namespace stagewright {
 class MinCut {
 public:
   static constexpr int kSource = 0, kSink = 1;
-  /// Capacity of an edge that must not be cut; sums of a few million of them do
-  /// not overflow.
-  static constexpr int64_t kInfinite = int64_t(1) << 40;
+  /// Capacity of an edge that must not be cut: beyond every sum of others, and
+  /// a thousand of them do not overflow.
+  static constexpr int64_t kInfinite = int64_t(1) << 52;
 
   MinCut() : first(2, -1) {}
 

@@ -9,8 +9,17 @@
 // again from what is kept. The best choice for a layer is a minimum cut between
 // what the forward has and what the backward reads, as in T. Jain et al.'s
 // min-cut rematerialisation of joint graphs (PyTorch's AOTAutograd): cutting a
-// value keeps it, cutting an operation repeats it. Reductions, contractions and
-// gathers are never repeated; arguments are kept anyway.
+// value keeps it, cutting an operation repeats it. Reductions and gathers are
+// never repeated; arguments are kept anyway.
+//
+// A contraction is repeated only if its result is many times larger than its
+// operands, as the scores of attention over a long sequence are (S x S from S x
+// d). By time alone they would rather be kept: at d = 64 they cost 128
+// operations an element to make and 52 to keep. But they are what limits the
+// length of a sequence, in every layer and microbatch in flight; so such a
+// contraction is priced at one operation a byte, and rows are kept instead (the
+// idea of Dao et al., "FlashAttention", 2022), unless it would take ten times
+// the time of keeping, as the logits of a large vocabulary do.
 //
 // Operations that need forward values only but feed only the backward (factors:
 // 1 - tanh(x)^2) lie on either side of the cut at no cost: where fewer bytes
@@ -26,6 +35,25 @@
 
 namespace stagewright::pipeline {
 
+/// What keeping and repeating cost.
+struct StashPrices {
+  /// Keeping a byte, in scalar operations: it is written once and read once,
+  /// and a core does about 6.4 operations in the time of one byte (64 GFLOP/s
+  /// and 10 GB/s, as in the cluster preset "local").
+  int64_t flopsPerByte = 13;
+  /// How many times larger than its operands the result of a contraction that
+  /// is repeated must be; 0: none is.
+  int64_t repeatRatio = 4;
+};
+
+/// What one layer keeps and repeats.
+struct LayerStash {
+  /// Values kept, in program order, and operations repeated.
+  std::vector<mlir::Value> kept;
+  std::vector<unsigned> repeated;
+  int64_t keptBytes = 0, readBytes = 0;
+};
+
 /// Where forward work for the backward is done. Per operation of the step
 /// graph.
 struct Stash {
@@ -39,12 +67,19 @@ struct Stash {
   std::vector<llvm::DenseSet<mlir::Value>> keptFree;
   /// Bytes kept, and bytes the backward reads in all.
   int64_t keptBytes = 0, readBytes = 0;
+  std::vector<LayerStash> layers;
 };
 
 /// Chooses for every layer. `roots`: values that must come out of the backward
 /// (gradients and their parts).
 Stash chooseStash(const StepGraph &graph, const Layers &layers,
-                  llvm::ArrayRef<mlir::Value> roots);
+                  llvm::ArrayRef<mlir::Value> roots, StashPrices prices = {});
+
+/// The choice for people: an array with a dictionary for every layer, of its
+/// name (`layer`), the bytes `kept` of those `read`, and what it `keeps` and
+/// `repeats`, each an array of strings such as `exp 4x4x128x128xf32`.
+mlir::ArrayAttr describeStash(const StepGraph &graph, const Layers &layers,
+                              const Stash &stash);
 
 } // namespace stagewright::pipeline
 

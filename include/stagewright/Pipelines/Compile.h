@@ -40,6 +40,9 @@ struct CompileOptions {
   std::string schedule = "plan";
   std::string objective; ///< of `auto`: makespan or span
   std::string profile;   ///< file that `pp-run --profile` wrote
+  /// How many times larger than its operands the result of a contraction that
+  /// backwards repeat must be; 0: none is.
+  std::optional<int64_t> repeatRatio;
 };
 
 /// What was decided on the way, as text for people.
@@ -47,6 +50,7 @@ struct CompileReport {
   std::string plan;   ///< stages with their layers, predicted time and bound
   std::string grid;   ///< the schedule, one row per rank, its times and bounds
   std::string memory; ///< bytes per rank by purpose
+  std::string stash;  ///< what forwards keep and backwards repeat, by layer
 };
 
 /// Lowers `module` to `level`. A module that is already past a level goes on

@@ -16,33 +16,6 @@ namespace stagewright::host {
 
 namespace {
 
-/// If `op` adds `sum` and another tensor element by element, that tensor.
-Value matchAdd(Operation *op, Value sum) {
-  auto other = [&](Value lhs, Value rhs) -> Value {
-    return lhs == sum ? rhs : rhs == sum ? lhs : Value();
-  };
-  if (isa<arith::AddFOp, arith::AddIOp>(op))
-    return other(op->getOperand(0), op->getOperand(1));
-  auto generic = dyn_cast<linalg::GenericOp>(op);
-  if (!generic || generic->getNumResults() != 1 ||
-      generic.getNumReductionLoops() != 0 ||
-      !llvm::all_of(generic.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
-    return {};
-  Block &body = *generic.getBody();
-  Operation *add =
-      cast<linalg::YieldOp>(body.getTerminator()).getOperand(0).getDefiningOp();
-  if (!add || !isa<arith::AddFOp, arith::AddIOp>(add) || &body.front() != add)
-    return {};
-  auto outer = [&](Value element) -> Value {
-    auto argument = dyn_cast<BlockArgument>(element);
-    return argument && argument.getOwner() == &body
-               ? generic->getOperand(argument.getArgNumber())
-               : Value();
-  };
-  return other(outer(add->getOperand(0)), outer(add->getOperand(1)));
-}
-
 /// Whether a reduction adds to its initial value and uses it in no other way.
 bool sumsIntoInit(linalg::GenericOp op) {
   if (op->getNumResults() != 1 || op.getNumReductionLoops() == 0)

@@ -29,6 +29,9 @@ createElementwise(mlir::OpBuilder &builder, mlir::Location loc,
                                                  mlir::Location, mlir::Value)>
                       body);
 
+/// If `op` adds `sum` and another tensor element by element, that tensor.
+mlir::Value matchAdd(mlir::Operation *op, mlir::Value sum);
+
 /// If `value` is a copy of `source` with its dimensions permuted or broadcast,
 /// the map from indices of `value` to indices of `source`; else a null map.
 mlir::AffineMap matchCopy(mlir::Value value, mlir::Value &source);

@@ -9,6 +9,7 @@ STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, he
     gpt_bfloat16  bfloat16 activations, float32 parameters and loss
     gpt_forward   the logits only, no gradients
     gpt_deep      small and of eight layers, for many stages
+    gpt_long      narrow, over a sequence of 1024
 """
 
 import functools
@@ -21,6 +22,7 @@ from common import layer_norm, layer_norm_parameters, mean_token_loss, normals, 
 
 DEFAULT = dict(V=512, D=256, H=4, L=4, T=128, B=4)
 DEEP = dict(V=64, D=32, H=2, L=8, T=16, B=2)
+LONG = dict(V=64, D=32, H=2, L=2, T=1024, B=1)
 
 
 def attention(p, x, heads):
@@ -121,6 +123,10 @@ def gpt():
 
 def gpt_deep():
     return _made(loss, parameters, default=DEEP)
+
+
+def gpt_long():
+    return _made(loss, parameters, default=LONG)
 
 
 def gpt_scan():

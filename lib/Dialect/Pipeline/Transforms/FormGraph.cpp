@@ -7,8 +7,10 @@
 
 #include "GraphBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -42,6 +44,31 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
       return signalPassFailure();
   }
 
+  /// Prices at the speeds of the cluster; the stages are not known yet, so
+  /// its slowest memory decides.
+  FailureOr<StashPrices> readPrices() {
+    StashPrices prices;
+    if (repeatRatio < 0)
+      return emitError(getOperation().getLoc())
+             << "repeat-ratio must be at least 0, got "
+             << repeatRatio.getValue();
+    prices.repeatRatio = repeatRatio;
+    FailureOr<std::optional<Cluster>> found =
+        findCluster(getOperation(), cluster);
+    if (failed(found))
+      return failure();
+    if (!*found)
+      return prices;
+    double operations = 0;
+    for (const Device &device : (*found)->devices)
+      operations =
+          std::max(operations, device.flops.value / device.bandwidth.value);
+    // Written once and read once. Beyond the bound nothing cheap is kept.
+    prices.flopsPerByte =
+        std::clamp<double>(std::round(2 * operations), 1, 4096);
+    return prices;
+  }
+
   LogicalResult form(func::FuncOp step) {
     FailureOr<StepGraph> graph = StepGraph::create(step);
     if (failed(graph))
@@ -51,11 +78,16 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     SmallVector<Value> roots;
     for (const ResultPart &part : parts)
       roots.push_back(part.value);
-    Stash stash = chooseStash(*graph, layers, roots);
+    FailureOr<StashPrices> prices = readPrices();
+    if (failed(prices))
+      return failure();
+    Stash stash = chooseStash(*graph, layers, roots, *prices);
     FailureOr<GraphOp> result =
         GraphBuilder(*graph, layers, stash, parts).build();
     if (failed(result))
       return failure();
+    result->getOperation()->setAttr(PipelineDialect::kStash,
+                                    describeStash(*graph, layers, stash));
     step.erase();
 
     numLayers += layers.size();

@@ -1,0 +1,213 @@
+//===- Packing.cpp - buffers with lifetimes in one arena ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Support/Packing.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+using namespace stagewright;
+
+namespace {
+
+/// Begin or end of a life.
+struct Moment {
+  int64_t at;
+  bool begins;
+  int item;
+};
+
+/// All moments in their order; at one moment what begins comes first, since a
+/// life includes its last.
+std::vector<Moment> momentsOf(const std::vector<PackItem> &items) {
+  std::vector<Moment> moments;
+  for (int i = 0; i < int(items.size()); ++i)
+    for (const Life &life : items[i].lives) {
+      moments.push_back({life.first, true, i});
+      moments.push_back({life.last, false, i});
+    }
+  std::sort(moments.begin(), moments.end(), [](auto &a, auto &b) {
+    return a.at != b.at           ? a.at < b.at
+           : a.begins != b.begins ? a.begins
+                                  : a.item < b.item;
+  });
+  return moments;
+}
+
+class Packer {
+public:
+  explicit Packer(std::vector<PackItem> &items)
+      : items(items), meets(items.size()), offset(items.size()) {
+    findMeetings();
+  }
+  Packing pack();
+
+private:
+  void findMeetings();
+  int64_t place(const std::vector<int> &order);
+  template <typename Key> std::vector<int> orderBy(Key key) const;
+  bool attempt(const std::vector<int> &order);
+  void search();
+  int64_t span(int i) const {
+    return items[i].lives.empty()
+               ? 0
+               : items[i].lives.back().last - items[i].lives.front().first + 1;
+  }
+
+  std::vector<PackItem> &items;
+  std::vector<std::vector<int>> meets; ///< Items that live at once with it.
+  std::vector<int64_t> offset;         ///< Of the attempt at hand; -1: not yet.
+  std::vector<int> best;               ///< Order.
+  int64_t pairs = 0;
+  Packing found{INT64_MAX, 0};
+};
+
+/// Visits of pairs, and orders, that the search for a better one may make.
+constexpr int64_t kMostVisits = 4'000'000, kMostOrders = 2'000;
+
+} // namespace
+
+void Packer::findMeetings() {
+  std::vector<int> alive;
+  for (const Moment &moment : momentsOf(items)) {
+    if (!moment.begins) {
+      alive.erase(std::find(alive.begin(), alive.end(), moment.item));
+      continue;
+    }
+    for (int other : alive) {
+      meets[moment.item].push_back(other);
+      meets[other].push_back(moment.item);
+    }
+    alive.push_back(moment.item);
+  }
+  // Items of several lives may meet several times.
+  for (std::vector<int> &others : meets) {
+    std::sort(others.begin(), others.end());
+    others.erase(std::unique(others.begin(), others.end()), others.end());
+    pairs += others.size();
+  }
+}
+
+/// Places every item of `order` as low as those before it let it; the end.
+int64_t Packer::place(const std::vector<int> &order) {
+  std::fill(offset.begin(), offset.end(), -1);
+  std::vector<std::pair<int64_t, int64_t>> taken;
+  int64_t total = 0;
+  for (int item : order) {
+    taken.clear();
+    for (int other : meets[item])
+      if (offset[other] >= 0)
+        taken.emplace_back(offset[other], offset[other] + items[other].bytes);
+    std::sort(taken.begin(), taken.end());
+    int64_t at = 0;
+    for (auto [begin, end] : taken) {
+      if (at + items[item].bytes <= begin)
+        break;
+      at = std::max(at, end);
+    }
+    offset[item] = at;
+    total = std::max(total, at + items[item].bytes);
+  }
+  return total;
+}
+
+template <typename Key> std::vector<int> Packer::orderBy(Key key) const {
+  std::vector<int> order(items.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return key(a) > key(b); });
+  return order;
+}
+
+/// Places in `order` and keeps the result if it is the best so far; true when
+/// nothing better is possible.
+bool Packer::attempt(const std::vector<int> &order) {
+  int64_t total = place(order);
+  if (total < found.total) {
+    found.total = total;
+    best = order;
+    for (size_t i = 0; i < items.size(); ++i)
+      items[i].offset = offset[i];
+  }
+  return found.total == found.bound;
+}
+
+/// Moves an item that ends the arena to an earlier place in the order, or
+/// exchanges two; what is no worse stays.
+void Packer::search() {
+  std::mt19937_64 random(1);
+  std::vector<int> current = best;
+  int64_t reached = found.total;
+  int64_t cost = pairs + int64_t(items.size());
+  int64_t turns = std::min(kMostOrders, kMostVisits / cost);
+  for (int64_t turn = 0; turn < turns; ++turn) {
+    std::vector<int> next = current;
+    size_t from = random() % next.size();
+    // Of three draws in four, the item that sticks out most.
+    if (random() % 4 != 0)
+      from = std::max_element(next.begin(), next.end(),
+                              [&](int a, int b) {
+                                return items[a].offset + items[a].bytes <
+                                       items[b].offset + items[b].bytes;
+                              }) -
+             next.begin();
+    size_t to = random() % next.size();
+    if (from > to && random() % 2 == 0)
+      std::rotate(next.begin() + to, next.begin() + from,
+                  next.begin() + from + 1);
+    else
+      std::swap(next[from], next[to]);
+    int64_t total = place(next);
+    if (total > reached)
+      continue;
+    reached = total;
+    current = next;
+    if (total < found.total && attempt(next))
+      return;
+  }
+}
+
+Packing Packer::pack() {
+  found.bound = liveBound(items);
+  if (items.empty())
+    return {0, 0};
+  auto bytes = [&](int i) { return items[i].bytes; };
+  auto first = [&](int i) {
+    return items[i].lives.empty() ? 0 : items[i].lives.front().first;
+  };
+  auto last = [&](int i) {
+    return items[i].lives.empty() ? 0 : items[i].lives.back().last;
+  };
+  // Items in the order of their sizes, where keys are the same.
+  auto with = [&](auto key) {
+    return orderBy([=](int i) { return std::pair(key(i), bytes(i)); });
+  };
+  if (attempt(with(bytes)) || attempt(with([&](int i) {
+        return double(bytes(i)) * double(span(i));
+      })) ||
+      attempt(with([&](int i) { return span(i); })) ||
+      attempt(with([&](int i) { return -first(i); })) || attempt(with(last)))
+    return found;
+  if (found.total > found.bound + found.bound / 100)
+    search();
+  return found;
+}
+
+int64_t stagewright::liveBound(const std::vector<PackItem> &items) {
+  int64_t alive = 0, most = 0;
+  for (const Moment &moment : momentsOf(items)) {
+    alive +=
+        moment.begins ? items[moment.item].bytes : -items[moment.item].bytes;
+    most = std::max(most, alive);
+  }
+  return most;
+}
+
+Packing stagewright::pack(std::vector<PackItem> &items) {
+  return Packer(items).pack();
+}

@@ -1,0 +1,146 @@
+//===- PackingTest.cpp - packings beside all packings ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Support/Packing.h"
+#include "../Random.h"
+
+#include <algorithm>
+#include <chrono>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace stagewright;
+using stagewright::testing::Draw;
+using stagewright::testing::kPart;
+
+namespace {
+
+bool meet(const PackItem &a, const PackItem &b) {
+  for (const Life &x : a.lives)
+    for (const Life &y : b.lives)
+      if (x.first <= y.last && y.first <= x.last)
+        return true;
+  return false;
+}
+
+void expectDisjoint(const std::vector<PackItem> &items, const Packing &found) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    EXPECT_GE(items[i].offset, 0);
+    EXPECT_LE(items[i].offset + items[i].bytes, found.total);
+    for (size_t j = 0; j < i; ++j)
+      if (meet(items[i], items[j])) {
+        EXPECT_TRUE(items[i].offset + items[i].bytes <= items[j].offset ||
+                    items[j].offset + items[j].bytes <= items[i].offset)
+            << "items " << i << " and " << j << " share bytes";
+      }
+  }
+}
+
+/// The smallest arena. Of a best packing, pushed down as far as it goes, the
+/// items by offset are an order that gives it, each placed as low as it can be.
+int64_t bruteForce(std::vector<PackItem> items) {
+  std::vector<int> order(items.size());
+  std::iota(order.begin(), order.end(), 0);
+  int64_t least = INT64_MAX;
+  do {
+    int64_t total = 0;
+    for (size_t k = 0; k < order.size() && total < least; ++k) {
+      PackItem &item = items[order[k]];
+      item.offset = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t j = 0; j < k; ++j) {
+          const PackItem &other = items[order[j]];
+          if (meet(item, other) && item.offset < other.offset + other.bytes &&
+              other.offset < item.offset + item.bytes) {
+            item.offset = other.offset + other.bytes;
+            moved = true;
+          }
+        }
+      }
+      total = std::max(total, item.offset + item.bytes);
+    }
+    least = std::min(least, total);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return least;
+}
+
+std::vector<PackItem> drawItems(Draw &draw, int64_t count, int64_t moments,
+                                int64_t longest) {
+  std::vector<PackItem> items;
+  for (int64_t i = 0; i < count; ++i) {
+    PackItem item;
+    item.bytes = 64 * draw.whole(1, draw.chance(0.3) ? 40 : 6);
+    int64_t first = draw.whole(0, moments);
+    int64_t last = first + draw.whole(0, longest);
+    item.lives.push_back({first, last});
+    if (draw.chance(0.2))
+      item.lives.push_back({last + 2, last + 2 + draw.whole(0, longest)});
+    items.push_back(item);
+  }
+  return items;
+}
+
+TEST(Packing, NothingTakesNothing) {
+  std::vector<PackItem> items;
+  EXPECT_EQ(pack(items).total, 0);
+  items.push_back({64, {}, 0});
+  EXPECT_EQ(pack(items).bound, 0);
+}
+
+TEST(Packing, EndsOfLivesMeet) {
+  std::vector<PackItem> items = {{64, {{0, 1}}, 0}, {64, {{1, 2}}, 0}};
+  Packing found = pack(items);
+  EXPECT_EQ(found.total, 128);
+  EXPECT_EQ(found.bound, 128);
+  expectDisjoint(items, found);
+}
+
+TEST(Packing, TakesTheGapBetweenTwoLives) {
+  std::vector<PackItem> items = {{128, {{0, 1}, {4, 5}}, 0},
+                                 {128, {{2, 3}}, 0}};
+  EXPECT_EQ(pack(items).total, 128);
+}
+
+/// By size alone the item in the middle is placed where it splits the space of
+/// a large one.
+TEST(Packing, AsSmallAsAnyOnSmallCases) {
+  Draw draw(7);
+  for (uint64_t round = 0; round < 400 / kPart; ++round) {
+    std::vector<PackItem> items = drawItems(draw, draw.whole(2, 7), 8, 4);
+    int64_t least = bruteForce(items);
+    Packing found = pack(items);
+    expectDisjoint(items, found);
+    EXPECT_LE(found.bound, least);
+    EXPECT_EQ(found.total, least) << "round " << round;
+  }
+}
+
+TEST(Packing, NearTheBoundOnLargeCases) {
+  Draw draw(11);
+  for (uint64_t round = 0; round < 20 / kPart + 1; ++round) {
+    std::vector<PackItem> items = drawItems(draw, 300, 300, 12);
+    Packing found = pack(items);
+    expectDisjoint(items, found);
+    EXPECT_LE(double(found.total), 1.05 * double(found.bound));
+  }
+}
+
+/// Twice the items, with as many alive at once, take about twice the time; the
+/// limit leaves room for a busy machine and none for a square.
+TEST(Packing, ManyItemsTakeLittle) {
+  Draw draw(13);
+  std::vector<PackItem> items = drawItems(draw, 20'000, 20'000, 12);
+  auto began = std::chrono::steady_clock::now();
+  Packing found = pack(items);
+  std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - began;
+  EXPECT_LE(double(found.total), 1.10 * double(found.bound));
+  EXPECT_LT(spent.count(), 5.0 * double(kPart));
+}
+
+} // namespace
