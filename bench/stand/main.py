@@ -17,10 +17,12 @@ BENCHES = {
     "step": "one step beside jax.jit, IREE and torch.distributed.pipelining, on one core and on two",
     "contractions": "the step beside its own contractions called alone; how fast each shape is",
     "pipeline": "two ranks beside torch.distributed.pipelining and jax.jit on two cores; the bubble",
+    "overhead": "microseconds that an action and a hop cost",
     "compile": "compile time by pass against the number of operations, beside jax.jit's",
     "memory": "bytes of a step beside jax.jit's, resident memory of compiler and runtime",
     "predict": "the step that pp-sim predicts from measured actions, beside the measured one",
     "planners": "seconds of the planners beside those of public programs",
+    "counts": "instructions, beside the table in bench/counts.json that a test holds within 3 %",
 }
 EPILOG = """\
 The sides of a comparison take turns in one run, round after round, each pinned to its cores; after --rounds rounds it goes
@@ -31,6 +33,7 @@ build/venv-iree and build/venv-torch (5.3 GB) when they are first needed.
 
   ./dev bench step                        every model, one core and two: a quarter of an hour
   ./dev bench step --model gpt --cores 1  one comparison
+  ./dev bench counts --update             write today's instruction counts into the table
   ./dev bench step --json                 an object on standard output, progress on standard error
 
 Each bench writes build/bench/NAME.json and build/bench/NAME.md. Benches:
@@ -48,6 +51,7 @@ def options(parser):
     parser.add_argument("--turn", type=float, default=1.0, metavar="SECONDS", help="about how long a turn lasts (default: 1)")
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
                         help=f"how wide half of the interval may be (default: {SPREAD})")
+    parser.add_argument("--update", action="store_true", help="counts: write the table anew")
 
 
 def check(given):

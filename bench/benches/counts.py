@@ -1,0 +1,109 @@
+"""Instructions, counted by callgrind, of what must not drift: beside the table in bench/counts.json, within 3 %.
+
+Counts do not depend on how busy the machine is, so that a test can hold them; they depend on the versions of what is linked,
+which stand in the table. Code is compiled for x86-64-v3, for callgrind knows no AVX-512. Of a step and of an action the
+start of the process is taken off: two runs, one with more steps.
+"""
+
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+from ..stand.models import GPT, TINY
+from ..stand.report import Result, Table
+
+FILE = pathlib.Path(__file__).resolve().parents[1] / "counts.json"
+DRIFT = 0.03
+SMALL = GPT.sized("counts", V=64, D=32, H=2, L=2, T=16, B=2)
+PACKAGES = ("libmlir-22", "libllvm22", "libc6", "libstdc++6", "libopenblas0-pthread", "valgrind")
+ACTIONS = 2 * 512  # forwards and backwards of one stage
+
+
+@dataclasses.dataclass
+class Counter:
+    """Tools of a build, and a folder to work in."""
+
+    build: pathlib.Path
+    python: str
+    folder: pathlib.Path
+
+    def run(self, *command, environment=None):
+        done = subprocess.run([str(c) for c in command], env={**os.environ, **(environment or {})}, capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stderr[-3000:]}")
+        return done.stderr
+
+    def module(self, model):
+        path = self.folder / f"{model.name}.mlir"
+        self.run(self.python, "-m", "stagewright", "import", "jax", model.source, "-o", path, "--quiet",
+                 environment=model.environment)
+        return path
+
+    def artifact(self, model, microbatches):
+        module = self.module(model)
+        self.run(self.build / "bin/pp-compile", module, "--cluster=local:1", "--stages=1", "--cpu=x86-64-v3", "--quiet",
+                 f"--microbatches={microbatches}", "-o", module.with_suffix(".swx"))
+        return module.with_suffix(".swx")
+
+    def instructions(self, tool, *arguments):
+        text = self.run("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", self.build / "bin" / tool,
+                        *arguments, environment={"STAGEWRIGHT_BLAS_CORE": "Haswell"})
+        return int(re.search(r"Collected : (\d+)", text).group(1))
+
+    def steps(self, artifact, count):
+        return self.instructions("pp-run", artifact, "--repeat-microbatch", f"--steps={count}",
+                                 f"--inputs={artifact.with_suffix('.inputs.safetensors')}")
+
+
+def measure(counter):
+    """Instructions by name."""
+    module, tiny = counter.artifact(SMALL, 8).with_suffix(".mlir"), counter.artifact(TINY, ACTIONS // 2)
+    small, plan = module.with_suffix(".swx"), "cluster=local:2 stages=2 microbatches=8"
+    tasks = {
+        "compile": ("pp-compile", module, *(f"--{flag}" for flag in plan.split()), "--cpu=x86-64-v3", "--quiet",
+                    "--emit=llvm", "-o", "/dev/null"),
+        "partition": ("pp-opt", module, f"--pipeline-partition={plan}", "-o", "/dev/null"),
+        "plan": ("pp-plan", module, "--cluster=local:4", "--microbatches=8"),
+        "simulate": ("pp-sim", "--schedule=zb-h1", "--ranks=8", "--microbatches=64"),
+    }
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        found = {name: pool.submit(counter.instructions, *task) for name, task in tasks.items()}
+        runs = {(name, steps): pool.submit(counter.steps, artifact, steps)
+                for name, artifact, most in (("step", small, 3), ("action", tiny, 2)) for steps in (1, most)}
+        found = {name: task.result() for name, task in found.items()}
+        found["step"] = (runs["step", 3].result() - runs["step", 1].result()) // 2
+        found["action"] = (runs["action", 2].result() - runs["action", 1].result()) // ACTIONS
+    return found
+
+
+def versions():
+    """Of the packages that counts depend on."""
+    listed = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *PACKAGES], capture_output=True, text=True)
+    return dict(line.split() for line in listed.stdout.splitlines() if len(line.split()) == 2)
+
+
+def drifted(found, table):
+    """A line for every count that is not within DRIFT of the table's."""
+    return [f"{name}: {count} instructions, the table has {table[name]} ({100 * (count / table[name] - 1):+.1f} %)"
+            for name, count in found.items() if abs(count - table[name]) > DRIFT * table[name]]
+
+
+def run(session):
+    table = json.loads(FILE.read_text()) if FILE.exists() else None
+    found = measure(Counter(session.tool("").parent, session.python, session.work))
+    if session.options.update or not table:
+        FILE.write_text(json.dumps(dict(versions=versions(), instructions=found), indent=1) + "\n")
+        session.say(f"written: {FILE}")
+        table = json.loads(FILE.read_text())
+    result = Result("counts", [Table(__doc__.splitlines()[0], ["", "instructions", "in the table", "apart"])],
+                    figures=dict(instructions=found, table=table))
+    for name, count in found.items():
+        before = table["instructions"].get(name)
+        apart = f"{100 * (count / before - 1):+.1f} %" if before else "new"
+        result.tables[0].rows.append([name, count, before or "", apart])
+    return result
