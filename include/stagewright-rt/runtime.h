@@ -44,7 +44,7 @@ extern "C" {
 
 /// Version of this ABI and of the artifact's section; an artifact of another
 /// version is refused at load.
-#define SW_ABI_VERSION 1u
+#define SW_ABI_VERSION 2u
 
 /// Element types, in the order of the names in the manifest:
 /// f32 f64 f16 bf16 i8 i16 i32 i64 u8 u32 u64 bool u16.
@@ -132,10 +132,16 @@ typedef struct sw_api {
   /// `workspace_bytes` is how much of the workspace the node used.
   void (*node_begin)(sw_rank *rank, int64_t node);
   void (*node_end)(sw_rank *rank, int64_t node, int64_t workspace_bytes);
-  /// One contraction on the calling thread.
+  /// One contraction, on the threads of the rank; inside a part of `parallel`,
+  /// on the calling one.
   void (*gemm)(const sw_gemm_desc *desc, const void *a, const void *b, void *c);
   /// Ends the step with an error found by generated code. Does not return.
   void (*fail)(sw_rank *rank, const char *message);
+  /// Runs `body` on parts of [0, extent), on the threads of the rank and at
+  /// once; parts are multiples of `grain` but the last. With one thread, and
+  /// inside a part, it is one call with all. A failure inside leaves the part.
+  void (*parallel)(void (*body)(void **arguments, int64_t lower, int64_t upper),
+                   void **arguments, int64_t extent, int64_t grain);
 } sw_api;
 
 //===----------------------------------------------------------------------===//
@@ -168,6 +174,7 @@ typedef struct sw_options {
   int32_t check;        ///< check the life of every slot and the live peak
   int32_t profile;      ///< record the time of every node
   int32_t pin;          ///< pin the threads of the ranks to processors
+  int32_t threads;      ///< of each rank; 0: one
 } sw_options;
 
 /// The reason of the last failure on this thread; empty when there was none.

@@ -7,31 +7,12 @@
 
 #include "Blas.h"
 #include "Error.h"
-#include "Step.h"
+#include "Guarded.h"
+#include "ParallelGemm.h"
 
 namespace stagewright::runtime {
 
-sw_rank *&currentRank() {
-  static thread_local sw_rank *rank = nullptr;
-  return rank;
-}
-
 namespace {
-
-/// Runs `body`; whatever it throws ends the step, and this thread goes back to
-/// `Step::runRank`. The exception is gone before the jump, and frames between
-/// (generated code and this one) own nothing.
-template <typename Body> auto guarded(sw_rank *rank, Body body) {
-  try {
-    return body();
-  } catch (const Stopped &) { // NOLINT(bugprone-empty-catch): already told
-  } catch (const std::exception &error) {
-    rank->transport->fail(rank->index, error.what());
-  } catch (...) {
-    rank->transport->fail(rank->index, "unknown failure");
-  }
-  _longjmp(rank->frame, 1);
-}
 
 const Ring &ringOf(const sw_rank *rank, int64_t buffer, int64_t m) {
   const auto &buffers = rank->layout->buffers;
@@ -144,7 +125,19 @@ void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
 }
 
 void contract(const sw_gemm_desc *desc, const void *a, const void *b, void *c) {
-  guarded(currentRank(), [&] { gemm(*desc, a, b, c); });
+  sw_rank *rank = here().rank;
+  guarded(rank, [&] { parallelGemm(*rank, *desc, a, b, c); });
+}
+
+void parallel(void (*body)(void **arguments, int64_t lower, int64_t upper),
+              void **arguments, int64_t extent, int64_t grain) {
+  sw_rank *rank = here().rank;
+  if (!rank->pool || here().shares || extent <= grain)
+    return body(arguments, 0, extent);
+  guarded(rank, [&] {
+    rank->pool->run(*rank, body, arguments, extent, grain);
+    rank->transport->checkFailed();
+  });
 }
 
 void fail(sw_rank *rank, const char *message) {
@@ -157,7 +150,7 @@ const sw_api &generatedCodeApi() {
   static const sw_api api = {slot,      acquire,   release,        claim,
                              send,      recv,      releaseChannel, actionBegin,
                              actionEnd, nodeBegin, nodeEnd,        contract,
-                             fail};
+                             fail,      parallel};
   return api;
 }
 

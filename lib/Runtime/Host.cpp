@@ -131,8 +131,9 @@ sw_step *sw_step_create(sw_program *program, const sw_options *options) {
       if (options->size != sizeof(sw_options))
         raise("sw_options has ", options->size, " bytes, expected ",
               sizeof(sw_options), "; host and runtime differ in version");
-      own = {options->microbatches, options->trace != 0, options->check != 0,
-             options->profile != 0, options->pin != 0};
+      own = {options->microbatches, options->trace != 0,
+             options->check != 0,   options->profile != 0,
+             options->pin != 0,     options->threads ? options->threads : 1};
     }
     return new sw_step{Step(program->artifact, own)};
   });

@@ -23,6 +23,7 @@ using json = nlohmann::json;
 namespace {
 
 constexpr int64_t maxDepth = int64_t(1) << 32;
+constexpr int64_t manifestVersion = 1;
 
 /// An integer member within [low, high].
 int64_t integer(const json &object, const char *key, int64_t low,
@@ -240,7 +241,7 @@ void checkPositions(const std::vector<Interface> &list, const char *what) {
 
 Manifest parse(std::string_view text) {
   json root = json::parse(text);
-  integer(root, "stagewright", SW_ABI_VERSION, SW_ABI_VERSION);
+  integer(root, "stagewright", manifestVersion, manifestVersion);
 
   Manifest manifest;
   manifest.name = string(root, "name");

@@ -9,35 +9,25 @@
 
 #include "Blas.h"
 #include "Error.h"
+#include "Processors.h"
 
+#include <algorithm>
 #include <cstring>
 #include <pthread.h>
-#include <sched.h>
 
 namespace stagewright::runtime {
 
 namespace {
-
-/// Pins the calling thread to the processor number `rank` of those that this
-/// process may use, counted round.
-void pinThread(int64_t rank) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-    return;
-  int64_t left = rank % CPU_COUNT(&allowed);
-  for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &allowed) && left-- == 0) {
-      cpu_set_t one;
-      CPU_ZERO(&one);
-      CPU_SET(cpu, &one);
-      pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
-    }
-}
-
+constexpr int64_t maxThreads = 1024;
+/// How often an idle rank looks for the next step: 50 us, where the host has a
+/// processor for itself.
+constexpr int idleSpins = 2000;
 } // namespace
 
 Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
-    : artifact(std::move(source)), count(options.microbatches) {
+    : artifact(std::move(source)), count(options.microbatches),
+      threadsPerRank(options.threads),
+      allThreads(threadsPerRank * int64_t(artifact->manifest().ranks.size())) {
   if (!artifact->entry(0))
     raise("the artifact was opened for its manifest only");
   if (count == 0)
@@ -45,6 +35,9 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
   if (count < 0)
     raise("the number of microbatches is ", count, ", expected at least 1");
 
+  if (threadsPerRank < 1 || threadsPerRank > maxThreads)
+    raise("the number of threads per rank is ", threadsPerRank,
+          ", expected 1 to ", maxThreads);
   if (manifest().only && count != manifest().microbatches)
     raise("the number of microbatches is ", count, ", but the artifact runs ",
           manifest().microbatches, " only: its schedule '", manifest().schedule,
@@ -57,7 +50,8 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
   bases.reserve(size);
   for (const Arena &arena : arenas)
     bases.push_back(arena.base());
-  transport.emplace(manifest(), layouts, bases, count, options.check);
+  transport.emplace(manifest(), layouts, bases, count, options.check,
+                    spinsFor(allThreads));
   ranks.resize(size);
   for (size_t r = 0; r < size; ++r) {
     if (options.check)
@@ -130,7 +124,8 @@ void Step::fillMicrobatchNumbers() {
 //===----------------------------------------------------------------------===//
 
 void Step::startThreads(bool pin) {
-  reserveBlasBuffers(int64_t(ranks.size()));
+  reserveBlasBuffers(allThreads);
+  pools.resize(ranks.size());
   try {
     for (size_t r = 0; r < ranks.size(); ++r)
       threads.emplace_back([this, r, pin] { serve(int64_t(r), pin); });
@@ -138,8 +133,11 @@ void Step::startThreads(bool pin) {
     stopThreads();
     throw;
   }
-  for (uint32_t done; (done = finished.load()) < threads.size();)
-    finished.wait(done);
+  waitForThreads();
+  if (std::string error = transport->result(); !error.empty()) {
+    stopThreads();
+    raise(error);
+  }
 }
 
 void Step::stopThreads() {
@@ -151,20 +149,49 @@ void Step::stopThreads() {
   threads.clear();
 }
 
+/// Until each thread has come back. The host's thread has a processor of its
+/// own only where one is left.
+void Step::waitForThreads() {
+  auto done = [&] { return finished.load() == threads.size(); };
+  if (spin(spinsFor(allThreads + 1), done))
+    return;
+  for (uint32_t seen; (seen = finished.load()) < threads.size();)
+    finished.wait(seen);
+}
+
+/// What a rank's thread does before its first step. A failure is the step's.
+void Step::prepare(int64_t rank, bool pin) try {
+  if (threadsPerRank > 1) {
+    // Threads keep to the processors of the one that made them.
+    if (pin)
+      pinThread(rank * threadsPerRank + 1, threadsPerRank - 1);
+    pools[rank] =
+        std::make_unique<Pool>(threadsPerRank, allThreads <= processors());
+    ranks[rank].pool = pools[rank].get();
+  }
+  if (pin)
+    pinThread(rank * threadsPerRank, 1);
+  arenas[rank].populate();
+  if (pools[rank])
+    pools[rank]->onEach(ranks[rank], warmUpBlas);
+  else
+    warmUpBlas();
+} catch (const std::exception &error) {
+  transport->fail(rank, error.what());
+}
+
 void Step::serve(int64_t rank, bool pin) {
   std::string name = "sw-rank-" + std::to_string(rank);
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-  if (pin)
-    pinThread(rank);
-  currentRank() = &ranks[rank];
-  arenas[rank].populate();
-  warmUpBlas();
+  prepare(rank, pin);
 
   uint32_t seen = 0;
   while (true) {
     finished.fetch_add(1);
     finished.notify_all();
-    generation.wait(seen);
+    if (!spin(std::min(idleSpins, spinsFor(allThreads + 1)),
+              [&] { return generation.load() != seen; }))
+      generation.wait(seen);
     ++seen;
     if (quit.load())
       return;
@@ -174,7 +201,9 @@ void Step::serve(int64_t rank, bool pin) {
 
 void Step::runRank(sw_rank &rank) {
   // Nothing with a destructor may live here: generated code leaves by longjmp.
-  if (_setjmp(rank.frame) == 0)
+  jmp_buf frame;
+  here() = {&rank, &frame, false};
+  if (_setjmp(frame) == 0)
     artifact->entry(rank.index)(&rank, count);
   rank.transport->finish(rank.index);
 }
@@ -194,8 +223,7 @@ void Step::run() {
   int64_t start = now();
   generation.fetch_add(1);
   generation.notify_all();
-  for (uint32_t done; (done = finished.load()) < threads.size();)
-    finished.wait(done);
+  waitForThreads();
   int64_t end = now();
   lastSeconds = double(end - start) * 1e-9;
 

@@ -19,6 +19,7 @@
 #include "Artifact.h"
 #include "Checker.h"
 #include "Layout.h"
+#include "Pool.h"
 #include "Recorder.h"
 #include "Transport.h"
 
@@ -42,7 +43,7 @@ struct sw_rank {
   stagewright::runtime::Transport *transport = nullptr;
   stagewright::runtime::Checker *checker = nullptr;   ///< null unless checking
   stagewright::runtime::Recorder *recorder = nullptr; ///< null unless recording
-  jmp_buf frame; ///< where blocking calls leave to after a failure
+  stagewright::runtime::Pool *pool = nullptr;         ///< null: one thread
 };
 
 namespace stagewright::runtime {
@@ -50,6 +51,7 @@ namespace stagewright::runtime {
 struct StepOptions {
   int64_t microbatches = 0; ///< 0: as compiled
   bool trace = false, check = false, profile = false, pin = false;
+  int64_t threads = 1; ///< of each rank
 };
 
 /// The tensor a host sees at an argument or result.
@@ -89,12 +91,16 @@ private:
   void fillConstants();
   void startThreads(bool pin);
   void serve(int64_t rank, bool pin);
+  void prepare(int64_t rank, bool pin);
   void runRank(sw_rank &rank);
   void stopThreads();
+  void waitForThreads();
   std::string checkPeaks() const;
 
   std::shared_ptr<const Artifact> artifact;
   int64_t count; ///< microbatches
+  int64_t threadsPerRank;
+  int64_t allThreads; ///< of all ranks
   bool ran = false;
   double lastSeconds = 0;
   std::vector<Layout> layouts;
@@ -108,13 +114,12 @@ private:
 
   // The host rings `generation` to start a step or, with `quit`, to end the
   // threads; each thread adds itself to `finished`.
-  std::atomic<uint32_t> generation{0}, finished{0};
+  alignas(64) std::atomic<uint32_t> generation{0};
+  alignas(64) std::atomic<uint32_t> finished{0};
   std::atomic<bool> quit{false};
+  std::vector<std::unique_ptr<Pool>> pools; ///< by rank, if it has threads
   std::vector<std::thread> threads;
 };
-
-/// The rank whose code runs on this thread; null on a host's thread.
-sw_rank *&currentRank();
 
 } // namespace stagewright::runtime
 

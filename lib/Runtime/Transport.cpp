@@ -8,46 +8,19 @@
 #include "Transport.h"
 
 #include "Error.h"
+#include "Processors.h"
 
 #include <algorithm>
 #include <cstring>
-#include <sched.h>
-#include <thread>
 
 namespace stagewright::runtime {
-
-namespace {
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-/// Processors this process may use, which is what `taskset` and containers
-/// leave of those there are.
-size_t processors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0)
-    return std::thread::hardware_concurrency();
-  return size_t(CPU_COUNT(&set));
-}
-
-/// How often a rank looks before it sleeps. With a processor each, about as
-/// long as a sleep and a wake-up take (20 to 50 us); a rank without one would
-/// spin in the way of the rank it waits for.
-int spinsFor(size_t ranks) { return ranks <= processors() ? 1000 : 20; }
-
-} // namespace
 
 Transport::Transport(const Manifest &manifest,
                      const std::vector<Layout> &layouts,
                      const std::vector<std::byte *> &arenas,
-                     int64_t microbatches, bool poison)
+                     int64_t microbatches, bool poison, int spins)
     : manifest(manifest), microbatches(microbatches), poison(poison),
-      spins(spinsFor(manifest.ranks.size())), waiters(manifest.ranks.size()) {
+      spins(spins), waiters(manifest.ranks.size()) {
   for (size_t i = 0; i < manifest.channels.size(); ++i) {
     int64_t to = manifest.channels[i].to;
     const auto &place = layouts[to].channels[i];
@@ -116,11 +89,10 @@ void Transport::ringAll() {
 void Transport::waitFor(int64_t rank, Slot &slot, State wanted, int64_t channel,
                         int64_t m) {
   checkFailed();
-  for (int i = 0; i < spins; ++i) {
-    if (slot.state.load(std::memory_order_acquire) == wanted)
-      return;
-    relax();
-  }
+  if (spin(spins, [&] {
+        return slot.state.load(std::memory_order_acquire) == wanted;
+      }))
+    return;
   Waiter &me = waiters[rank];
   me.listening.store(true);
   // The other side changes the state, then reads `listening`; here it is the

@@ -38,10 +38,11 @@ struct Stopped {};
 
 class Transport {
 public:
-  /// `arenas` and `layouts` by rank; both must outlive the transport.
+  /// `arenas` and `layouts` by rank; both must outlive the transport. A rank
+  /// that waits looks `spins` times before it sleeps.
   Transport(const Manifest &manifest, const std::vector<Layout> &layouts,
             const std::vector<std::byte *> &arenas, int64_t microbatches,
-            bool poison);
+            bool poison, int spins);
 
   /// Forgets the last step. No rank may be running.
   void reset();
@@ -109,8 +110,9 @@ private:
   int spins;
   std::vector<Ring> rings;
   std::vector<Waiter> waiters;
-  std::atomic<bool> failed{false};
-  mutable std::mutex mutex; ///< guards `error` and the sleepers' wishes
+  alignas(64) std::atomic<bool> failed{false}; ///< read by all, all the time
+  alignas(
+      64) mutable std::mutex mutex; ///< guards `error` and the sleepers' wishes
   std::string error;
 };
 

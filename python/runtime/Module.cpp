@@ -59,11 +59,11 @@ private:
 class Step {
 public:
   Step(const std::string &path, int64_t microbatches, bool trace, bool check,
-       bool profile)
+       bool profile, int32_t threads)
       : program(sw_load(path.c_str()), sw_unload), step(nullptr, nullptr) {
     ::check(program != nullptr);
     sw_options options = {
-        sizeof(sw_options), microbatches, trace, check, profile, 0};
+        sizeof(sw_options), microbatches, trace, check, profile, 0, threads};
     step = {sw_step_create(program.get(), &options), sw_step_destroy};
     ::check(step != nullptr);
   }
@@ -146,7 +146,7 @@ private:
 
 NB_MODULE(_stagewright_runtime, module) {
   nb::class_<Step>(module, "Step")
-      .def(nb::init<const std::string &, int64_t, bool, bool, bool>())
+      .def(nb::init<const std::string &, int64_t, bool, bool, bool, int32_t>())
       .def("manifest", &Step::manifest)
       .def("blas", &Step::blas)
       .def("arguments", &Step::arguments)

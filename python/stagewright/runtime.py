@@ -3,7 +3,7 @@
     step = stagewright.load("step.swx")
     loss, *gradients = step.run([parameters..., batch...])
 
-One thread per rank; no MLIR and no JAX is loaded. The module `_stagewright_runtime` is the nanobind binding of the
+One thread per rank, or `threads_per_rank`; no MLIR and no JAX is loaded. The module `_stagewright_runtime` is the nanobind binding of the
 C ABI in stagewright-rt/runtime.h.
 """
 
@@ -38,11 +38,15 @@ def _bytes(array):
 class Step:
     """A loaded step: arenas and waiting threads. Made by `load`."""
 
-    def __init__(self, path, microbatches=None, check_memory=False, trace=False, profile=False):
+    def __init__(self, path, microbatches=None, check_memory=False, trace=False, profile=False,
+                 threads_per_rank=1):
         if microbatches is not None and microbatches < 1:
             raise ValueError(f"the number of microbatches is {microbatches}, expected at least 1")
+        if not 1 <= threads_per_rank <= 1024:
+            raise ValueError(f"the number of threads per rank is {threads_per_rank}, expected 1 to 1024")
         import _stagewright_runtime
-        self._step = _stagewright_runtime.Step(str(path), microbatches or 0, trace, check_memory, profile)
+        self._step = _stagewright_runtime.Step(str(path), microbatches or 0, trace, check_memory, profile,
+                                               threads_per_rank)
         self.manifest = json.loads(self._step.manifest())
         self.microbatches = microbatches or self.manifest["microbatches"]
         # The runtime counts microbatches itself, and constants of the imported graph lie in the artifact.
@@ -105,5 +109,5 @@ class Step:
 
 
 def load(path, **options):
-    """Opens what pp-compile wrote. Options: microbatches, check_memory, trace, profile."""
+    """Opens what pp-compile wrote. Options: microbatches, check_memory, trace, profile, threads_per_rank."""
     return Step(path, **options)

@@ -46,6 +46,19 @@ def test_results_come_by_position(microbatches):
     assert step.seconds > 0
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_give_the_results_of_one(threads):
+    step = stagewright.load(PIPELINE, threads_per_rank=threads)
+    given = arguments()
+    for got, want in zip(step.run(given), expected(*given), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_a_rank_without_threads_is_an_error():
+    with pytest.raises(ValueError, match="the number of threads per rank is 0, expected 1 to 1024"):
+        stagewright.load(PIPELINE, threads_per_rank=0)
+
+
 def test_arguments_stay_and_may_be_set_one_by_one():
     step = stagewright.load(PIPELINE)
     w, x, fault = arguments()
@@ -128,7 +141,7 @@ def test_one_thread_at_a_time():
 def test_errors_of_loading():
     with pytest.raises(RuntimeError, match="No such file or directory"):
         stagewright.load("nowhere.swx")
-    with pytest.raises(RuntimeError, match="this runtime reads 1"):
+    with pytest.raises(RuntimeError, match="this runtime reads 2"):
         stagewright.load(BUILD / "unit/fixtures/newer.swx")
     with pytest.raises(ValueError, match="the number of microbatches is 0"):
         stagewright.load(PIPELINE, microbatches=0)

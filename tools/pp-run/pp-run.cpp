@@ -15,6 +15,7 @@
 #include "Tensors.h"
 
 #include "Error.h"
+#include "Processors.h"
 
 #include <CLI/CLI.hpp>
 
@@ -31,7 +32,7 @@ namespace {
 struct Options {
   std::string artifact, inputs, outputs, trace, profile, info;
   std::optional<int64_t> microbatches;
-  int64_t steps = 1;
+  int64_t steps = 1, threads = 1;
   bool repeat = false, check = false, pin = false, json = false;
 };
 
@@ -60,7 +61,11 @@ void declare(CLI::App &app, Options &options) {
       ->type_name("FILE.json");
   app.add_flag("--check-memory", options.check,
                "Check the life of every buffer and the printed live bytes");
-  app.add_flag("--pin", options.pin, "Pin the thread of rank r to processor r");
+  app.add_option("--threads-per-rank", options.threads,
+                 "Threads that share the work of each rank (default: 1)")
+      ->type_name("N");
+  app.add_flag("--pin", options.pin,
+               "Pin the threads of rank r to the processors from r * N on");
   app.add_flag("--json", options.json,
                "Print loss, seconds of every step and bytes as JSON");
   app.add_flag("--info{text}", options.info,
@@ -125,12 +130,25 @@ void reportJson(sw_step *step, std::optional<double> loss,
   std::cout << found.dump() << "\n";
 }
 
+/// Threads that share a processor wait for each other.
+void warnOfThreads(int64_t ranks, int64_t threads) {
+  if (threads > 1 && ranks * threads > processors())
+    std::cerr << "pp-run: warning: " << ranks << " x " << threads
+              << " threads share " << processors() << " processor"
+              << (processors() == 1 ? "" : "s")
+              << " and will wait for each other; give fewer with "
+                 "--threads-per-rank\n";
+}
+
 int run(const Options &options) {
   if (options.microbatches && *options.microbatches < 1)
     raise("the number of microbatches is ", *options.microbatches,
           ", expected at least 1");
   if (options.steps < 1)
     raise("the number of steps is ", options.steps, ", expected at least 1");
+  if (options.threads < 1 || options.threads > 1024)
+    raise("the number of threads per rank is ", options.threads,
+          ", expected 1 to 1024");
 
   // The artifact first: what is none needs no arguments either.
   auto program = open(sw_load, options.artifact);
@@ -141,7 +159,9 @@ int run(const Options &options) {
       options.microbatches.value_or(manifest.at("microbatches").get<int64_t>());
   sw_options how = {sizeof(sw_options),       count,
                     !options.trace.empty(),   options.check,
-                    !options.profile.empty(), options.pin};
+                    !options.profile.empty(), options.pin,
+                    int32_t(options.threads)};
+  warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
   Owned<sw_step> step(sw_step_create(program.get(), &how), sw_step_destroy);
   if (!step)
     raiseLastError();
@@ -181,8 +201,8 @@ int run(const Options &options) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): of the streams, out of memory
 int main(int argc, char **argv) {
-  CLI::App app("Runs a step that pp-compile compiled: one thread per rank, "
-               "no compiler and no Python in the process.");
+  CLI::App app("Runs a step that pp-compile compiled: a thread or more "
+               "per rank, no compiler and no Python in the process.");
   Options options;
   declare(app, options);
   try {

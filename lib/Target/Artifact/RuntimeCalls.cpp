@@ -34,6 +34,7 @@ static int64_t memberOf(llvm::StringRef name) {
   MEMBER(node_end)
   MEMBER(gemm)
   MEMBER(fail)
+  MEMBER(parallel)
 #undef MEMBER
   return -1;
 }

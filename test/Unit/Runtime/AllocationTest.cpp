@@ -55,6 +55,15 @@ TEST(Allocation, NothingInSecondStep) {
   expectNoAllocation("Allocation.NothingInSecondStep");
 }
 
+TEST(Allocation, NothingInSecondStepOnThreads) {
+  if (isRerun()) {
+    sw_options options = Host::defaults();
+    options.threads = 3;
+    return runThreeSteps(Host::pipeline(options));
+  }
+  expectNoAllocation("Allocation.NothingInSecondStepOnThreads");
+}
+
 TEST(Allocation, NothingInSecondStepThatContractsAndIsRecorded) {
   if (isRerun()) {
     sw_options options = Host::defaults();

@@ -32,6 +32,35 @@ Expected expected(int64_t microbatches) {
   return it;
 }
 
+TEST(Step, ThreadsGiveTheResultsOfOne) {
+  for (int threads : {1, 2, 3}) {
+    sw_options options = Host::defaults();
+    options.threads = threads;
+    options.check = options.pin = 1;
+    Host host = Host::pipeline(options);
+    Expected it = expected(4);
+    for (int i = 0; i < 50; ++i) {
+      host.run();
+      ASSERT_EQ(host.get(0, {})[0], it.loss);
+      ASSERT_EQ(host.get(1, {4}), it.gradient);
+      ASSERT_EQ(host.get(2, {16}), it.y);
+    }
+  }
+}
+
+TEST(Step, AFailureOnAnyThreadStopsAllRanks) {
+  for (int threads : {1, 2, 3, 4}) {
+    sw_options options = Host::defaults();
+    options.threads = threads;
+    Host host = Host::pipeline(options, Fault::FailInPart);
+    for (int i = 0; i < 20; ++i)
+      ASSERT_EQ(host.runError(), "rank 0: asked to fail in a part");
+    host.set<int32_t>(2, SW_I32, {}, {0});
+    host.run();
+    EXPECT_EQ(host.get(1, {4}), expected(4).gradient);
+  }
+}
+
 class Microbatches : public testing::TestWithParam<int64_t> {};
 
 TEST_P(Microbatches, GiveTheResultsOfTheFixture) {
@@ -228,6 +257,14 @@ TEST(Step, OptionsAreChecked) {
   EXPECT_THROW(Host(FIXTURES "/pipeline.swx", options), std::runtime_error);
   EXPECT_STREQ(sw_error(),
                "the number of microbatches is -3, expected at least 1");
+  for (int threads : {-1, 1025}) {
+    options = Host::defaults();
+    options.threads = threads;
+    EXPECT_THROW(Host(FIXTURES "/pipeline.swx", options), std::runtime_error);
+    EXPECT_EQ(std::string(sw_error()), "the number of threads per rank is " +
+                                           std::to_string(threads) +
+                                           ", expected 1 to 1024");
+  }
   options = Host::defaults();
   options.size = 1;
   EXPECT_THROW(Host(FIXTURES "/pipeline.swx", options), std::runtime_error);

@@ -31,7 +31,7 @@ struct Pair {
     transport = std::make_unique<Transport>(
         manifest, layouts,
         std::vector<std::byte *>{memory[0].data(), memory[1].data()},
-        microbatches, poison);
+        microbatches, poison, 1000);
   }
 
   /// Runs one function per rank; true when none was stopped.

@@ -27,6 +27,7 @@ enum class Fault : int32_t {
   NoSend,
   ReceiveTooFar,
   BadBuffer,
+  FailInPart, ///< rank 0 fails in a part of a loop that threads share
   BadMicrobatch
 };
 

@@ -73,6 +73,22 @@ Fault faultOf(sw_rank *rank, int64_t buffer) {
   return Fault(*static_cast<int32_t *>(stagewright_api->slot(rank, buffer, 0)));
 }
 
+/// y = w * x from `lower` to `upper`, each number in a loop inside this loop.
+void multiply(void **given, int64_t lower, int64_t upper) {
+  const sw_api &sw = *stagewright_api;
+  float *w = floats(given[0]), *x = floats(given[1]), *y = floats(given[2]);
+  if (given[3] && lower <= dim / 2 && dim / 2 < upper)
+    sw.fail(static_cast<sw_rank *>(given[3]), "asked to fail in a part");
+  for (int64_t i = lower; i < upper; ++i) {
+    void *one[] = {w + i, x + i, y + i};
+    sw.parallel(
+        [](void **at, int64_t, int64_t) {
+          *floats(at[2]) = *floats(at[0]) * *floats(at[1]);
+        },
+        one, 2, 1);
+  }
+}
+
 void forward0(sw_rank *rank, int64_t m, Fault fault) {
   const sw_api &sw = *stagewright_api;
   sw.action_begin(rank, SW_FORWARD, 0, m);
@@ -84,10 +100,9 @@ void forward0(sw_rank *rank, int64_t m, Fault fault) {
   if (fault == Fault::DoubleClaim)
     sw.claim(rank, 0, m);
   sw.node_begin(rank, 0);
-  for (int64_t i = 0; i < dim; ++i) {
-    stash[i] = x[i];
-    y[i] = w[i] * x[i];
-  }
+  std::copy(x, x + dim, stash);
+  void *given[] = {w, x, y, fault == Fault::FailInPart ? rank : nullptr};
+  sw.parallel(multiply, given, dim, 1);
   sw.node_end(rank, 0, fault == Fault::Workspace ? 4096 : 128);
   if (fault != Fault::NoSend)
     sw.send(rank, 0, m);

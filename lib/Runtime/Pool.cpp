@@ -1,0 +1,98 @@
+//===- Pool.cpp - the threads inside a rank -------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pool.h"
+
+#include "Error.h"
+
+#include <algorithm>
+#include <atomic>
+#include <pthreadpool.h>
+
+namespace stagewright::runtime {
+
+Place &here() {
+  static thread_local Place place;
+  return place;
+}
+
+namespace {
+
+/// Parts per thread: enough that one that is held up leaves some to the others.
+constexpr int64_t partsPerThread = 4;
+
+struct Job {
+  sw_rank &rank;
+  Pool::Body body;
+  void **arguments;
+  // The library orders what its threads do; a thread sanitizer that does not
+  // see into it learns the order from these.
+  std::atomic<bool> begun{false};
+  std::atomic<int64_t> ended{0};
+};
+
+/// One part on one of the threads. Nothing with a destructor may live here.
+void runPart(void *context, size_t lower, size_t count) {
+  Job &job = *static_cast<Job *>(context);
+  job.begun.load(std::memory_order_acquire);
+  Place before = here();
+  jmp_buf frame;
+  if (_setjmp(frame) == 0) {
+    here() = {&job.rank, &frame, true};
+    job.body(job.arguments, int64_t(lower), int64_t(lower + count));
+  }
+  here() = before;
+  job.ended.fetch_add(1, std::memory_order_acq_rel);
+}
+
+} // namespace
+
+Pool::Pool(int64_t threads, bool maySpin)
+    : pool(pthreadpool_create(size_t(threads))), count(threads),
+      flags(maySpin ? 0 : PTHREADPOOL_FLAG_YIELD_WORKERS) {
+  if (!pool)
+    raise("cannot start ", threads, " threads for a rank");
+}
+
+Pool::~Pool() { pthreadpool_destroy(pool); }
+
+void Pool::run(sw_rank &rank, Body body, void **arguments, int64_t extent,
+               int64_t grain) {
+  int64_t grains = (extent + grain - 1) / grain;
+  int64_t parts = std::min(grains, count * partsPerThread);
+  runParts(rank, body, arguments, extent, (grains + parts - 1) / parts * grain);
+}
+
+void Pool::runParts(sw_rank &rank, Body body, void **arguments, int64_t extent,
+                    int64_t length) {
+  Job job{rank, body, arguments};
+  job.begun.store(true, std::memory_order_release);
+  pthreadpool_parallelize_1d_tile_1d(pool, runPart, &job, size_t(extent),
+                                     size_t(length), flags);
+  job.ended.load(std::memory_order_acquire);
+}
+
+void Pool::onEach(sw_rank &rank, void (*what)()) {
+  // Who has a part waits until each thread has one.
+  struct Meeting {
+    void (*what)();
+    int64_t expected;
+    std::atomic<int64_t> come{0};
+  } meeting{what, count};
+  void *arguments[] = {&meeting};
+  auto body = [](void **given, int64_t, int64_t) {
+    auto &meeting = *static_cast<Meeting *>(given[0]);
+    meeting.what();
+    meeting.come.fetch_add(1);
+    meeting.come.notify_all();
+    for (int64_t seen; (seen = meeting.come.load()) < meeting.expected;)
+      meeting.come.wait(seen);
+  };
+  runParts(rank, body, arguments, count, 1);
+}
+
+} // namespace stagewright::runtime
