@@ -14,19 +14,22 @@ from ..stand.turns import steps_for
 AT_MOST = 1.15
 
 
-def shapes(found, name):
+def shapes(found, peak, name):
     """Every shape that the step contracts, those that take most of its time first."""
     whole = sum(shape["seconds"] for shape in found)
     flops = sum(shape["flops"] for shape in found)
     table = Table(f"Contractions of {name} by shape: least time of all calls of a step. A form says whether rows (n) or "
                   "columns (t) of A, B and C are contiguous, and + that C is added to",
-                  ["m x n x k", "batch", "form", "calls", "time", "part", "GFLOP/s"])
+                  ["m x n x k", "batch", "form", "calls", "time", "part", "GFLOP/s", "of peak"])
+
+    def rate(flops, seconds):
+        return [number(flops / seconds / 1e9, 1), f"{100 * flops / seconds / peak:.0f} %"]
+
     for shape in sorted(found, key=lambda one: -one["seconds"]):
         table.rows.append([f"{shape['m']} x {shape['n']} x {shape['k']}", shape["batch"], shape["form"], shape["count"],
                            time(shape["seconds"]), f"{100 * shape['seconds'] / whole:.1f} %",
-                           number(shape["flops"] / shape["seconds"] / 1e9, 1)])
-    table.rows.append(["all", "", "", sum(shape["count"] for shape in found), time(whole), "100 %",
-                       number(flops / whole / 1e9, 1)])
+                           *rate(shape["flops"], shape["seconds"])])
+    table.rows.append(["all", "", "", sum(shape["count"] for shape in found), time(whole), "100 %", *rate(flops, whole)])
     return table
 
 
@@ -41,6 +44,8 @@ def run(session):
         found = json.loads(call([*command, options.rounds, steps_for(once, options.turn)]))
         session.note(result, table, f"{name}, beside its contractions",
                      ratio.compare(found["step"], found["contractions"], options.spread), AT_MOST, name)
-        result.figures[name] = found["shapes"]
-        result.tables.append(shapes(found["shapes"], name))
+        result.figures[name] = {key: found[key] for key in ("shapes", "peak_flops", "peak_bandwidth")}
+        session.say(f"{name}: this core reaches {found['peak_flops'] / 1e9:.1f} GFLOP/s in registers and reads "
+                    f"{found['peak_bandwidth'] / 1e9:.1f} GB/s from memory")
+        result.tables.append(shapes(found["shapes"], found["peak_flops"], name))
     return result

@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Peak.h"
 #include "Tensors.h"
 
 #include "Error.h"
@@ -190,7 +191,11 @@ int run(const char *path, const char *inputs, int64_t rounds, int64_t turns) {
   runStep(step.get());
   if (readLoss(program.get(), step.get(), manifest, count) != loss)
     raise("the loss changed after contractions were called alone");
-  json found = {{"step", steps}, {"contractions", alone}, {"shapes", shapes}};
+  json found = {{"step", steps},
+                {"contractions", alone},
+                {"shapes", shapes},
+                {"peak_flops", peakFlops()},
+                {"peak_bandwidth", peakBandwidth()}};
   std::cout << found.dump(1) << "\n";
   return 0;
 }
