@@ -34,13 +34,15 @@ def HostRaiseContractions
 }
 
 def HostRelaxFloats : Pass<"host-relax-floats", "::mlir::func::FuncOp"> {
-  let summary = "allow reassociation, contraction and reciprocals";
+  let summary = "allow sums in another order, and products fused into sums";
   let description = [{
-    **Why** Without reassociation no reduction becomes a vector loop. What a framework's own compiler reorders may
-    be reordered here.
-    **Expects** A body, at any level before LLVM.
-    **Leaves** `fastmath<reassoc,nsz,arcp,contract,afn>` on floating-point operations.
-    **Never** assumes that NaN or infinity do not occur: masks use both.
+    **Why** No reduction becomes a vector loop in the order as written, and a product and a sum rounded once are
+    faster and more exact than rounded twice.
+    **Expects** Bodies with linalg operations, before host-approximate-math, whose arithmetic is to be as written.
+    **Leaves** `contract` on floating-point operations, `reassoc` on what combines the elements of a reduction, `nsz`
+    on maxima and minima: of two zeros either may be taken.
+    **Never** allows reciprocals for divisions, approximate functions, or that NaN and infinity are ignored: masks use
+    both.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
@@ -161,13 +163,14 @@ def HostPlanWorkspace : Pass<"host-plan-workspace", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def HostApproximateMath : Pass<"host-approximate-math", "::mlir::func::FuncOp"> {
-  let summary = "polynomials for exp, tanh, log and their like";
+  let summary = "elementary functions as arithmetic that vectorizes";
   let description = [{
     **Why** Calls of the C library stop the vectorizer.
-    **Expects** A body or kernel.
-    **Leaves** Elementary functions in f32 as polynomials or rational functions; narrower types computed in f32;
-    what has no approximation stays for the C library.
-    **Never** loses more than a few units in the last place of f32.
+    **Expects** A body or kernel, on scalars or vectors.
+    **Leaves** exp, exp2, expm1, log, log1p, tanh and erf in f32 as arithmetic without branches, within 2 units in the
+    last place for every f32, zeros, infinities, NaN and subnormal results included; narrower types computed in f32;
+    everything else for the C library.
+    **Never** sets a fast-math flag on what it makes: the errors hold for operations rounded as written.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];

@@ -68,8 +68,9 @@ void buildLLVMPipeline(OpPassManager &manager) {
   manager.addPass(host::createHostContractionsToCalls());
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
-    body.addPass(host::createHostApproximateMath());
+    // Flags first: what elementary functions become is rounded as written.
     body.addPass(host::createHostRelaxFloats());
+    body.addPass(host::createHostApproximateMath());
     body.addPass(createConvertLinalgToLoopsPass());
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());

@@ -1,10 +1,11 @@
-//===- ApproximateMath.cpp - polynomials for elementary functions ------===//
+//===- ApproximateMath.cpp - elementary functions without calls --------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "Elementary.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -17,20 +18,39 @@ namespace stagewright::host {
 
 namespace {
 
+/// Replaces an operation on f32 by what `expand` makes.
+template <typename Op, Value expand(Lanes &, Value)>
+struct Expand : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isF32())
+      return failure();
+    Lanes lanes(rewriter, op.getLoc(), type);
+    rewriter.replaceOp(op, expand(lanes, op.getOperand()));
+    return success();
+  }
+};
+
 struct HostApproximateMathPass
     : impl::HostApproximateMathBase<HostApproximateMathPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    // Square roots are instructions; the rest below would call the C library
-    // for every element.
+    // Square roots are instructions, of every type that has them.
     populateMathF32ExpansionPatterns(
         patterns, [](StringRef name) { return name != "math.sqrt"; });
+    patterns
+        .add<Expand<math::ExpOp, expandExp>, Expand<math::Exp2Op, expandExp2>,
+             Expand<math::ExpM1Op, expandExpM1>, Expand<math::LogOp, expandLog>,
+             Expand<math::Log1pOp, expandLog1p>,
+             Expand<math::TanhOp, expandTanh>, Expand<math::ErfOp, expandErf>>(
+            &getContext());
     populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return name != "math.sqrt" && name != "math.rsqrt";
+      return name == "math.erfc" || name == "math.sin" || name == "math.cos";
     });
-    math::populateExpansionPatterns(
-        patterns, {"tan", "sinh", "cosh", "asinh", "acosh", "atanh", "powf",
-                   "fpowi", "exp2", "roundeven", "rsqrt"});
+    math::populateExpansionPatterns(patterns, {"fpowi", "rsqrt"});
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
   }

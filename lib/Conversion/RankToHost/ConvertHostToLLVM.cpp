@@ -105,7 +105,7 @@ struct ConvertHostToLLVMPass
     populateFuncToLLVMConversionPatterns(converter, patterns);
     // Intrinsics first: only what LLVM has no instruction for is a call.
     populateMathToLLVMConversionPatterns(converter, patterns,
-                                         /*approximateLog1p=*/true,
+                                         /*approximateLog1p=*/false,
                                          /*benefit=*/2);
     populateMathToLibmConversionPatterns(patterns);
     patterns.add<PointerAsBuffer>(converter);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
 using namespace mlir;
@@ -14,16 +15,34 @@ namespace stagewright::host {
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"
 
 namespace {
+/// Sets `flags` beside those that are there.
+void allow(Operation *op, arith::FastMathFlags flags) {
+  auto math = dyn_cast<arith::ArithFastMathInterface>(op);
+  // Comparisons have no rounding to relax.
+  if (!math || isa<arith::CmpFOp>(op))
+    return;
+  flags = flags | math.getFastMathFlagsAttr().getValue();
+  op->setAttr(math.getFastMathAttrName(),
+              arith::FastMathFlagsAttr::get(op->getContext(), flags));
+}
+
 struct HostRelaxFloatsPass : impl::HostRelaxFloatsBase<HostRelaxFloatsPass> {
   void runOnOperation() override {
     using Flags = arith::FastMathFlags;
-    auto relaxed = arith::FastMathFlagsAttr::get(
-        &getContext(), Flags::reassoc | Flags::nsz | Flags::arcp |
-                           Flags::contract | Flags::afn);
-    getOperation()->walk([&](arith::ArithFastMathInterface op) {
-      // Comparisons keep their meaning: reassociation has nothing to give them.
-      if (!isa<arith::CmpFOp>(op.getOperation()))
-        op->setAttr(op.getFastMathAttrName(), relaxed);
+    getOperation()->walk([](Operation *op) {
+      allow(op, isa<arith::MaximumFOp, arith::MinimumFOp>(op)
+                    ? Flags::contract | Flags::nsz
+                    : Flags::contract);
+    });
+    getOperation()->walk([](linalg::LinalgOp op) {
+      if (op.getNumReductionLoops() == 0)
+        return;
+      for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
+        SmallVector<Operation *> combiners;
+        if (matchReduction(op.getRegionOutputArgs(), i, combiners))
+          for (Operation *combiner : combiners)
+            allow(combiner, Flags::reassoc);
+      }
     });
   }
 };

@@ -61,8 +61,9 @@ createTargetMachine(const ArtifactOptions &options) {
         "processor '%s' is unknown; expected 'native' or a name of LLVM, as "
         "x86-64-v3",
         cpu.c_str());
+  // Products are fused into sums where both carry `contract`, not everywhere.
   llvm::TargetOptions targetOptions;
-  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel::Default));

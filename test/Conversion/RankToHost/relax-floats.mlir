@@ -1,12 +1,31 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(host-relax-floats))' | FileCheck %s
 
-// CHECK-LABEL: @all_but_comparisons
-func.func private @all_but_comparisons(%x: f32, %y: f32) -> (f32, i1) {
-  // CHECK: arith.addf %{{.*}} fastmath<reassoc,nsz,arcp,contract,afn>
+// CHECK-LABEL: @contraction_only
+func.func private @contraction_only(%x: f32, %y: f32) -> (f32, f32, i1) {
+  // CHECK: arith.addf %{{.*}} fastmath<contract> : f32
   %0 = arith.addf %x, %y : f32
-  // CHECK: math.exp %{{.*}} fastmath<reassoc,nsz,arcp,contract,afn>
+  // CHECK: math.exp %{{.*}} fastmath<contract> : f32
   %1 = math.exp %0 : f32
+  // CHECK: arith.divf %{{.*}} fastmath<contract> : f32
+  %2 = arith.divf %1, %y : f32
   // CHECK: arith.cmpf ogt, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : f32
-  %2 = arith.cmpf ogt, %1, %y : f32
-  return %1, %2 : f32, i1
+  %3 = arith.cmpf ogt, %1, %y : f32
+  return %1, %2, %3 : f32, f32, i1
+}
+
+// CHECK-LABEL: @sum_in_any_order
+func.func private @sum_in_any_order(%x: memref<4x8xf32>, %sum: memref<4xf32>, %most: memref<4xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i)>],
+                  iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<4x8xf32>) outs(%sum, %most : memref<4xf32>, memref<4xf32>) {
+  ^bb0(%in: f32, %acc: f32, %max: f32):
+    // CHECK: arith.addf %in, %in fastmath<contract> : f32
+    %0 = arith.addf %in, %in : f32
+    // CHECK: arith.addf %out, %{{.*}} fastmath<reassoc,contract> : f32
+    %1 = arith.addf %acc, %0 : f32
+    // CHECK: arith.maximumf %{{.*}} fastmath<reassoc,nsz,contract> : f32
+    %2 = arith.maximumf %in, %max : f32
+    linalg.yield %1, %2 : f32, f32
+  }
+  return
 }

@@ -1,0 +1,89 @@
+//===- Elementary.h - elementary functions in arithmetic --------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Expansions of exp, tanh, erf and their like in f32 into a few operations of
+// the arith and math dialects that exist for vectors as they do for scalars:
+// fma, add, minimum by comparison, integer shifts. No branch, no table, no
+// call, so that a loop around them vectorizes with any width.
+//
+// They rely on every operation being rounded as written: their operations carry
+// no fast-math flag, and products that must be fused are written as math.fma.
+//
+// Coefficients and constants come from scripts/elementary-functions.sollya,
+// errors from test/Integration/test_elementary.py, which can visit every f32.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_ELEMENTARY_H
+#define STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_ELEMENTARY_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+
+namespace stagewright::host {
+
+/// Arithmetic on values of one type, f32 or a vector of it, and on integers of
+/// the same width and shape.
+class Lanes {
+public:
+  Lanes(mlir::OpBuilder &builder, mlir::Location location, mlir::Type type);
+
+  mlir::Value number(float value);
+  mlir::Value integer(int32_t value);
+
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value div(mlir::Value a, mlir::Value b);
+  mlir::Value neg(mlir::Value a);
+  mlir::Value abs(mlir::Value a);
+  /// a * b + c, rounded once.
+  mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value copySign(mlir::Value magnitude, mlir::Value sign);
+
+  mlir::Value less(mlir::Value a, mlir::Value b);
+  mlir::Value equal(mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+  /// x, but at least or at most `bound`. A NaN stays: written so that it is one
+  /// instruction of x86, which returns its second operand then.
+  mlir::Value atLeast(mlir::Value x, float bound);
+  mlir::Value atMost(mlir::Value x, float bound);
+
+  /// c[0] x^(n-1) + ... + c[n-1].
+  mlir::Value horner(mlir::Value x, llvm::ArrayRef<float> coefficients);
+
+  mlir::Value bits(mlir::Value x);
+  mlir::Value fromBits(mlir::Value x);
+  mlir::Value toFloat(mlir::Value x);
+  mlir::Value addBits(mlir::Value a, mlir::Value b);
+  mlir::Value subBits(mlir::Value a, mlir::Value b);
+  mlir::Value andBits(mlir::Value a, mlir::Value b);
+  mlir::Value shiftLeft(mlir::Value x, int32_t by);
+  mlir::Value shiftRight(mlir::Value x, int32_t by); ///< keeps the sign
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::Location location;
+  mlir::Type floats, integers;
+
+  template <typename Op, typename... Args>
+  mlir::Value make(Args... args);
+};
+
+// Largest errors over all f32, in units in the last place of the exact result.
+mlir::Value expandExp(Lanes &l, mlir::Value x);   ///< 1.6
+mlir::Value expandExp2(Lanes &l, mlir::Value x);  ///< 1.6
+mlir::Value expandExpM1(Lanes &l, mlir::Value x); ///< 1.5
+mlir::Value expandLog(Lanes &l, mlir::Value x);   ///< 1.0
+mlir::Value expandLog1p(Lanes &l, mlir::Value x); ///< 1.4
+mlir::Value expandTanh(Lanes &l, mlir::Value x);  ///< 1.9
+mlir::Value expandErf(Lanes &l, mlir::Value x);   ///< 1.5
+
+} // namespace stagewright::host
+
+#endif // STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_ELEMENTARY_H
