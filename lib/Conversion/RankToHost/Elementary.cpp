@@ -40,8 +40,8 @@ struct Power {
 /// caller; 2^(n + bias) must be normal.
 static Power nearest(Lanes &l, Value x, float scale, int bias = 0) {
   Value rounder = l.number(kRounder + 127 + bias);
-  Value sum = scale == 1 ? l.add(x, rounder)
-                         : l.fma(x, l.number(scale), rounder);
+  Value sum =
+      scale == 1 ? l.add(x, rounder) : l.fma(x, l.number(scale), rounder);
   return {l.sub(sum, rounder), l.fromBits(l.shiftLeft(l.bits(sum), 23))};
 }
 
@@ -76,9 +76,8 @@ Value expandExpM1(Lanes &l, Value x) {
   auto [n, power] = nearest(l, x, kLog2E, /*bias=*/-1);
   Value r = l.fma(n, l.number(-kLn2High), x);
   r = l.fma(n, l.number(-kLn2Low), r);
-  Value q =
-      l.horner(r, {0x1.9e0c6cp-13f, 0x1.6d437ep-10f, 0x1.111306p-7f,
-                   0x1.5554fp-5f, 0x1.555554p-3f, 0.5f});
+  Value q = l.horner(r, {0x1.9e0c6cp-13f, 0x1.6d437ep-10f, 0x1.111306p-7f,
+                         0x1.5554fp-5f, 0x1.555554p-3f, 0.5f});
   Value p = l.fma(l.mul(r, r), q, r);
   Value half = l.fma(p, power, l.sub(power, l.number(0.5f)));
   return l.copySign(l.add(half, half), x);
@@ -105,17 +104,17 @@ Value expandTanh(Lanes &l, Value x) {
 // exact as its power is large; the result is 1 from 3.84 on.
 Value expandErf(Lanes &l, Value x) {
   Value a = l.atMost(l.abs(x), 4);
-  Value q = l.horner(l.mul(x, x),
-                     {-0x1.5503f4p-11f, 0x1.4d03acp-8f, -0x1.b7695ap-6f,
-                      0x1.ce27fep-4f, -0x1.81273p-2f, 0x1.06eba8p-3f});
+  Value q =
+      l.horner(l.mul(x, x), {-0x1.5503f4p-11f, 0x1.4d03acp-8f, -0x1.b7695ap-6f,
+                             0x1.ce27fep-4f, -0x1.81273p-2f, 0x1.06eba8p-3f});
   Value near = l.fma(q, x, x);
   Value p = l.horner(a, {0x1.3808e2p-12f, -0x1.291ec4p-8f, 0x1.0b4492p-5f,
                          -0x1.35665cp-3f, -0x1.d6043ap-1f, -0x1.a0abb2p0f,
                          -0x1.d1aa42p-14f});
   auto [n, power] = nearest(l, p, 1);
-  Value e = l.horner(l.sub(p, n),
-                     {0x1.5bffa6p-10f, 0x1.3ceca2p-7f, 0x1.c6b69ap-5f,
-                      0x1.ebf9b6p-3f, 0x1.62e42ap-1f, 1});
+  Value e =
+      l.horner(l.sub(p, n), {0x1.5bffa6p-10f, 0x1.3ceca2p-7f, 0x1.c6b69ap-5f,
+                             0x1.ebf9b6p-3f, 0x1.62e42ap-1f, 1});
   Value far = l.fma(l.neg(e), power, l.number(1));
   return l.select(l.less(a, l.number(0.8125f)), near, l.copySign(far, x));
 }
@@ -142,10 +141,9 @@ static Split splitExponent(Lanes &l, Value x) {
 
 /// n ln 2 + log(1 + f).
 static Value finishLog(Lanes &l, Value f, Value n) {
-  Value q = l.horner(
-      f, {-0x1.3851f2p-4f, 0x1.086e04p-3f, -0x1.0f4414p-3f, 0x1.226c9ep-3f,
-          -0x1.542532p-3f, 0x1.99a422p-3f, -0x1.000434p-2f, 0x1.55555p-2f,
-          -0x1.fffff8p-2f});
+  Value q = l.horner(f, {-0x1.3851f2p-4f, 0x1.086e04p-3f, -0x1.0f4414p-3f,
+                         0x1.226c9ep-3f, -0x1.542532p-3f, 0x1.99a422p-3f,
+                         -0x1.000434p-2f, 0x1.55555p-2f, -0x1.fffff8p-2f});
   Value p = l.fma(l.mul(f, f), q, f);
   return l.fma(n, l.number(kLn2), p);
 }

@@ -71,8 +71,7 @@ private:
   mlir::Location location;
   mlir::Type floats, integers;
 
-  template <typename Op, typename... Args>
-  mlir::Value make(Args... args);
+  template <typename Op, typename... Args> mlir::Value make(Args... args);
 };
 
 // Largest errors over all f32, in units in the last place of the exact result.

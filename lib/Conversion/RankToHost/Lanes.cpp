@@ -23,8 +23,7 @@ Lanes::Lanes(OpBuilder &builder, Location location, Type type)
     : builder(builder), location(location), floats(type),
       integers(withElement(type, builder.getI32Type())) {}
 
-template <typename Op, typename... Args>
-Value Lanes::make(Args... args) {
+template <typename Op, typename... Args> Value Lanes::make(Args... args) {
   return Op::create(builder, location, args...);
 }
 
