@@ -33,6 +33,26 @@ def HostRaiseContractions
                            "::mlir::arith::ArithDialect"];
 }
 
+def HostRaiseConvolutions
+    : Pass<"host-raise-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "recognise convolutions and their gradients";
+  let description = [{
+    **Why** A convolution is a sum of products in which two loops walk one dimension together; the runtime has code
+    for it. A gradient arrives as a convolution over a tensor widened with zeros, most of whose work is for nothing.
+    **Expects** A body on tensors, before fusion.
+    **Leaves** Every convolution in f32 or f64, forward, input gradient or weight gradient, in any layout, as a
+    `linalg.generic` marked `host.convolution`. Over an operand widened with zeros: a weight gradient reads what was
+    widened with a stride; an input gradient becomes one convolution for each phase of the stride, written side by
+    side into its result.
+    **Never** touches pooling or a depthwise convolution, which have no columns to multiply.
+  }];
+  let statistics = [
+    Statistic<"numRaised", "convolutions-raised", "Convolutions marked">,
+    Statistic<"numNarrowed", "convolutions-narrowed", "Convolutions no longer over zeros">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def HostRelaxFloats : Pass<"host-relax-floats", "::mlir::func::FuncOp"> {
   let summary = "allow sums in another order, and products fused into sums";
   let description = [{
@@ -194,12 +214,13 @@ def HostOutlineKernels : Pass<"host-outline-kernels", "::mlir::ModuleOp"> {
 }
 
 def HostContractionsToCalls : Pass<"host-contractions-to-calls", "::mlir::ModuleOp"> {
-  let summary = "contractions become calls of sw_gemm";
+  let summary = "contractions and convolutions become calls of the runtime";
   let description = [{
-    **Why** The runtime has a tuned library; its descriptor takes strides, so transposes and slices cost nothing.
-    **Expects** `linalg.contract` on buffers with static shapes and strides.
-    **Leaves** One call of `sw_gemm` with a constant descriptor; dimensions that cannot be merged into rows,
-    columns, sum or two batch dimensions become loops around the call.
+    **Why** The runtime has tuned code; its descriptors take strides, so transposes and slices cost nothing.
+    **Expects** `linalg.contract`, and `linalg.generic` marked `host.convolution`, on buffers with static shapes and
+    strides.
+    **Leaves** One call of `sw_gemm` or `sw_convolution` with a constant descriptor; a convolution whose loops can be
+    merged into rows, columns and sum is a contraction. What no descriptor can hold becomes loops around the call.
     **Never** copies an operand.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",

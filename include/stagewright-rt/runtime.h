@@ -102,6 +102,25 @@ typedef struct sw_gemm_desc {
   int64_t c_batch[2];   ///< the same for C
 } sw_gemm_desc;
 
+/// A sum of products in which the place in every operand is linear in up to
+/// three loops over rows, one over columns and three over the sum, outermost
+/// first; absent loops have extent 1. A convolution is the case in which a row
+/// loop and a sum loop walk the same dimension of A; A is the padded image, and
+/// B the weights or, for their gradient, the result's gradient. Rows may be cut
+/// anywhere. Strides count elements. Rows of C must not overlap.
+typedef struct sw_convolution_desc {
+  int32_t dtype;        ///< SW_F32 or SW_F64
+  int32_t beta;         ///< 0: overwrite C; 1: add to C
+  int64_t rows[3];      ///< extents of the loops over A and C
+  int64_t columns;      ///< extent of the loop over B and C
+  int64_t sum[3];       ///< extents of the loops over A and B
+  int64_t a_row[3];     ///< distance of the next row in A
+  int64_t c_row[3];     ///< and in C
+  int64_t a_sum[3];     ///< distance of the next term in A
+  int64_t b_sum[3];     ///< and in B
+  int64_t b_col, c_col; ///< distance of the next column in B and C
+} sw_convolution_desc;
+
 /// The functions of the runtime, in an order that is part of the ABI.
 /// Buffer, channel and node numbers are those of the manifest; `m` is a
 /// microbatch, and every pointer returned is aligned to 64 bytes. After a
@@ -142,6 +161,9 @@ typedef struct sw_api {
   /// inside a part, it is one call with all. A failure inside leaves the part.
   void (*parallel)(void (*body)(void **arguments, int64_t lower, int64_t upper),
                    void **arguments, int64_t extent, int64_t grain);
+  /// One convolution on the calling thread.
+  void (*convolution)(const sw_convolution_desc *desc, const void *a,
+                      const void *b, void *c);
 } sw_api;
 
 //===----------------------------------------------------------------------===//

@@ -30,6 +30,7 @@ void buildBodyPipeline(OpPassManager &manager,
     body.addPass(createConvertElementwiseToLinalgPass());
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());
+    body.addPass(host::createHostRaiseConvolutions());
     body.addPass(host::createHostRaiseContractions());
     body.addPass(host::createHostSumSlices());
     body.addPass(host::createHostFoldAccumulation());

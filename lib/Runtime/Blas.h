@@ -38,7 +38,10 @@ void warmUpBlas();
 /// One contraction. Exact same call, exact same bits; re-entrant. With tiles, a
 /// product cut by rows, columns or batches gives the same bits too.
 void gemm(const sw_gemm_desc &desc, const void *a, const void *b, void *c);
-/// The same by the library; false where the choice fell on the tiles.
+/// One convolution, by the tiles.
+void convolution(const sw_convolution_desc &desc, const void *a, const void *b,
+                 void *c);
+/// A contraction by the library; false where the choice fell on the tiles.
 bool gemmByBlas(const sw_gemm_desc &desc, const void *a, const void *b,
                 void *c);
 

@@ -87,6 +87,28 @@ void gemm(const sw_gemm_desc &desc, const void *a, const void *b, void *c) {
     gemmByTiles<double>(desc, a, b, c);
 }
 
+void convolution(const sw_convolution_desc &d, const void *a, const void *b,
+                 void *c) {
+  Product product = {};
+  product.columns = d.columns;
+  product.bColumn = d.b_col, product.cColumn = d.c_col;
+  product.add = d.beta != 0;
+  for (int i = 0; i < 3; ++i) {
+    product.rows[i] = d.rows[i], product.sum[i] = d.sum[i];
+    product.aRow[i] = d.a_row[i], product.cRow[i] = d.c_row[i];
+    product.aSum[i] = d.a_sum[i], product.bSum[i] = d.b_sum[i];
+  }
+  if (d.dtype == SW_F32)
+    multiply(product, static_cast<const float *>(a),
+             static_cast<const float *>(b), static_cast<float *>(c));
+  else if (d.dtype == SW_F64)
+    multiply(product, static_cast<const double *>(a),
+             static_cast<const double *>(b), static_cast<double *>(c));
+  else
+    raise("a convolution of ", dtypeName(d.dtype),
+          " is not supported by the runtime");
+}
+
 void warmUpBlas() {
   // Both operands transposed: a library and the tiles then pack the most.
   constexpr int64_t n = 512;

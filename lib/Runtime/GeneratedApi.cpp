@@ -140,6 +140,12 @@ void parallel(void (*body)(void **arguments, int64_t lower, int64_t upper),
   });
 }
 
+void convolve(const sw_convolution_desc *desc, const void *a, const void *b,
+              void *c) {
+  sw_rank *rank = here().rank;
+  guarded(rank, [&] { parallelConvolution(*rank, *desc, a, b, c); });
+}
+
 void fail(sw_rank *rank, const char *message) {
   guarded(rank, [&] { raise(message); });
 }
@@ -150,7 +156,7 @@ const sw_api &generatedCodeApi() {
   static const sw_api api = {slot,      acquire,   release,        claim,
                              send,      recv,      releaseChannel, actionBegin,
                              actionEnd, nodeBegin, nodeEnd,        contract,
-                             fail,      parallel};
+                             fail,      parallel,  convolve};
   return api;
 }
 

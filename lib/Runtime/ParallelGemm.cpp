@@ -77,6 +77,21 @@ void runPart(const Job &job, int64_t from, int64_t extent) {
        static_cast<char *>(job.c) + c * scale);
 }
 
+struct ConvolutionJob {
+  sw_convolution_desc desc;
+  const void *a, *b;
+  void *c;
+  int loop; ///< over rows, the one that is cut
+};
+
+void runPart(const ConvolutionJob &job, int64_t from, int64_t extent) {
+  sw_convolution_desc d = job.desc;
+  d.rows[job.loop] = extent;
+  int64_t scale = from * (d.dtype == SW_F64 ? 8 : 4);
+  convolution(d, static_cast<const char *>(job.a) + d.a_row[job.loop] * scale,
+              job.b, static_cast<char *>(job.c) + d.c_row[job.loop] * scale);
+}
+
 } // namespace
 
 void parallelGemm(sw_rank &rank, const sw_gemm_desc &d, const void *a,
@@ -95,6 +110,34 @@ void parallelGemm(sw_rank &rank, const sw_gemm_desc &d, const void *a,
         });
       },
       given, cut.extent, cut.length);
+  rank.transport->checkFailed();
+}
+
+void parallelConvolution(sw_rank &rank, const sw_convolution_desc &d,
+                         const void *a, const void *b, void *c) {
+  double terms = double(d.columns);
+  for (int i = 0; i < 3; ++i)
+    terms *= double(d.rows[i]) * double(d.sum[i]);
+  int64_t parts = int64_t(terms / double(termsPerPart));
+  if (!rank.pool || here().shares || parts < 2)
+    return convolution(d, a, b, c);
+  // Images, or what else is the longest loop over rows.
+  ConvolutionJob job = {d, a, b, c, 0};
+  for (int i = 1; i < 3; ++i)
+    if (d.rows[i] > d.rows[job.loop])
+      job.loop = i;
+  int64_t extent = d.rows[job.loop];
+  parts = std::min({parts, rank.pool->threads(), extent});
+  void *given[] = {&job, &rank};
+  rank.pool->run(
+      rank,
+      [](void **given, int64_t lower, int64_t upper) {
+        guarded(static_cast<sw_rank *>(given[1]), [&] {
+          runPart(*static_cast<ConvolutionJob *>(given[0]), lower,
+                  upper - lower);
+        });
+      },
+      given, extent, (extent + parts - 1) / parts);
   rank.transport->checkFailed();
 }
 

@@ -22,6 +22,10 @@ namespace stagewright::runtime {
 void parallelGemm(sw_rank &rank, const sw_gemm_desc &desc, const void *a,
                   const void *b, void *c);
 
+/// The same for a convolution.
+void parallelConvolution(sw_rank &rank, const sw_convolution_desc &desc,
+                         const void *a, const void *b, void *c);
+
 } // namespace stagewright::runtime
 
 #endif // STAGEWRIGHT_LIB_RUNTIME_PARALLELGEMM_H

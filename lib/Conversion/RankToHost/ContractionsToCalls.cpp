@@ -1,4 +1,4 @@
-//===- ContractionsToCalls.cpp - contractions as calls of sw_gemm ------===//
+//===- ContractionsToCalls.cpp - products as calls of the runtime -----===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ContractionDims.h"
+#include "LinearMap.h"
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include <cstring>
@@ -18,9 +19,33 @@ namespace stagewright::host {
 
 namespace {
 
-constexpr size_t kDescWords = sizeof(sw_gemm_desc) / sizeof(int64_t);
-static_assert(sizeof(sw_gemm_desc) % sizeof(int64_t) == 0,
+static_assert(sizeof(sw_gemm_desc) % sizeof(int64_t) == 0 &&
+                  sizeof(sw_convolution_desc) % sizeof(int64_t) == 0,
               "a descriptor is written as 64-bit words");
+
+/// A call of the runtime with a constant descriptor.
+struct Call {
+  StringRef function;
+  SmallVector<int64_t> words;
+
+  template <typename Desc>
+  static Call get(StringRef function, const Desc &desc) {
+    Call call{function, SmallVector<int64_t>(sizeof(desc) / sizeof(int64_t))};
+    std::memcpy(call.words.data(), &desc, sizeof(desc));
+    return call;
+  }
+  /// The same call adding to C.
+  template <typename Desc> Call adding() const {
+    Desc desc;
+    std::memcpy(&desc, words.data(), sizeof(desc));
+    desc.beta = 1;
+    return get(function, desc);
+  }
+  Call adding() const {
+    return function == "sw_gemm" ? adding<sw_gemm_desc>()
+                                 : adding<sw_convolution_desc>();
+  }
+};
 
 /// One loop of a contraction: its extent and the distance, in elements, of its
 /// next step in A, B and C.
@@ -74,22 +99,21 @@ struct HostContractionsToCallsPass
   using HostContractionsToCallsBase::HostContractionsToCallsBase;
 
   DenseMap<Attribute, LLVM::GlobalOp> descriptors;
-  LLVM::LLVMFuncOp gemm;
-
   void runOnOperation() override {
     descriptors.clear();
-    gemm = nullptr;
-    SmallVector<linalg::ContractOp> contractions;
-    getOperation().walk(
-        [&](linalg::ContractOp op) { contractions.push_back(op); });
-    for (linalg::ContractOp op : contractions)
+    SmallVector<linalg::LinalgOp> contractions;
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (isa<linalg::ContractOp>(op) || op->hasAttr(kConvolution))
+        contractions.push_back(op);
+    });
+    for (linalg::LinalgOp op : contractions)
       if (failed(lower(op)))
         return signalPassFailure();
   }
 
-  LogicalResult lower(linalg::ContractOp op) {
-    Value operands[3] = {op.getOperand(0), op.getOperand(1),
-                         op.getOutputs()[0]};
+  LogicalResult lower(linalg::LinalgOp op) {
+    Value operands[3] = {op->getOperand(0), op->getOperand(1),
+                         op->getOperand(2)};
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     SmallVector<int64_t> strides[3];
     for (int i = 0; i < 3; ++i) {
@@ -98,40 +122,73 @@ struct HostContractionsToCallsPass
       if (!type || !type.hasStaticShape() ||
           failed(type.getStridesAndOffset(strides[i], offset)) ||
           llvm::any_of(strides[i], ShapedType::isDynamic))
-        return op.emitError() << "contraction needs buffers with static shapes "
-                                 "and strides, but got "
-                              << operands[i].getType();
+        return op->emitError()
+               << "contraction needs buffers with static shapes "
+                  "and strides, but got "
+               << operands[i].getType();
     }
     Type element = cast<MemRefType>(operands[2].getType()).getElementType();
     for (Value operand : operands)
       if (cast<MemRefType>(operand.getType()).getElementType() != element ||
           (!element.isF32() && !element.isF64()))
-        return op.emitError()
+        return op->emitError()
                << "contraction must be in f32 or f64 throughout, but got "
                << operand.getType();
 
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    SmallVector<SmallVector<int64_t>> steps[3];
+    for (int i = 0; i < 3; ++i)
+      steps[i] = *coefficientsOf(maps[i]);
     auto loopOf = [&](unsigned dim) {
       Loop loop{ranges[dim], {0, 0, 0}};
       for (int i = 0; i < 3; ++i)
-        for (auto [result, stride] :
-             llvm::zip_equal(maps[i].getResults(), strides[i]))
-          if (result.isFunctionOfDim(dim))
-            loop.stride[i] += stride;
+        for (auto [step, stride] : llvm::zip_equal(steps[i], strides[i]))
+          loop.stride[i] += step[dim] * stride;
       return loop;
     };
     ContractionDims dims = ContractionDims::get(maps);
     auto loopsOf = [&](ArrayRef<unsigned> some, int key) {
       return merge(llvm::map_to_vector(some, loopOf), key);
     };
-    Loops m = loopsOf(dims.m, 2), n = loopsOf(dims.n, 2),
-          k = loopsOf(dims.k, 0), batch = loopsOf(dims.batch, 2);
-    Loop rows = takeLongest(m), columns = takeLongest(n), sum = takeLongest(k);
+    Nest nest = {loopsOf(dims.m, 2), loopsOf(dims.n, 2), loopsOf(dims.k, 0),
+                 loopsOf(dims.batch, 2)};
+
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Value base[3];
+    for (int i = 0; i < 3; ++i)
+      base[i] = address(builder, loc, operands[i]);
+    int64_t size = element.getIntOrFloatBitWidth() / 8;
+    int32_t dtype = element.isF32() ? SW_F32 : SW_F64;
+    // The first part of the sum overwrites, the others add.
+    int32_t beta = !op->hasAttr(kOverwrite);
+    bool matrix = isa<linalg::ContractOp>(op) ||
+                  (nest.m.size() <= 1 && nest.k.size() <= 1);
+    Loops outer;
+    Call call = matrix ? gemm(nest, dtype, beta, outer)
+                       : convolution(nest, dtype, beta, base, outer);
+    emit(builder, loc, call, base, outer, size);
+    if (!nest.k.empty())
+      emitRestOfSum(builder, loc, call.adding(), base, outer, nest.k, size);
+    op->erase();
+    return success();
+  }
+
+  /// What a product walks; a call takes its loops out of it.
+  struct Nest {
+    Loops m, n, k, batch;
+  };
+
+  /// Leaves in `nest.k` the loops of the sum that remain, and in `outer` the
+  /// others.
+  static Call gemm(Nest &nest, int32_t dtype, int32_t beta, Loops &outer) {
+    Loop rows = takeLongest(nest.m), columns = takeLongest(nest.n),
+         sum = takeLongest(nest.k);
     // What is left of rows and columns repeats the call like a batch; what is
     // left of the sum must add to C.
-    llvm::append_range(batch, m);
-    llvm::append_range(batch, n);
-    Loops outer;
+    Loops batch = nest.batch;
+    llvm::append_range(batch, nest.m);
+    llvm::append_range(batch, nest.n);
     if (batch.size() > 2) {
       // The library repeats the longest two.
       llvm::stable_sort(batch, [](const Loop &a, const Loop &b) {
@@ -144,7 +201,7 @@ struct HostContractionsToCallsPass
       batch.insert(batch.begin(), Loop{1, {0, 0, 0}});
 
     sw_gemm_desc desc = {};
-    desc.dtype = element.isF32() ? SW_F32 : SW_F64;
+    desc.dtype = dtype, desc.beta = beta;
     desc.m = rows.extent, desc.n = columns.extent, desc.k = sum.extent;
     desc.a_row = rows.stride[0], desc.a_col = sum.stride[0];
     desc.b_row = sum.stride[1], desc.b_col = columns.stride[1];
@@ -155,28 +212,56 @@ struct HostContractionsToCallsPass
       desc.b_batch[i] = batch[i].stride[1];
       desc.c_batch[i] = batch[i].stride[2];
     }
+    return Call::get("sw_gemm", desc);
+  }
 
-    OpBuilder builder(op);
-    Location loc = op.getLoc();
-    Value base[3];
-    for (int i = 0; i < 3; ++i)
-      base[i] = address(builder, loc, operands[i]);
-    int64_t size = element.getIntOrFloatBitWidth() / 8;
-    // The first part of the sum overwrites, the others add.
-    bool overwrite = op->hasAttr(kOverwrite);
-    desc.beta = !overwrite;
-    emit(builder, loc, desc, base, outer, size);
-    if (!k.empty())
-      emitRestOfSum(builder, loc, desc, base, outer, k, size);
-    op.erase();
-    return success();
+  /// The same for a convolution; exchanges A and B where C's rows, not its
+  /// columns, lie side by side.
+  static Call convolution(Nest &nest, int32_t dtype, int32_t beta,
+                          Value (&base)[3], Loops &outer) {
+    auto hasUnit = [](const Loops &loops) {
+      return llvm::any_of(loops, [](const Loop &loop) {
+        return loop.stride[2] == 1 && loop.extent >= 4;
+      });
+    };
+    if (!hasUnit(nest.n) && hasUnit(nest.m)) {
+      std::swap(nest.m, nest.n);
+      std::swap(base[0], base[1]);
+      for (Loops *loops : {&nest.m, &nest.n, &nest.k, &nest.batch})
+        for (Loop &loop : *loops)
+          std::swap(loop.stride[0], loop.stride[1]);
+    }
+    Loop columns = takeLongest(nest.n);
+    outer = nest.batch;
+    llvm::append_range(outer, nest.n);
+    // The descriptor holds the innermost three; the sum's others add.
+    auto takeInnermost = [](Loops &loops, Loops *rest) {
+      Loops taken(loops.end() - std::min<size_t>(loops.size(), 3), loops.end());
+      loops.resize(loops.size() - taken.size());
+      if (rest)
+        rest->append(loops.begin(), loops.end());
+      while (taken.size() < 3)
+        taken.insert(taken.begin(), Loop{1, {0, 0, 0}});
+      return taken;
+    };
+    Loops rows = takeInnermost(nest.m, &outer),
+          sum = takeInnermost(nest.k, nullptr);
+    sw_convolution_desc desc = {};
+    desc.dtype = dtype, desc.beta = beta;
+    desc.columns = columns.extent;
+    desc.b_col = columns.stride[1], desc.c_col = columns.stride[2];
+    for (int i = 0; i < 3; ++i) {
+      desc.rows[i] = rows[i].extent, desc.sum[i] = sum[i].extent;
+      desc.a_row[i] = rows[i].stride[0], desc.c_row[i] = rows[i].stride[2];
+      desc.a_sum[i] = sum[i].stride[0], desc.b_sum[i] = sum[i].stride[1];
+    }
+    return Call::get("sw_convolution", desc);
   }
 
   /// Calls for all points of the loops `k` but the origin, which is done.
-  void emitRestOfSum(OpBuilder &builder, Location loc, sw_gemm_desc desc,
+  void emitRestOfSum(OpBuilder &builder, Location loc, const Call &call,
                      Value (&base)[3], ArrayRef<Loop> outer, ArrayRef<Loop> k,
                      int64_t size) {
-    desc.beta = 1;
     for (auto [i, loop] : llvm::enumerate(k)) {
       // Loop i from 1, loops before it at 0, loops after it in full.
       Loops nest(outer);
@@ -186,7 +271,7 @@ struct HostContractionsToCallsPass
         first[j] = advance(builder, loc, base[j], loop.stride[j] * size);
       nest.push_back(
           {loop.extent - 1, {loop.stride[0], loop.stride[1], loop.stride[2]}});
-      emit(builder, loc, desc, first, nest, size);
+      emit(builder, loc, call, first, nest, size);
     }
   }
 
@@ -211,7 +296,7 @@ struct HostContractionsToCallsPass
         builder, loc, base, arith::MulIOp::create(builder, loc, start, scale));
   }
 
-  void emit(OpBuilder &builder, Location loc, const sw_gemm_desc &desc,
+  void emit(OpBuilder &builder, Location loc, const Call &call,
             const Value (&base)[3], ArrayRef<Loop> outer, int64_t size) {
     if (!outer.empty()) {
       OpBuilder::InsertionGuard guard(builder);
@@ -227,51 +312,49 @@ struct HostContractionsToCallsPass
             builder, loc, base[i],
             arith::MulIOp::create(builder, loc, loop.getInductionVar(),
                                   constant(outer[0].stride[i] * size)));
-      return emit(builder, loc, desc, next, outer.drop_front(), size);
+      return emit(builder, loc, call, next, outer.drop_front(), size);
     }
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
     SmallVector<Value> arguments = {LLVM::AddressOfOp::create(
-        builder, loc, pointer, descriptorOf(desc).getSymName())};
+        builder, loc, pointer, descriptorOf(call).getSymName())};
     for (Value value : base) {
       Value integer =
           arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
       arguments.push_back(
           LLVM::IntToPtrOp::create(builder, loc, pointer, integer));
     }
-    LLVM::CallOp::create(builder, loc, gemmFunction(), arguments);
+    LLVM::CallOp::create(builder, loc, functionOf(call), arguments);
   }
 
-  LLVM::GlobalOp descriptorOf(const sw_gemm_desc &desc) {
-    int64_t words[kDescWords];
-    std::memcpy(words, &desc, sizeof(desc));
+  LLVM::GlobalOp descriptorOf(const Call &call) {
     OpBuilder builder(getOperation().getBodyRegion());
+    int64_t words = int64_t(call.words.size());
     auto value = DenseElementsAttr::get(
-        RankedTensorType::get({kDescWords}, builder.getI64Type()),
-        ArrayRef<int64_t>(words));
+        RankedTensorType::get({words}, builder.getI64Type()),
+        ArrayRef<int64_t>(call.words));
     LLVM::GlobalOp &global = descriptors[value];
     if (!global)
       global = LLVM::GlobalOp::create(
           builder, getOperation().getLoc(),
-          LLVM::LLVMArrayType::get(builder.getI64Type(), kDescWords),
+          LLVM::LLVMArrayType::get(builder.getI64Type(), unsigned(words)),
           /*isConstant=*/true, LLVM::Linkage::Private,
-          "gemm." + std::to_string(descriptors.size() - 1), value,
-          /*alignment=*/8);
+          call.function.drop_front(3).str() + "." +
+              std::to_string(descriptors.size() - 1),
+          value, /*alignment=*/8);
     return global;
   }
 
-  LLVM::LLVMFuncOp gemmFunction() {
-    if (gemm)
-      return gemm;
-    gemm = getOperation().lookupSymbol<LLVM::LLVMFuncOp>("sw_gemm");
-    if (gemm)
-      return gemm;
+  LLVM::LLVMFuncOp functionOf(const Call &call) {
+    if (auto known =
+            getOperation().lookupSymbol<LLVM::LLVMFuncOp>(call.function))
+      return known;
     OpBuilder builder(getOperation().getBodyRegion());
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
     auto type =
         LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
                                     {pointer, pointer, pointer, pointer});
-    return gemm = LLVM::LLVMFuncOp::create(builder, getOperation().getLoc(),
-                                           "sw_gemm", type);
+    return LLVM::LLVMFuncOp::create(builder, getOperation().getLoc(),
+                                    call.function, type);
   }
 };
 

@@ -60,7 +60,9 @@ struct HostFuseElementwisePass
   bool shouldFuse(OpOperand *use) {
     auto producer = use->get().getDefiningOp<linalg::GenericOp>();
     auto consumer = dyn_cast<linalg::GenericOp>(use->getOwner());
-    if (!producer || !consumer || producer->getBlock() != consumer->getBlock())
+    if (!producer || !consumer ||
+        producer->getBlock() != consumer->getBlock() ||
+        consumer->hasAttr(kConvolution))
       return false;
     if (countOps(producer) + countOps(consumer) > kLargestBody ||
         producer->getNumOperands() + consumer->getNumOperands() > kMostOperands)

@@ -40,14 +40,15 @@ void unshare(func::FuncOp function, OpBuilder &builder) {
       cloneForUses(empty);
 }
 
-/// A contraction on a zero fill overwrites instead: the library multiplies the
-/// old value by zero for nothing.
+/// A contraction on a zero fill overwrites instead, and saves a pass over it.
 void overwriteZeros(func::FuncOp function) {
-  function.walk([](linalg::ContractOp op) {
-    auto fill = op.getOutputs()[0].getDefiningOp<linalg::FillOp>();
+  function.walk([](linalg::LinalgOp op) {
+    if (!isa<linalg::ContractOp>(op) && !op->hasAttr(kConvolution))
+      return;
+    auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
     if (!fill || !isZero(fill.getResult(0)))
       return;
-    op.getOutputsMutable().assign(fill.getOutputs()[0]);
+    op.getDpsInitsMutable()[0].set(fill.getOutputs()[0]);
     op->setAttr(kOverwrite, UnitAttr::get(op.getContext()));
     if (fill->use_empty())
       fill.erase();

@@ -18,47 +18,6 @@ namespace stagewright::host {
 
 namespace {
 
-/// Strips widening casts: `extf(extf(x))` is `x`.
-Value stripWidening(Value value) {
-  while (auto cast = value.getDefiningOp<arith::ExtFOp>())
-    value = cast.getIn();
-  return value;
-}
-
-/// The two multiplied operands of a generic whose body is `out + a * b` (a and
-/// b perhaps widened), or nothing.
-std::optional<std::pair<OpOperand *, OpOperand *>>
-matchSumOfProducts(linalg::GenericOp op) {
-  if (op.getNumDpsInits() != 1 || op.getNumDpsInputs() < 1 ||
-      op.getNumReductionLoops() == 0)
-    return std::nullopt;
-  Block &body = *op.getBody();
-  auto yield = cast<linalg::YieldOp>(body.getTerminator());
-  Value yielded = yield.getOperand(0);
-  // A framework that sums in f32 into a narrow result writes truncf(extf(out) +
-  // ...).
-  if (auto narrow = yielded.getDefiningOp<arith::TruncFOp>())
-    yielded = narrow.getIn();
-  auto add = yielded.getDefiningOp<arith::AddFOp>();
-  if (!add)
-    return std::nullopt;
-  BlockArgument out = body.getArgument(op.getNumDpsInputs());
-  for (auto [sum, product] : {std::pair(add.getLhs(), add.getRhs()),
-                              std::pair(add.getRhs(), add.getLhs())}) {
-    auto mul = stripWidening(product).getDefiningOp<arith::MulFOp>();
-    if (stripWidening(sum) != out || !mul)
-      continue;
-    auto lhs = dyn_cast<BlockArgument>(stripWidening(mul.getLhs()));
-    auto rhs = dyn_cast<BlockArgument>(stripWidening(mul.getRhs()));
-    if (!lhs || !rhs || lhs == out || rhs == out || lhs.getOwner() != &body ||
-        rhs.getOwner() != &body)
-      return std::nullopt;
-    return std::pair(op.getDpsInputOperand(lhs.getArgNumber()),
-                     op.getDpsInputOperand(rhs.getArgNumber()));
-  }
-  return std::nullopt;
-}
-
 /// Converts `value` to element type `type` by one elementwise operation.
 Value convertElements(OpBuilder &builder, Location loc, Value value,
                       Type type) {
@@ -113,8 +72,7 @@ struct HostRaiseContractionsPass
     }
     SmallVector<linalg::LinalgOp> named;
     function.walk([&](linalg::LinalgOp op) {
-      // Convolutions and pooling keep their names: their lowering reads strides
-      // and dilations.
+      // What is left of them, pooling for one, is lowered by its name.
       if (!isa<linalg::GenericOp, linalg::ContractOp, linalg::FillOp>(
               op.getOperation()) &&
           !isa<linalg::ConvolutionOpInterface>(op.getOperation()) &&

@@ -36,6 +36,11 @@ mlir::Value matchAdd(mlir::Operation *op, mlir::Value sum);
 /// the map from indices of `value` to indices of `source`; else a null map.
 mlir::AffineMap matchCopy(mlir::Value value, mlir::Value &source);
 
+/// The two multiplied operands of a generic whose body is `out + a * b` (a and
+/// b perhaps widened), or nothing.
+std::optional<std::pair<mlir::OpOperand *, mlir::OpOperand *>>
+matchSumOfProducts(mlir::linalg::GenericOp op);
+
 } // namespace stagewright::host
 
 #endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_TENSORUTILS_H

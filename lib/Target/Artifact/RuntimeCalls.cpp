@@ -35,6 +35,7 @@ static int64_t memberOf(llvm::StringRef name) {
   MEMBER(gemm)
   MEMBER(fail)
   MEMBER(parallel)
+  MEMBER(convolution)
 #undef MEMBER
   return -1;
 }

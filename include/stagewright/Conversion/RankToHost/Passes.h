@@ -45,9 +45,11 @@ constexpr llvm::StringLiteral kWorkspace = "rank.workspace";
 /// Function attribute of a body: most bytes of its temporaries that live at
 /// once; no workspace is smaller.
 constexpr llvm::StringLiteral kWorkspaceBound = "rank.workspace_bound";
-/// Attribute of a contraction on buffers: its result is overwritten, not summed
-/// into.
+/// Attribute of a contraction or convolution: its result is overwritten, not
+/// summed into.
 constexpr llvm::StringLiteral kOverwrite = "host.overwrite";
+/// Attribute of a linalg.generic: it is a convolution, and becomes a call.
+constexpr llvm::StringLiteral kConvolution = "host.convolution";
 /// Alignment of every buffer, in bytes: one cache line, one widest vector.
 constexpr int64_t kAlignment = 64;
 
