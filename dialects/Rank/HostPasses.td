@@ -227,6 +227,29 @@ def HostContractionsToCalls : Pass<"host-contractions-to-calls", "::mlir::Module
                            "::mlir::scf::SCFDialect"];
 }
 
+def HostMakeLoops : Pass<"host-make-loops", "::mlir::func::FuncOp"> {
+  let summary = "operations on buffers become loops over vectors";
+  let description = [{
+    **Why** A compiler that knows which loop reduces and what is contiguous need not hope for a vectorizer: no checks
+    for aliases at run time, sums in several registers, and less work for LLVM.
+    **Expects** Kernels and bodies on buffers without contractions: linalg operations, alone or in loops on slices.
+    **Leaves** Each as loops over vectors of `vector-bits` (LLVM takes wider ones than the processor's apart).
+    Loops that walk memory as one are one. The loop that most operands are contiguous in becomes vectors: innermost if
+    it reduces, with several partial sums; outside of those that reduce if not, with the sums in registers. What does
+    not change along it is computed once. What is left behind whole vectors is written as ever narrower ones. A
+    loop that is outermost and parallel carries `host.parallel`.
+    **Never** changes the order of sums whose parts cannot be combined. Operations with branches in their bodies or
+    dynamic strides become scalar loops.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "512", "Bits of a vector">];
+  let statistics = [
+    Statistic<"numVector", "vector-loops", "Operations that became loops over vectors">,
+    Statistic<"numScalar", "scalar-loops", "Operations that became scalar loops">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // Programs
 //===----------------------------------------------------------------------===//

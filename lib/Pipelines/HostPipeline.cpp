@@ -71,8 +71,8 @@ void buildLLVMPipeline(OpPassManager &manager) {
     OpPassManager &body = manager.nest<func::FuncOp>();
     // Flags first: what elementary functions become is rounded as written.
     body.addPass(host::createHostRelaxFloats());
+    body.addPass(host::createHostMakeLoops());
     body.addPass(host::createHostApproximateMath());
-    body.addPass(createConvertLinalgToLoopsPass());
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());
   }

@@ -17,6 +17,7 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
@@ -83,6 +84,23 @@ void passPointers(ModuleOp module) {
   });
 }
 
+/// The pointer of a buffer, for loops that count distances themselves.
+struct BufferAsPointer : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult
+  matchAndRewrite(UnrealizedConversionCastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 1 || op.getOutputs().size() != 1 ||
+        !isa<MemRefType>(op.getInputs()[0].getType()) ||
+        !isa<LLVM::LLVMPointerType>(op.getOutputs()[0].getType()))
+      return failure();
+    rewriter.replaceOp(op, MemRefDescriptor(adaptor.getInputs()[0])
+                               .alignedPtr(rewriter, op.getLoc()));
+    return success();
+  }
+};
+
 struct ConvertHostToLLVMPass
     : impl::ConvertHostToLLVMBase<ConvertHostToLLVMPass> {
   void runOnOperation() override {
@@ -108,7 +126,8 @@ struct ConvertHostToLLVMPass
                                          /*approximateLog1p=*/false,
                                          /*benefit=*/2);
     populateMathToLibmConversionPatterns(patterns);
-    patterns.add<PointerAsBuffer>(converter);
+    populateVectorToLLVMConversionPatterns(converter, patterns);
+    patterns.add<BufferAsPointer, PointerAsBuffer>(converter);
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
     markKernels(module);

@@ -50,6 +50,8 @@ constexpr llvm::StringLiteral kWorkspaceBound = "rank.workspace_bound";
 constexpr llvm::StringLiteral kOverwrite = "host.overwrite";
 /// Attribute of a linalg.generic: it is a convolution, and becomes a call.
 constexpr llvm::StringLiteral kConvolution = "host.convolution";
+/// Attribute of a loop: its turns are independent, in any order and at once.
+constexpr llvm::StringLiteral kParallel = "host.parallel";
 /// Alignment of every buffer, in bytes: one cache line, one widest vector.
 constexpr int64_t kAlignment = 64;
 
