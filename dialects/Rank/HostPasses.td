@@ -117,6 +117,32 @@ def HostSumSlices : Pass<"host-sum-slices", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def HostGroupRows : Pass<"host-group-rows", "::mlir::func::FuncOp"> {
+  let summary = "operations on the same rows in one loop over blocks of rows";
+  let description = [{
+    **Why** A softmax, a layer norm or a GELU is a chain of operations that each walk whole arrays. Row by row they
+    need one pass over memory, and what they pass to each other is as small as a block of rows.
+    **Expects** A body on tensors, after fusion.
+    **Leaves** Operations that share outer loops and are joined by what they make or read in one `scf.for` over blocks of
+    rows, marked `host.parallel`. Values read outside are inserted into tensors that the loop carries. A sum over
+    rows is a sum over the rows of each block and one over blocks behind the loop, the same for any number of threads.
+    Batched contractions that make or read a value twice as large as their others (the scores of attention) join too;
+    one that sums over blocks does so from block to block in a loop of its own, inside the one over batches.
+    **Never** moves a value around a path that leaves a group and comes back, and never makes rows of what is contiguous.
+  }];
+  let options = [
+    Option<"blockBytes", "block-bytes", "int64_t", "65536",
+           "Bytes of all values of a block together (64 KiB: they stay in the second-level cache)">,
+    Option<"scoreBytes", "score-bytes", "int64_t", "524288",
+           "Bytes of a block of scores between two batched contractions (512 KiB)">];
+  let statistics = [
+    Statistic<"numGroups", "row-groups", "Loops over rows made">,
+    Statistic<"numGrouped", "operations-grouped", "Operations in them">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::affine::AffineDialect"];
+}
+
 def HostOrderLoops : Pass<"host-order-loops", "::mlir::func::FuncOp"> {
   let summary = "put the dimension that most operands are contiguous in innermost";
   let description = [{

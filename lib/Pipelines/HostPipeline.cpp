@@ -38,6 +38,8 @@ void buildBodyPipeline(OpPassManager &manager,
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());
     body.addPass(host::createHostRaiseContractions());
+    body.addPass(host::createHostFoldAccumulation());
+    body.addPass(host::createHostGroupRows());
     body.addPass(host::createHostOrderLoops());
     body.addPass(host::createHostPassDestinations());
   }

@@ -37,6 +37,43 @@ checkOperations(func::FuncOp function,
   return failure(walk.wasInterrupted());
 }
 
+/// Most bytes that an iteration of a parallel loop may keep on the stack.
+constexpr int64_t kMostStack = 2 << 20;
+
+/// Puts what an iteration of a parallel loop makes for itself on the stack:
+/// iterations that run at once must not share it. A loop that makes too much
+/// runs its iterations in order, in the workspace.
+void keepTilesApart(func::FuncOp function) {
+  function.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
+    if (!loop->hasAttr(kParallel))
+      return WalkResult::advance();
+    SmallVector<memref::AllocOp> tiles;
+    int64_t bytes = 0;
+    loop.walk([&](memref::AllocOp alloc) {
+      tiles.push_back(alloc);
+      Type element = alloc.getType().getElementType();
+      int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+      bytes += alloc.getType().getNumElements() * ((bits + 7) / 8);
+    });
+    if (bytes > kMostStack) {
+      loop->removeAttr(kParallel);
+      return WalkResult::advance();
+    }
+    for (memref::AllocOp alloc : tiles) {
+      OpBuilder builder(alloc);
+      auto tile =
+          memref::AllocaOp::create(builder, alloc.getLoc(), alloc.getType(),
+                                   builder.getI64IntegerAttr(kAlignment));
+      for (Operation *user : llvm::make_early_inc_range(alloc->getUsers()))
+        if (isa<memref::DeallocOp>(user))
+          user->erase();
+      alloc.replaceAllUsesWith(tile.getResult());
+      alloc.erase();
+    }
+    return WalkResult::skip();
+  });
+}
+
 struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
   void runOnOperation() override {
     bufferization::OneShotBufferizationOptions options;
@@ -58,6 +95,7 @@ struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
       if (failed(bufferization::eliminateEmptyTensors(rewriter, function)) ||
           failed(bufferization::runOneShotBufferize(function, options, state)))
         return signalPassFailure();
+      keepTilesApart(function);
     }
   }
 };

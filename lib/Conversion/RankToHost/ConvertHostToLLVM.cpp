@@ -101,11 +101,25 @@ struct BufferAsPointer : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
   }
 };
 
+/// Takes what stands on the stack once for a function, not once more in every
+/// iteration of a loop.
+void hoistStack(func::FuncOp function) {
+  if (function.isExternal())
+    return;
+  SmallVector<memref::AllocaOp> tiles;
+  function.walk([&](memref::AllocaOp tile) { tiles.push_back(tile); });
+  for (memref::AllocaOp tile : llvm::reverse(tiles))
+    if (tile->getNumOperands() == 0)
+      tile->moveBefore(&function.front(), function.front().begin());
+}
+
 struct ConvertHostToLLVMPass
     : impl::ConvertHostToLLVMBase<ConvertHostToLLVMPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     passPointers(module);
+    for (auto function : module.getOps<func::FuncOp>())
+      hoistStack(function);
     LowerToLLVMOptions options(&getContext());
     options.useBarePtrCallConv = true;
     LLVMTypeConverter converter(&getContext(), options);

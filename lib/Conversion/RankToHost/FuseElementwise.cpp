@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TensorUtils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -67,6 +68,10 @@ struct HostFuseElementwisePass
     if (countOps(producer) + countOps(consumer) > kLargestBody ||
         producer->getNumOperands() + consumer->getNumOperands() > kMostOperands)
       return false;
+    // What reads its initial value would read it again for every point.
+    for (OpOperand &init : producer.getDpsInitsMutable())
+      if (!producer.getMatchingBlockArgument(&init).use_empty())
+        return false;
     bool costly = llvm::any_of(*producer.getBody(), isCostly);
     // Inside a larger space a producer is computed again for every point of it.
     if (costly && points(consumer) > points(producer))
@@ -106,6 +111,7 @@ struct HostFuseElementwisePass
         patterns, [this](OpOperand *use) { return shouldFuse(use); });
     linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,
                                                       shouldFoldReshape);
+    populateSimplifyUnits(patterns);
     linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,

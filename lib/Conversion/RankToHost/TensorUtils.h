@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace stagewright::host {
 
@@ -40,6 +41,10 @@ mlir::AffineMap matchCopy(mlir::Value value, mlir::Value &source);
 /// b perhaps widened), or nothing.
 std::optional<std::pair<mlir::OpOperand *, mlir::OpOperand *>>
 matchSumOfProducts(mlir::linalg::GenericOp op);
+
+/// Patterns that remove sums over one element, and reshapes that only add or
+/// drop dimensions of extent one, from `linalg.generic`.
+void populateSimplifyUnits(mlir::RewritePatternSet &patterns);
 
 } // namespace stagewright::host
 

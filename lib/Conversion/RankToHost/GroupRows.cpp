@@ -1,0 +1,114 @@
+//===- GroupRows.cpp - operations on the same rows in one loop ------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GroupRows.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+#define GEN_PASS_DEF_HOSTGROUPROWS
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+namespace {
+
+/// Puts the operations of a block in an order in which each stands behind what
+/// it reads, late, but what only adds to an argument of the function early: it
+/// makes nothing new, and what it reads can go.
+class Order {
+public:
+  explicit Order(Block &block) : block(block) {}
+
+  void run() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : block.without_terminator())
+      ops.push_back(&op);
+    for (Operation *op : ops)
+      for (Operation *read : readsOf(op))
+        readers[read].push_back(op);
+    for (Operation *op : ops)
+      if (!isa<scf::ForOp>(op) || !op->hasAttr(kParallel))
+        place(op);
+    for (Operation *op : ops)
+      place(op);
+  }
+
+private:
+  SmallVector<Operation *> readsOf(Operation *op) {
+    SetVector<Value> values(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), values);
+    SetVector<Operation *> makers;
+    for (Value value : values)
+      if (Operation *maker = value.getDefiningOp();
+          maker && maker->getBlock() == &block)
+        makers.insert(maker);
+    return makers.takeVector();
+  }
+
+  bool onlyAddsToArgument(Operation *op) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (!linalgOp || linalgOp.getNumDpsInits() != 1)
+      return false;
+    Value init = linalgOp.getDpsInits()[0];
+    while (Operation *maker = init.getDefiningOp()) {
+      if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(maker))
+        return false;
+      init = maker->getOperand(0);
+    }
+    return init.getParentRegion()->getParentOp() == block.getParentOp();
+  }
+
+  /// Places what `op` reads, `op`, and what waited for it alone. The depth of
+  /// the recursion is that of a chain of unplaced operations.
+  void place(Operation *op) {
+    if (!reached.insert(op).second)
+      return;
+    for (Operation *read : readsOf(op))
+      place(read);
+    op->moveBefore(block.getTerminator());
+    placed.insert(op);
+    for (Operation *reader : readers.lookup(op))
+      if (onlyAddsToArgument(reader) &&
+          llvm::all_of(readsOf(reader),
+                       [&](Operation *read) { return placed.contains(read); }))
+        place(reader);
+  }
+
+  Block &block;
+  DenseMap<Operation *, SmallVector<Operation *>> readers;
+  llvm::DenseSet<Operation *> reached, placed;
+};
+
+struct HostGroupRowsPass : impl::HostGroupRowsBase<HostGroupRowsPass> {
+  using HostGroupRowsBase::HostGroupRowsBase;
+
+  void runOnOperation() override {
+    if (!isBody(getOperation()))
+      return;
+    SmallVector<Block *> blocks;
+    getOperation().walk([&](Block *block) {
+      if (!isa<linalg::LinalgOp>(block->getParentOp()))
+        blocks.push_back(block);
+    });
+    IRRewriter rewriter(&getContext());
+    BlockLimits limits{blockBytes, scoreBytes};
+    for (Block *block : blocks) {
+      SmallVector<RowGroup> groups = findRowGroups(*block, limits);
+      for (const RowGroup &group : groups) {
+        numGroups += 1;
+        numGrouped += group.members.size();
+        writeRowLoop(group, limits, rewriter);
+      }
+      if (!groups.empty())
+        Order(*block).run();
+    }
+  }
+};
+
+} // namespace
+} // namespace stagewright::host

@@ -1,0 +1,190 @@
+//===- SimplifyUnits.cpp - dimensions of extent one ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Frameworks keep a summed dimension as one of extent one, add and drop it by
+// reshapes, and sum over it when they differentiate a broadcast. Each of these
+// stands between two operations that could be one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorUtils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+namespace {
+
+/// Whether some operand has every loop as a dimension of its own, so that its
+/// extent is known.
+bool boundsEveryLoop(ArrayRef<AffineMap> maps) {
+  llvm::SmallBitVector bound(maps[0].getNumDims());
+  for (AffineMap map : maps)
+    for (AffineExpr expr : map.getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        bound.set(dim.getPosition());
+  return bound.all();
+}
+
+/// A sum over one element is no sum.
+struct DropUnitSums : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() || op.hasDynamicShape())
+      return failure();
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    auto iterators = op.getIteratorTypesArray();
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    auto results = ArrayRef(maps).take_back(op.getNumDpsInits());
+    SmallVector<int64_t> places; // of every loop afterwards, or -1
+    SmallVector<utils::IteratorType> kept;
+    for (auto [dim, range] : llvm::enumerate(ranges)) {
+      bool dropped = iterators[dim] == utils::IteratorType::reduction &&
+                     range == 1 && llvm::none_of(results, [&](AffineMap map) {
+                       return map.isFunctionOfDim(dim);
+                     });
+      places.push_back(dropped ? -1 : int64_t(kept.size()));
+      if (!dropped)
+        kept.push_back(iterators[dim]);
+    }
+    if (kept.size() == ranges.size())
+      return failure();
+    MLIRContext *context = op.getContext();
+    SmallVector<AffineExpr> dims;
+    for (int64_t place : places)
+      dims.push_back(place < 0 ? getAffineConstantExpr(0, context)
+                               : getAffineDimExpr(place, context));
+    for (AffineMap &map : maps)
+      map = map.replaceDimsAndSymbols(dims, {}, kept.size(), 0);
+    if (!kept.empty() && !boundsEveryLoop(maps))
+      return failure();
+
+    auto simple =
+        linalg::GenericOp::create(rewriter, op.getLoc(), op.getResultTypes(),
+                                  op.getInputs(), op.getOutputs(), maps, kept);
+    rewriter.inlineRegionBefore(op.getRegion(), simple.getRegion(),
+                                simple.getRegion().begin());
+    simple.walk([&](linalg::IndexOp index) {
+      rewriter.setInsertionPoint(index);
+      int64_t place = places[index.getDim()];
+      if (place < 0)
+        rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(index, 0);
+      else
+        rewriter.modifyOpInPlace(index, [&] { index.setDim(place); });
+    });
+    rewriter.replaceOp(op, simple.getResults());
+    return success();
+  }
+};
+
+/// An elementwise operation on a constant initial value reads the number, and
+/// does not add it if it is zero (which only the sign of a zero could tell).
+struct StartFromNumber : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getNumReductionLoops() != 0 || !op.hasPureTensorSemantics())
+      return failure();
+    bool changed = false;
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      auto fill = init.get().getDefiningOp<linalg::FillOp>();
+      BlockArgument element = op.getMatchingBlockArgument(&init);
+      if (!fill || element.use_empty())
+        continue;
+      auto type = cast<RankedTensorType>(init.get().getType());
+      rewriter.setInsertionPoint(op);
+      Value empty = tensor::EmptyOp::create(
+          rewriter, op.getLoc(), type.getShape(), type.getElementType());
+      for (Operation *user : llvm::make_early_inc_range(element.getUsers()))
+        if (auto add = dyn_cast<arith::AddFOp>(user);
+            add && matchPattern(fill.getInputs()[0], m_AnyZeroFloat()))
+          rewriter.replaceOp(add, add.getLhs() == element ? add.getRhs()
+                                                          : add.getLhs());
+      rewriter.modifyOpInPlace(op, [&] {
+        rewriter.replaceAllUsesWith(element, fill.getInputs()[0]);
+        init.set(empty);
+      });
+      changed = true;
+    }
+    return success(changed);
+  }
+};
+
+/// Reads through a reshape that only adds or drops dimensions of extent one.
+struct ReadThroughUnits : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  /// The map from loops to indices of the reshaped tensor's source, or null.
+  static AffineMap mapOfSource(Operation *reshape, AffineMap map) {
+    auto source = dyn_cast<RankedTensorType>(reshape->getOperand(0).getType());
+    auto result = dyn_cast<RankedTensorType>(reshape->getResult(0).getType());
+    bool expands = isa<tensor::ExpandShapeOp>(reshape);
+    auto groups =
+        expands
+            ? cast<tensor::ExpandShapeOp>(reshape).getReassociationIndices()
+            : cast<tensor::CollapseShapeOp>(reshape).getReassociationIndices();
+    ArrayRef<int64_t> shape = (expands ? result : source).getShape();
+    SmallVector<AffineExpr> exprs(source.getRank(),
+                                  getAffineConstantExpr(0, map.getContext()));
+    for (auto [i, group] : llvm::enumerate(groups)) {
+      int64_t place = group.front(); // of what the group is apart from units
+      for (int64_t dim : group) {
+        if (shape[dim] == 1 || dim == place)
+          continue;
+        if (shape[place] != 1)
+          return {};
+        place = dim;
+      }
+      if (expands)
+        exprs[i] = map.getResult(place);
+      else
+        exprs[place] = map.getResult(i);
+    }
+    return AffineMap::get(map.getNumDims(), 0, exprs, map.getContext());
+  }
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() || op.hasDynamicShape())
+      return failure();
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      Operation *reshape = input->get().getDefiningOp();
+      if (!isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+              reshape) ||
+          cast<RankedTensorType>(reshape->getOperand(0).getType()).getRank() ==
+              0 ||
+          cast<RankedTensorType>(reshape->getResult(0).getType()).getRank() ==
+              0)
+        continue;
+      SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+      AffineMap &map = maps[input->getOperandNumber()];
+      map = mapOfSource(reshape, map);
+      if (!map || !boundsEveryLoop(maps))
+        continue;
+      rewriter.modifyOpInPlace(op, [&] {
+        input->set(reshape->getOperand(0));
+        op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+      });
+      return success();
+    }
+    return failure();
+  }
+};
+
+} // namespace
+
+void populateSimplifyUnits(RewritePatternSet &patterns) {
+  patterns.add<DropUnitSums, StartFromNumber, ReadThroughUnits>(
+      patterns.getContext(), /*benefit=*/2);
+}
+
+} // namespace stagewright::host

@@ -1,0 +1,87 @@
+// RUN: pp-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(host-group-rows{score-bytes=4096},canonicalize,cse))' | FileCheck %s
+
+// Scores, exponentials and the weighted sum of values are one loop over (head, block of queries). A block holds 4 KiB of
+// scores, here 16 of 64 queries; exponentials are written over the scores.
+// CHECK-LABEL: @forward
+// CHECK: scf.for {{.*}} to %c8 step
+// CHECK-NOT: tensor<2x64x64xf32>
+// CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<1x16x64xf32>
+// CHECK: %[[SCORES:.*]] = linalg.contract {{.*}} -> tensor<1x16x64xf32>
+// CHECK: linalg.generic {{.*}} outs(%[[SCORES]] : tensor<1x16x64xf32>)
+// CHECK: math.exp
+// CHECK: linalg.contract {{.*}} -> tensor<1x16x8xf32>
+// CHECK: {host.parallel}
+// CHECK-NOT: tensor<2x64x64xf32>
+// CHECK: return
+#all = affine_map<(h, q, k) -> (h, q, k)>
+func.func private @forward(%q: tensor<2x64x8xf32>, %k: tensor<2x64x8xf32>, %v: tensor<2x64x8xf32>) -> tensor<2x64x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x64x64xf32>
+  %e2 = tensor.empty() : tensor<2x64x8xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %zeros2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<2x64x8xf32>) -> tensor<2x64x8xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(h, q, k, d) -> (h, q, d)>, affine_map<(h, q, k, d) -> (h, k, d)>,
+      affine_map<(h, q, k, d) -> (h, q, k)>] ins(%q, %k : tensor<2x64x8xf32>, tensor<2x64x8xf32>)
+      outs(%zeros : tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %p = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s : tensor<2x64x64xf32>) outs(%e : tensor<2x64x64xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x64x64xf32>
+  %r = linalg.contract indexing_maps = [affine_map<(h, q, k, d) -> (h, q, k)>, affine_map<(h, q, k, d) -> (h, k, d)>,
+      affine_map<(h, q, k, d) -> (h, q, d)>] ins(%p, %v : tensor<2x64x64xf32>, tensor<2x64x8xf32>)
+      outs(%zeros2 : tensor<2x64x8xf32>) -> tensor<2x64x8xf32>
+  return %r : tensor<2x64x8xf32>
+}
+
+// -----
+
+// What sums over queries goes on from block to block, in an inner loop; heads stay independent.
+// CHECK-LABEL: @backward
+// CHECK: scf.for %[[H:.*]] = %c0 to %c2 step
+// CHECK: %[[ZERO:.*]] = linalg.fill {{.*}} -> tensor<1x64x8xf32>
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} to %c4 step {{.*}} iter_args(%[[SO_FAR:.*]] = %[[ZERO]])
+// CHECK: tensor.extract_slice %arg0[%[[H]], %{{.*}}, 0] [1, 16, 64]
+// CHECK: linalg.contract {{.*}} outs(%[[SO_FAR]] : tensor<1x64x8xf32>)
+// CHECK: tensor.insert_slice %[[SUM]]
+// CHECK: {host.parallel}
+#all = affine_map<(h, q, k) -> (h, q, k)>
+func.func private @backward(%s: tensor<2x64x64xf32>, %g: tensor<2x64x8xf32>) -> tensor<2x64x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x64x64xf32>
+  %e2 = tensor.empty() : tensor<2x64x8xf32>
+  %zeros2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<2x64x8xf32>) -> tensor<2x64x8xf32>
+  %p = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s : tensor<2x64x64xf32>) outs(%e : tensor<2x64x64xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x64x64xf32>
+  %r = linalg.contract indexing_maps = [affine_map<(h, q, k, d) -> (h, q, k)>, affine_map<(h, q, k, d) -> (h, q, d)>,
+      affine_map<(h, q, k, d) -> (h, k, d)>] ins(%p, %g : tensor<2x64x64xf32>, tensor<2x64x8xf32>)
+      outs(%zeros2 : tensor<2x64x8xf32>) -> tensor<2x64x8xf32>
+  return %r : tensor<2x64x8xf32>
+}
+
+// -----
+
+// A contraction with weights that all rows share is the library's: blocks would read the weights again and again.
+// CHECK-LABEL: @weights
+// CHECK-NOT: scf.for
+#all = affine_map<(q, k) -> (q, k)>
+func.func private @weights(%x: tensor<64x8xf32>, %w: tensor<8x64xf32>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(q, k, d) -> (q, d)>, affine_map<(q, k, d) -> (d, k)>,
+      affine_map<(q, k, d) -> (q, k)>] ins(%x, %w : tensor<64x8xf32>, tensor<8x64xf32>)
+      outs(%zeros : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  return %p : tensor<64x64xf32>
+}
