@@ -34,6 +34,9 @@ def RankDialect : Dialect {
   let extraClassDeclaration = [{
     /// Marks the accumulator arguments of a stage function.
     static constexpr llvm::StringLiteral kAccumulate = "rank.accumulate";
+    /// On a stage function: most bytes of its temporaries that live at once;
+    /// its workspace takes no fewer.
+    static constexpr llvm::StringLiteral kWorkspaceBound = "rank.workspace_bound";
     /// Depth of a ring that has one slot per microbatch.
     static constexpr int64_t kAll = 0;
     /// Every slot begins at a multiple of this many bytes.

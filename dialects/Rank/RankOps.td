@@ -163,8 +163,12 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     %w0 = rank.buffer "params/w" parameter 0 slice 2 : memref<8x4xf32>
     %x = rank.buffer "x" batch 2 depth all : memref<2x8xf32>
     %k = rank.buffer "layer0.F.1" stash depth 2 : memref<2x4xf32>
+    %n = rank.buffer "layer0.F.2" stash at 1024 : memref<2x4xf32>
     %tmp = rank.buffer "workspace" workspace : memref<4096xi8>
     ```
+    `at 1024` places the one slot of a stash in the workspace, at that byte: what it takes while it is held others use
+    before and after. Without it a buffer has memory of its own.
+
     Constraints:
     - (buffer_c1) a position is given for `parameter`, `constant`, `seed`, `batch`, `accumulator` and `output`, may be
       given for `gradient`, and is not given for the others;
@@ -172,14 +176,16 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     - (buffer_c3) only `batch`, `microbatch`, `output` and `stash` have more than one slot, and the depth is positive
       or `all`;
     - (buffer_c4) a workspace is a vector of i8;
-    - (buffer_c5) the slot is a memref of static shape with identity layout.
+    - (buffer_c5) the slot is a memref of static shape with identity layout;
+    - (buffer_c6) only a stash of depth 1 has a place in the workspace, which is a multiple of 64 and not negative.
   }];
   let arguments = (ins StrAttr:$buffer_name, Rank_BufferKind:$kind, OptionalAttr<Rank_IntAttr>:$position,
                        OptionalAttr<Rank_IntAttr>:$slice, DefaultValuedAttr<Rank_IntAttr, "1">:$depth,
-                       Rank_MemoryTypeAttr:$type);
+                       Rank_MemoryTypeAttr:$type, OptionalAttr<Rank_IntAttr>:$place);
   let results = (outs Rank_Buffer:$buffer);
   let assemblyFormat = [{
-    $buffer_name $kind ($position^)? (`slice` $slice^)? (`depth` custom<Depth>($depth)^)? attr-dict `:` $type
+    $buffer_name $kind ($position^)? (`slice` $slice^)? (`depth` custom<Depth>($depth)^)? (`at` $place^)?
+    attr-dict `:` $type
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

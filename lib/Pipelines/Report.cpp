@@ -98,15 +98,16 @@ void describeMemory(ModuleOp module, CompileReport *report) {
   if (!report)
     return;
   static constexpr StringLiteral columns[] = {
-      "parameters", "gradients", "batch", "outputs",  "stash",
-      "transfers",  "workspace", "arena", "live_peak"};
+      "parameters", "gradients", "batch",  "outputs", "stash",
+      "transfers",  "workspace", "shared", "arena",   "live_peak"};
   llvm::raw_string_ostream stream(report->memory);
   report->memory = "rank device";
   for (StringRef column : columns)
     stream << llvm::formatv("{0,13}", column);
   stream << "   (bytes)\n";
   SmallVector<int64_t> sums(std::size(columns), 0);
-  int64_t ranks = 0;
+  int64_t ranks = 0, loosest = 0;
+  double loss = 0;
   for (auto program : module.getOps<rank::ProgramOp>()) {
     DictionaryAttr memory = program.getMemoryAttr();
     stream << llvm::formatv("{0,4} {1,6}", program.getRank(),
@@ -118,13 +119,26 @@ void describeMemory(ModuleOp module, CompileReport *report) {
     }
     stream << "\n";
     ++ranks;
+    auto arena = memory ? memory.getAs<IntegerAttr>("arena") : IntegerAttr();
+    auto bound = memory ? memory.getAs<IntegerAttr>("bound") : IntegerAttr();
+    if (!arena || !bound || bound.getInt() <= 0)
+      continue;
+    double more = double(arena.getInt()) / double(bound.getInt()) - 1;
+    if (more >= loss) {
+      loss = more;
+      loosest = program.getRank();
+    }
   }
-  if (ranks < 2)
-    return;
-  stream << " all       ";
-  for (int64_t sum : sums)
-    stream << llvm::formatv("{0,13}", sum);
-  stream << "\n";
+  if (ranks > 1) {
+    stream << " all       ";
+    for (int64_t sum : sums)
+      stream << llvm::formatv("{0,13}", sum);
+    stream << "\n";
+  }
+  if (ranks > 0)
+    stream << llvm::formatv("arenas take at most {0:F1} % more than what lives "
+                            "at once (rank {1})\n",
+                            100 * loss, loosest);
 }
 
 } // namespace stagewright

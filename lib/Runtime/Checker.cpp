@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace stagewright::runtime {
 
@@ -100,10 +101,23 @@ void Checker::access(int64_t buffer, int64_t m) const {
 }
 
 void Checker::beginAction() {
+  // All but the slots of stashes that are held in it.
+  std::map<int64_t, int64_t> kept;
   for (size_t i = 0; i < rank.buffers.size(); ++i)
-    if (rank.buffers[i].kind == BufferKind::Workspace)
-      std::memset(arena + layout.buffers[i].offset, poison,
-                  layout.buffers[i].bytes());
+    if (rank.buffers[i].place >= 0 && held[i][0] != nobody)
+      kept[layout.buffers[i].offset] =
+          layout.buffers[i].offset + layout.buffers[i].stride;
+  for (size_t i = 0; i < rank.buffers.size(); ++i) {
+    if (rank.buffers[i].kind != BufferKind::Workspace)
+      continue;
+    int64_t from = layout.buffers[i].offset;
+    for (auto [begin, end] : kept) {
+      std::memset(arena + from, poison, begin - from);
+      from = end;
+    }
+    std::memset(arena + from, poison,
+                layout.buffers[i].offset + layout.buffers[i].bytes() - from);
+  }
 }
 
 void Checker::useWorkspace(int64_t node, int64_t bytes) {

@@ -33,7 +33,8 @@ public:
   void release(int64_t buffer, int64_t m);
   /// An access through `slot`: a stash slot must hold `m`.
   void access(int64_t buffer, int64_t m) const;
-  /// An action begins: nothing may be left from the last one in workspace.
+  /// An action begins: nothing may be left from the last one in workspace but
+  /// stashes that are held there.
   void beginAction();
   /// A node has used `bytes` of workspace.
   void useWorkspace(int64_t node, int64_t bytes);

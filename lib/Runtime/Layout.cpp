@@ -43,8 +43,15 @@ bool needsAllMicrobatches(const Buffer &buffer, const Manifest &manifest) {
 
 Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
   Layout layout;
+  const Ring *workspace = nullptr;
+  layout.buffers.reserve(manifest.ranks[rank].buffers.size());
   for (const Buffer &buffer : manifest.ranks[rank].buffers) {
     int64_t slots = buffer.slots(microbatches);
+    if (buffer.place >= 0) { // In the workspace, which may come later.
+      layout.buffers.push_back(
+          {0, (buffer.bytes + alignment - 1) / alignment * alignment, 1});
+      continue;
+    }
     if (needsAllMicrobatches(buffer, manifest) && slots < microbatches)
       raise("buffer '", buffer.name, "' of rank ", rank, " has ", slots,
             " slots for ", microbatches, " microbatches");
@@ -52,6 +59,19 @@ Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
     if (buffer.kind != BufferKind::Stash &&
         buffer.kind != BufferKind::Workspace)
       layout.fixed += layout.buffers.back().bytes();
+    if (buffer.kind == BufferKind::Workspace)
+      workspace = &layout.buffers.back();
+  }
+  for (size_t i = 0; i < layout.buffers.size(); ++i) {
+    const Buffer &buffer = manifest.ranks[rank].buffers[i];
+    if (buffer.place < 0)
+      continue;
+    Ring &ring = layout.buffers[i];
+    if (!workspace || buffer.place > workspace->bytes() - ring.stride)
+      raise("stash '", buffer.name, "' of rank ", rank, " lies at byte ",
+            buffer.place, " of a workspace of ",
+            workspace ? workspace->bytes() : 0);
+    ring.offset = workspace->offset + buffer.place;
   }
   for (const Channel &channel : manifest.channels) {
     Ring ring;

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One arena per rank: the buffers in the manifest's order, then the rings of
-// the channels the rank receives, in their order. Every slot starts at a
+// the channels the rank receives, in their order. A stash that has a place in
+// the workspace takes no bytes of its own. Every slot starts at a
 // multiple of 64 bytes (a cache line, and what the vector code assumes). The
 // compiler adds up the same numbers; that the sums agree is checked when a
 // step is made, so the printed bytes are the allocated bytes.

@@ -73,6 +73,10 @@ constexpr int64_t kMostVisits = 4'000'000, kMostOrders = 2'000;
 } // namespace
 
 void Packer::findMeetings() {
+  // Items of several lives may meet several times: of a few, pairs are
+  // remembered; of many, sorted out below.
+  size_t count = items.size();
+  std::vector<bool> met(count <= 4096 ? count * count : 0);
   std::vector<int> alive;
   for (const Moment &moment : momentsOf(items)) {
     if (!moment.begins) {
@@ -80,12 +84,18 @@ void Packer::findMeetings() {
       continue;
     }
     for (int other : alive) {
+      if (!met.empty()) {
+        size_t pair =
+            std::min(other, moment.item) * count + std::max(other, moment.item);
+        if (met[pair])
+          continue;
+        met[pair] = true;
+      }
       meets[moment.item].push_back(other);
       meets[other].push_back(moment.item);
     }
     alive.push_back(moment.item);
   }
-  // Items of several lives may meet several times.
   for (std::vector<int> &others : meets) {
     std::sort(others.begin(), others.end());
     others.erase(std::unique(others.begin(), others.end()), others.end());

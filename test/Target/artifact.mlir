@@ -6,7 +6,7 @@
 // RUN: llvm-readelf -p .stagewright %t.v3.swx | FileCheck %s --check-prefix=V3
 
 // REPORT: rank device   parameters {{.*}} live_peak
-// REPORT: 0     d0          128          128          512           64          512            0           64         1408         1408
+// REPORT: 0     d0          128          128          512           64          512            0           64            0         1408         1408
 
 // CHECK: .stagewright PROGBITS
 // CHECK-DAG: FUNC GLOBAL DEFAULT {{.*}} step.0

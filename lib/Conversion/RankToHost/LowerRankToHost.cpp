@@ -174,8 +174,7 @@ struct Writer {
     call(loc, "sw_node_begin", {node});
     func::CallOp::create(builder, loc, body, arguments);
     call(loc, "sw_node_end",
-         {node,
-          constant(loc, op.getWorkspaceOffset() + op.getWorkspaceBytes())});
+         {node, constant(loc, rank::getLiveWorkspaceBytes(op))});
   }
 
   Value constant(Location loc, int64_t value) {

@@ -165,6 +165,7 @@ json::Object describe(rank::BufferOp buffer, int64_t id) {
       {"argument", ofArgument ? position : -1},
       {"result", ofResult ? position : -1},
       {"slice", int64_t(buffer.getSlice().value_or(-1))},
+      {"place", int64_t(buffer.getPlace().value_or(-1))},
       {"dtype", nameOf(type.getElementType())},
       {"shape", shapeOf(type)},
   };

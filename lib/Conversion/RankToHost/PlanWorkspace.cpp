@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Support/Packing.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -69,7 +70,7 @@ struct HostPlanWorkspacePass
                                        function.getLoc())))
       return signalPassFailure();
     function->setAttr(kWorkspace, builder.getI64IntegerAttr(packing.total));
-    function->setAttr(kWorkspaceBound,
+    function->setAttr(rank::RankDialect::kWorkspaceBound,
                       builder.getI64IntegerAttr(packing.bound));
     Value workspace = body.getArguments().back();
     for (auto [temporary, place] : llvm::zip_equal(temporaries, places)) {

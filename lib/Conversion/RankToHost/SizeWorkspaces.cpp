@@ -4,10 +4,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// What takes bytes in a workspace: the values of actions, the temporaries of
+// calls, and slots of stashes that have one slot. Their lives are read off the
+// unrolled programs, for the numbers of microbatches at which loops change
+// their form, one run behind the other on one axis of time. The k-th call is at
+// 4 k + 1, copies behind it at 4 k + 2, releases at 4 k + 3, and what is
+// acquired for the next call at 4 k + 4.
+//
+//===----------------------------------------------------------------------===//
 
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
-#include "llvm/Support/MathExtras.h"
+#include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "stagewright/Support/Packing.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include <map>
 
 using namespace mlir;
 
@@ -17,66 +30,244 @@ namespace stagewright::host {
 
 namespace {
 
+/// Everything that may lie in the workspace of one program, with its lives.
+class Contents {
+public:
+  explicit Contents(rank::ProgramOp program);
+  /// Adds the lives of one run.
+  void read(const rank::RankEvents &events);
+  /// Places everything; the bytes of the workspace.
+  int64_t place();
+
+private:
+  void readViews();
+  void applyPlaces(ArrayRef<PackItem> items, size_t first);
+
+  rank::ProgramOp program;
+  llvm::MapVector<Operation *, std::vector<Life>> calls, views, stashes;
+  /// Of the run at hand: when each call runs.
+  DenseMap<Operation *, SmallVector<int64_t>> times;
+  int64_t now = 0; ///< Number of calls so far.
+};
+
+/// Of what has no call that says when it lives.
+constexpr int64_t kAlways = int64_t(1) << 60;
+
+int64_t strideOf(rank::BufferOp buffer) {
+  return rank::getSlotStride(buffer.getType());
+}
+
+/// The call at or before `user` in its block, or null.
+Operation *callBefore(Operation *user) {
+  while (user && !isa<rank::CallOp>(user))
+    user = user->getPrevNode();
+  return user;
+}
+
+} // namespace
+
+Contents::Contents(rank::ProgramOp program) : program(program) {
+  for (auto buffer : program.getBody().getOps<rank::BufferOp>())
+    if (buffer.getKind() == rank::BufferKind::Stash && buffer.getDepth() == 1)
+      stashes[buffer];
+  program.getEntry().walk([&](Operation *op) {
+    if (auto call = dyn_cast<rank::CallOp>(op); call && call.getWorkspace())
+      calls[call];
+    else if (isa<rank::ViewOp>(op))
+      views[op];
+  });
+}
+
+void Contents::read(const rank::RankEvents &events) {
+  times.clear();
+  DenseMap<Operation *, int64_t> acquired;
+  for (const rank::Event &event : events.events) {
+    auto *op =
+        const_cast<Operation *>(static_cast<const Operation *>(event.origin));
+    if (event.kind == rank::EventKind::Call) {
+      int64_t at = 4 * ++now + 1;
+      times[op].push_back(at);
+      if (auto call = calls.find(op); call != calls.end())
+        call->second.push_back({at, at});
+    } else if (auto acquire = dyn_cast<rank::AcquireOp>(op)) {
+      bool copied = llvm::any_of(acquire.getSlot().getUsers(),
+                                 llvm::IsaPred<rank::CopyOp>);
+      acquired[acquire.getBuffer().getDefiningOp()] =
+          4 * now + (copied ? 2 : 4);
+    } else if (auto release = dyn_cast<rank::ReleaseOp>(op)) {
+      Operation *buffer = release.getBuffer().getDefiningOp();
+      int64_t from = acquired.lookup(buffer);
+      if (auto stash = stashes.find(buffer); stash != stashes.end())
+        stash->second.push_back({from, std::max(from, 4 * now + 3)});
+    }
+  }
+  readViews();
+  ++now;
+}
+
+/// A view lives from the first call that uses it to the copies behind the last.
+void Contents::readViews() {
+  for (auto &[op, lives] : views) {
+    Operation *first = nullptr, *last = nullptr;
+    bool known = !op->use_empty();
+    for (Operation *user : op->getUsers()) {
+      Operation *call = callBefore(user);
+      known &= call != nullptr;
+      if (!call)
+        continue;
+      if (!first || call->isBeforeInBlock(first))
+        first = call;
+      if (!last || last->isBeforeInBlock(call))
+        last = call;
+    }
+    if (!known) {
+      lives.assign(1, {0, kAlways});
+      continue;
+    }
+    for (auto [from, to] : llvm::zip_equal(times[first], times[last]))
+      lives.push_back({from, to + 1});
+  }
+}
+
+/// Gives calls and views the offsets of `items` from `first` on.
+void Contents::applyPlaces(ArrayRef<PackItem> items, size_t first) {
+  for (auto &entry : calls)
+    cast<rank::CallOp>(entry.first).setWorkspaceOffset(items[first++].offset);
+  for (auto &entry : views)
+    cast<rank::ViewOp>(entry.first).setOffset(items[first++].offset);
+}
+
+int64_t Contents::place() {
+  std::vector<PackItem> own;
+  for (auto &[op, lives] : calls)
+    own.push_back({int64_t(llvm::alignTo(
+                       cast<rank::CallOp>(op).getWorkspaceBytes(), kAlignment)),
+                   lives, 0});
+  for (auto &[op, lives] : views)
+    own.push_back(
+        {rank::getSlotStride(cast<rank::ViewOp>(op).getValue().getType()),
+         lives, 0});
+
+  // Stashes of one life are placed as one.
+  std::map<std::vector<int64_t>, SmallVector<rank::BufferOp>> groups;
+  int64_t apart = 0;
+  for (auto &[op, lives] : stashes) {
+    std::vector<int64_t> key;
+    for (const Life &life : lives)
+      key.insert(key.end(), {life.first, life.last});
+    groups[key].push_back(cast<rank::BufferOp>(op));
+    apart += strideOf(cast<rank::BufferOp>(op));
+  }
+  std::vector<PackItem> all;
+  for (auto &[key, members] : groups) {
+    PackItem &item = all.emplace_back();
+    for (rank::BufferOp member : members)
+      item.bytes += strideOf(member);
+    item.lives = stashes[members.front()];
+  }
+  llvm::append_range(all, own);
+  Packing separate = pack(own), shared = pack(all);
+  if (shared.total >= separate.total + apart) {
+    applyPlaces(own, 0);
+    return separate.total;
+  }
+  size_t number = 0;
+  for (auto &[key, members] : groups) {
+    int64_t offset = all[number++].offset;
+    for (rank::BufferOp member : members) {
+      member.setPlace(offset);
+      offset += strideOf(member);
+    }
+  }
+  applyPlaces(all, number);
+  return shared.total;
+}
+
+namespace {
+
 struct HostSizeWorkspacesPass
     : impl::HostSizeWorkspacesBase<HostSizeWorkspacesPass> {
   void runOnOperation() override {
-    SymbolTable symbols(getOperation());
-    for (auto program : getOperation().getOps<rank::ProgramOp>())
-      size(program, symbols);
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());
+    llvm::sort(programs, [](rank::ProgramOp a, rank::ProgramOp b) {
+      return a.getRank() < b.getRank();
+    });
+    std::vector<Contents> contents;
+    for (rank::ProgramOp program : programs) {
+      giveWorkspaces(program, symbols);
+      contents.emplace_back(program);
+    }
+    for (int64_t microbatches : runsOf(programs)) {
+      FailureOr<rank::Machine> machine = rank::unroll(module, microbatches);
+      if (failed(machine))
+        return signalPassFailure();
+      for (auto [content, events] : llvm::zip_equal(contents, machine->ranks))
+        content.read(events);
+    }
+    for (auto [program, content] : llvm::zip_equal(programs, contents))
+      resize(workspaceOf(program), content.place());
   }
 
-  void size(rank::ProgramOp program, SymbolTable &symbols) {
-    rank::BufferOp workspace;
+  /// The numbers of microbatches that show every form that loops take, as those
+  /// for which pp-compile proves programs.
+  static SmallVector<int64_t> runsOf(ArrayRef<rank::ProgramOp> programs) {
+    llvm::SmallSetVector<int64_t, 8> runs;
+    int64_t ranks = programs.size();
+    for (rank::ProgramOp program : programs)
+      if (program.getOnly())
+        return {program.getMicrobatches()};
+    if (programs.empty())
+      return {};
+    for (int64_t m :
+         {int64_t(1), ranks, ranks + 1, 2 * ranks + 1,
+          std::min(4 * ranks + 5,
+                   rank::ProgramOp(programs.front()).getMicrobatches())})
+      runs.insert(m);
+    return runs.takeVector();
+  }
+
+  static rank::BufferOp workspaceOf(rank::ProgramOp program) {
     for (auto buffer : program.getBody().getOps<rank::BufferOp>())
       if (buffer.getKind() == rank::BufferKind::Workspace)
-        workspace = buffer;
+        return buffer;
+    return {};
+  }
+
+  static void resize(rank::BufferOp workspace, int64_t bytes) {
+    if (bytes == 0)
+      return workspace.erase();
+    auto type =
+        MemRefType::get({bytes}, IntegerType::get(workspace.getContext(), 8));
+    workspace->setAttr(workspace.getTypeAttrName(), TypeAttr::get(type));
+  }
+
+  /// Makes the workspace of `program`, where there is none, and lets the calls
+  /// that need one use it.
+  void giveWorkspaces(rank::ProgramOp program, SymbolTable &symbols) {
+    rank::BufferOp workspace = workspaceOf(program);
     OpBuilder builder(program.getEntry());
-    // The type is fixed below, when the need is known.
-    auto bytesType = [&](int64_t bytes) {
-      return MemRefType::get({bytes}, builder.getI8Type());
-    };
     if (!workspace)
       workspace = rank::BufferOp::create(
           builder, program.getLoc(), rank::BufferType::get(&getContext()),
           builder.getStringAttr("workspace"),
           rank::BufferKindAttr::get(&getContext(), rank::BufferKind::Workspace),
           IntegerAttr(), IntegerAttr(), builder.getI64IntegerAttr(1),
-          TypeAttr::get(bytesType(0)));
-
-    int64_t need = 0;
-    program.getEntry().walk([&](rank::ActionOp action) {
-      int64_t values = 0;
-      action.walk([&](rank::ViewOp view) {
-        int64_t end =
-            view.getOffset() +
-            rank::getSlotBytes(cast<MemRefType>(view.getValue().getType()));
-        values = std::max<int64_t>(values, llvm::alignTo(end, kAlignment));
-      });
-      need = std::max(need, values);
-      action.walk([&](rank::CallOp call) {
-        auto body = symbols.lookup<func::FuncOp>(call.getCallee());
-        auto bytes =
-            body ? body->getAttrOfType<IntegerAttr>(kWorkspace) : IntegerAttr();
-        if (!bytes || bytes.getInt() == 0) {
-          call.getWorkspaceMutable().clear();
-          call.setWorkspaceOffset(0);
-          call.setWorkspaceBytes(0);
-          return;
-        }
-        // A call that knows its place keeps it; others go behind all values.
-        int64_t offset =
-            call.getWorkspace() ? call.getWorkspaceOffset() : values;
+          TypeAttr::get(MemRefType::get({0}, builder.getI8Type())),
+          IntegerAttr());
+    program.getEntry().walk([&](rank::CallOp call) {
+      auto body = symbols.lookup<func::FuncOp>(call.getCallee());
+      auto bytes =
+          body ? body->getAttrOfType<IntegerAttr>(kWorkspace) : IntegerAttr();
+      bool needs = bytes && bytes.getInt() > 0;
+      if (needs)
         call.getWorkspaceMutable().assign(workspace.getBuffer());
-        call.setWorkspaceOffset(offset);
-        call.setWorkspaceBytes(bytes.getInt());
-        need = std::max(need, offset + bytes.getInt());
-      });
+      else
+        call.getWorkspaceMutable().clear();
+      call.setWorkspaceOffset(0);
+      call.setWorkspaceBytes(needs ? bytes.getInt() : 0);
     });
-    if (need > 0)
-      workspace->setAttr(workspace.getTypeAttrName(),
-                         TypeAttr::get(bytesType(need)));
-    else
-      workspace.erase();
   }
 };
 

@@ -200,6 +200,28 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 
 // -----
 
+// buffer_c6
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{of kind 'stash' and depth 2 has no place in the workspace, got 64; a stash of depth 1 may have one}}
+  %a = rank.buffer "k" stash depth 2 at 64 : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c6
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{needs a place that is a multiple of 64 and not negative, got 96}}
+  %a = rank.buffer "k" stash at 96 : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
 // buffer_c5
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {

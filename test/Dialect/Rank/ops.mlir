@@ -44,6 +44,8 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
   %out = rank.buffer "out" output 2 depth all : memref<2x4xf32>
   // CHECK: %[[STASH:.*]] = rank.buffer "k" stash depth 2 : memref<2x4xf32>
   %k = rank.buffer "k" stash depth 2 : memref<2x4xf32>
+  // CHECK: rank.buffer "placed" stash at 128 : memref<2x4xf32>
+  %placed = rank.buffer "placed" stash at 128 : memref<2x4xf32>
   // CHECK: %[[TMP:.*]] = rank.buffer "workspace" workspace : memref<256xi8>
   %tmp = rank.buffer "workspace" workspace : memref<256xi8>
   // CHECK: rank.entry (%[[M:.*]]) {

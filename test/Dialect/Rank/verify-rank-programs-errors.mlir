@@ -665,3 +665,23 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" 
     %c1 = arith.constant 1 : index
   }
 }
+
+// -----
+
+// A stash in the workspace whose bytes a call uses while it is held.
+func.func private @f() -> tensor<16xf32>
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" {
+  // expected-note @below {{the stash stands here}}
+  %k = rank.buffer "k" stash at 64 : memref<16xf32>
+  %t = rank.buffer "workspace" workspace : memref<128xi8>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    rank.action F stage 0 microbatch %c0 {
+      %0 = rank.acquire %k[%c0] : memref<16xf32>
+      // expected-error @below {{bytes 0 to 128 of the workspace are used here, but stash 'k' is held in them}}
+      rank.call @f outs(%0 : memref<16xf32>) workspace %t[0, 128] node "f"
+      rank.release %k[%c0]
+    }
+  }
+}

@@ -15,7 +15,7 @@ rank.channel @h from 0 to 1 depth 2 : memref<4x4xf32>
 rank.channel @dh from 1 to 0 depth 2 : memref<4x4xf32>
 
 // CHECK-LABEL: rank.program @step.0
-// CHECK-SAME: memory {arena = 1280 : i64, batch = 512 : i64, gradients = 128 : i64, live_peak = 1280 : i64, outputs = 0 : i64, parameters = 128 : i64, stash = 128 : i64, transfers = 128 : i64, workspace = 256 : i64}
+// CHECK-SAME: memory {arena = 1280 : i64, batch = 512 : i64, bound = 1216 : i64, gradients = 128 : i64, live_peak = 1216 : i64, outputs = 0 : i64, parameters = 128 : i64, shared = 0 : i64, stash = 128 : i64, transfers = 128 : i64, workspace = 256 : i64}
 rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "1f1b" {
   %w = rank.buffer "w" parameter 0 : memref<8x4xf32>
   %x = rank.buffer "x" batch 1 depth all : memref<4x8xf32>

@@ -118,6 +118,25 @@ TEST(Layout, RingsGrowWithMicrobatches) {
   EXPECT_EQ(layout.channels[1].bytes(), 128);
 }
 
+TEST(Layout, APlacedStashTakesNoBytesOfItsOwn) {
+  json text = pipelineManifest();
+  json &stash = text["ranks"][0]["buffers"][4];
+  stash["depth"] = 1;
+  stash["place"] = 64;
+  Manifest manifest = parseManifest(text.dump());
+  Layout layout = layOut(manifest, 0, 4);
+  EXPECT_EQ(layout.buffers[4].offset, layout.buffers[5].offset + 64);
+  EXPECT_EQ(layout.buffers[4].stride, 64);
+  EXPECT_EQ(layout.total, 832 - 128);
+  stash["place"] = 128;
+  EXPECT_THROW(layOut(parseManifest(text.dump()), 0, 4), Error);
+  stash["place"] = 32;
+  EXPECT_THROW(parseManifest(text.dump()), Error);
+  stash["place"] = 64;
+  stash["depth"] = 2;
+  EXPECT_THROW(parseManifest(text.dump()), Error);
+}
+
 TEST(Layout, APartOfTheBatchIsNotEnough) {
   json text = pipelineManifest();
   text["ranks"][0]["buffers"][1]["depth_all"] = false;

@@ -42,9 +42,6 @@ constexpr llvm::StringLiteral kAccumulate = "rank.accumulate";
 /// Function attribute of a body: bytes of workspace it needs; the workspace is
 /// its last argument.
 constexpr llvm::StringLiteral kWorkspace = "rank.workspace";
-/// Function attribute of a body: most bytes of its temporaries that live at
-/// once; no workspace is smaller.
-constexpr llvm::StringLiteral kWorkspaceBound = "rank.workspace_bound";
 /// Attribute of a contraction or convolution: its result is overwritten, not
 /// summed into.
 constexpr llvm::StringLiteral kOverwrite = "host.overwrite";

@@ -291,16 +291,3 @@ Fault Runner::stuck() {
 std::optional<Fault> stagewright::rank::run(const Machine &machine) {
   return Runner(machine).run();
 }
-
-int64_t stagewright::rank::livePeak(const RankEvents &rank) {
-  int64_t held = 0, peak = 0;
-  for (const Event &event : rank.events) {
-    if (event.kind == EventKind::Acquire)
-      held += rank.stashes[event.object].stride;
-    if (event.kind == EventKind::Release)
-      held -= rank.stashes[event.object].stride;
-    peak = std::max(peak,
-                    held + (event.kind == EventKind::Call ? event.bytes : 0));
-  }
-  return peak;
-}

@@ -37,6 +37,8 @@ ProgramMemory stagewright::rank::computeMemory(ProgramOp program,
       break;
     case BufferKind::Stash:
       memory.stash += bytes;
+      if (buffer.getPlace())
+        memory.shared += bytes;
       break;
     case BufferKind::Workspace:
       memory.workspace += bytes;
@@ -48,8 +50,10 @@ ProgramMemory stagewright::rank::computeMemory(ProgramOp program,
     if (channel.getTo() == program.getRank())
       memory.transfers +=
           getSlotStride(channel.getType()) * channel.getSlots(microbatches);
-  memory.livePeak =
-      memory.arena() - memory.stash - memory.workspace + livePeak(events);
+  int64_t fixed =
+      memory.arena() - memory.stash - memory.workspace + memory.shared;
+  memory.livePeak = fixed + livePeak(events);
+  memory.bound = fixed + liveBound(events);
   return memory;
 }
 
@@ -65,8 +69,9 @@ static DictionaryAttr toAttribute(MLIRContext *context,
        entry("gradients", memory.gradients), entry("batch", memory.batch),
        entry("outputs", memory.outputs), entry("stash", memory.stash),
        entry("transfers", memory.transfers),
-       entry("workspace", memory.workspace), entry("arena", memory.arena()),
-       entry("live_peak", memory.livePeak)});
+       entry("workspace", memory.workspace), entry("shared", memory.shared),
+       entry("arena", memory.arena()), entry("live_peak", memory.livePeak),
+       entry("bound", memory.bound)});
 }
 
 LogicalResult stagewright::rank::updateMemory(ModuleOp module) {

@@ -27,8 +27,9 @@ namespace {
 /// Evaluates one entry.
 class Unroller {
 public:
-  Unroller(const llvm::StringMap<int32_t> &channels, RankEvents &rank)
-      : channels(channels), rank(rank) {}
+  Unroller(const llvm::StringMap<int32_t> &channels, const SymbolTable &symbols,
+           RankEvents &rank)
+      : channels(channels), symbols(symbols), rank(rank) {}
 
   LogicalResult unroll(ProgramOp program, int64_t microbatches);
 
@@ -51,10 +52,15 @@ private:
     return channels.lookup(name.getValue());
   }
 
+  int32_t callOf(CallOp call);
+
   const llvm::StringMap<int32_t> &channels;
+  const SymbolTable &symbols;
   RankEvents &rank;
   DenseMap<Value, int64_t> values;
   DenseMap<Value, int32_t> stashes;
+  DenseMap<Operation *, int32_t> calls;
+  SmallVector<int64_t> callBytes;
   char action = 0;
   int64_t actionMicrobatch = 0;
   int64_t turns = 0;
@@ -200,15 +206,35 @@ LogicalResult Unroller::visit(Operation &op) {
         return success();
       })
       .Case([&](CallOp call) {
-        add(EventKind::Call, call, 0, {},
-            call.getWorkspace()
-                ? call.getWorkspaceOffset() + call.getWorkspaceBytes()
-                : 0);
+        int32_t number = callOf(call);
+        add(EventKind::Call, call, number, {}, callBytes[number]);
         return success();
       })
       .Case<ViewOp, ZeroOp, CopyOp, AddOp, CombineOp, scf::YieldOp>(
           [](Operation *) { return success(); })
       .Default([&](Operation *other) { return visitArithmetic(*other); });
+}
+
+/// The number of `call`; its memory is looked at once.
+int32_t Unroller::callOf(CallOp call) {
+  auto [known, isNew] = calls.try_emplace(call, rank.calls.size());
+  if (!isNew)
+    return known->second;
+  CallMemory &memory = rank.calls.emplace_back();
+  int64_t bytes = 0;
+  for (WorkspaceRange range : getLiveWorkspace(call)) {
+    memory.ranges.emplace_back(range.begin, range.end);
+    bytes += range.end - range.begin;
+  }
+  callBytes.push_back(bytes);
+  memory.bound = bytes;
+  Operation *body = symbols.lookup(call.getCallee());
+  auto bound =
+      body ? body->getAttrOfType<IntegerAttr>(RankDialect::kWorkspaceBound)
+           : IntegerAttr();
+  if (bound && call.getWorkspaceBytes() > 0)
+    memory.bound += bound.getInt() - call.getWorkspaceBytes();
+  return known->second;
 }
 
 LogicalResult Unroller::visit(Block &block) {
@@ -225,7 +251,8 @@ LogicalResult Unroller::unroll(ProgramOp program, int64_t microbatches) {
       rank.stashes.push_back({buffer.getBufferName().str(),
                               buffer.getSlots(microbatches), microbatches,
                               getSlotStride(buffer.getType()), -1, -1,
-                              buffer.getOperation()});
+                              buffer.getOperation(), false,
+                              int64_t(buffer.getPlace().value_or(-1))});
     }
   EntryOp entry = program.getEntry();
   values[entry.getMicrobatches()] = microbatches;
@@ -264,11 +291,12 @@ FailureOr<Machine> stagewright::rank::unroll(ModuleOp module,
         {channel.getSymName().str(), channel.getSlots(microbatches),
          channel.getOnce() ? 1 : microbatches, getSlotStride(channel.getType()),
          channel.getFrom(), channel.getTo(), channel.getOperation(),
-         channel.getSparse()});
+         channel.getSparse(), -1});
   }
+  SymbolTable symbols(module);
   for (ProgramOp program : programs) {
     RankEvents &rank = machine.ranks.emplace_back();
-    if (failed(Unroller(channels, rank).unroll(program, microbatches)))
+    if (failed(Unroller(channels, symbols, rank).unroll(program, microbatches)))
       return failure();
   }
   return machine;

@@ -53,6 +53,11 @@ struct VerifyRankProgramsPass
       report(*fault);
       return signalPassFailure();
     }
+    for (const RankEvents &rank : machine->ranks)
+      if (std::optional<Fault> fault = checkPlaces(rank)) {
+        report(*fault);
+        return signalPassFailure();
+      }
     if (failed(updateMemory(module)))
       return signalPassFailure();
   }

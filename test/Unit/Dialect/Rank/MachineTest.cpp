@@ -138,4 +138,49 @@ TEST(Machine, LivePeakCountsSlotsAndWorkspaceTogether) {
   EXPECT_EQ(livePeak(rank), 356);
 }
 
+/// A stash at byte 128 of the workspace, a call below it, one that reaches into
+/// it once it is released, and one that would before.
+TEST(Machine, PlacesOfTheWorkspaceAreUsedInTurn) {
+  RankEvents rank;
+  rank.stashes.push_back({"k", 1, 4, 64, -1, -1, nullptr, false, 128});
+  rank.calls = {{{{0, 128}}, 64}, {{{64, 192}, {0, 64}}, 192}};
+  auto add = [&](EventKind kind, int32_t object, int64_t bytes = 0) {
+    rank.events.push_back({kind, 'F', object, 0, 0, bytes, nullptr});
+  };
+  add(EventKind::Acquire, 0);
+  add(EventKind::Call, 0, 128);
+  add(EventKind::Release, 0);
+  add(EventKind::Call, 1, 192);
+  EXPECT_FALSE(checkPlaces(rank));
+  EXPECT_EQ(livePeak(rank), 192);
+  EXPECT_EQ(liveBound(rank), 192);
+
+  RankEvents early = rank;
+  std::swap(early.events[2], early.events[3]);
+  std::optional<Fault> fault = checkPlaces(early);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->error.message,
+            "bytes 64 to 192 of the workspace are used here, but stash 'k' is "
+            "held in them");
+
+  RankEvents twice = rank;
+  twice.calls[1].ranges[1].second = 128;
+  fault = checkPlaces(twice);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->error.message,
+            "bytes 64 to 192 of the workspace are used here, but another value "
+            "of the action lives in them");
+
+  RankEvents crossed = rank;
+  crossed.stashes.push_back({"l", 1, 4, 64, -1, -1, nullptr, false, 64});
+  crossed.stashes[1].stride = 128;
+  crossed.events.insert(crossed.events.begin() + 1,
+                        {EventKind::Acquire, 'F', 1, 0, 0, 0, nullptr});
+  fault = checkPlaces(crossed);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->error.message,
+            "bytes 64 to 192 of the workspace are used here, but stash 'k' is "
+            "held in them");
+}
+
 } // namespace

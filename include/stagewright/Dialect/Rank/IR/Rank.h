@@ -39,6 +39,11 @@ int64_t getSlotBytes(mlir::MemRefType type);
 /// alignment of slots.
 int64_t getSlotStride(mlir::MemRefType type);
 
+/// Bytes of a workspace from `begin` to before `end`.
+struct WorkspaceRange {
+  int64_t begin = 0, end = 0;
+};
+
 /// Slots of a ring of this `depth` (`RankDialect::kAll`: one each) for
 /// `microbatches` microbatches.
 int64_t getSlotCount(int64_t depth, int64_t microbatches);
@@ -47,5 +52,17 @@ int64_t getSlotCount(int64_t depth, int64_t microbatches);
 
 #define GET_OP_CLASSES
 #include "stagewright/Dialect/Rank/IR/RankOps.h.inc"
+
+namespace stagewright::rank {
+
+/// What lives in the workspace while `call` runs, placed stashes apart: the
+/// values of its block from the first operation that uses them to the last, and
+/// last its own workspace.
+llvm::SmallVector<WorkspaceRange> getLiveWorkspace(CallOp call);
+
+/// The sum of the above, in bytes.
+int64_t getLiveWorkspaceBytes(CallOp call);
+
+} // namespace stagewright::rank
 
 #endif // STAGEWRIGHT_DIALECT_RANK_IR_RANK_H

@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stagewright::rank {
@@ -53,7 +54,7 @@ enum class EventKind : uint8_t {
 struct Event {
   EventKind kind;
   char action = 0;              ///< F, B, …; 0 outside of an action.
-  int32_t object = 0;           ///< Number of the channel or stash.
+  int32_t object = 0;           ///< Number of the channel, stash or call.
   int64_t microbatch = 0;       ///< Of the slot.
   int64_t actionMicrobatch = 0; ///< Of the action.
   int64_t bytes = 0;            ///< Call: bytes of workspace in use.
@@ -69,11 +70,22 @@ struct Ring {
   int64_t from = -1, to = -1; ///< Ranks, for a channel.
   const void *origin = nullptr;
   bool sparse = false; ///< Not every message is sent.
+  int64_t place = -1; ///< Byte of the workspace where its one slot lies, or -1.
+};
+
+/// What a call finds in the workspace, placed stashes apart.
+struct CallMemory {
+  /// Bytes from `first` to before `second` that live while it runs.
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  /// The bytes of them that live at once at least, were its temporaries packed
+  /// without any loss.
+  int64_t bound = 0;
 };
 
 /// Everything that one rank does, in order.
 struct RankEvents {
   std::vector<Ring> stashes;
+  std::vector<CallMemory> calls;
   std::vector<Event> events;
 };
 
@@ -99,9 +111,18 @@ struct Fault {
 /// it is not held, or a message or slot that is left over.
 std::optional<Fault> run(const Machine &machine);
 
+/// Whether everything that lives in the workspace of `rank` has bytes of its
+/// own: slots of placed stashes while they are held, the values of an action
+/// and the workspace of each call. Else where not. Expects a rank that runs.
+std::optional<Fault> checkPlaces(const RankEvents &rank);
+
 /// Highest number of bytes that stash slots and workspace of one rank take at
 /// once. Expects a machine that runs.
 int64_t livePeak(const RankEvents &rank);
+
+/// The same, were the temporaries of all calls packed without any loss: what an
+/// arena takes at least.
+int64_t liveBound(const RankEvents &rank);
 
 } // namespace stagewright::rank
 

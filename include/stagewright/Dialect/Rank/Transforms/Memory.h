@@ -7,7 +7,8 @@
 //
 // What a rank program holds, by purpose. A slot takes its bytes rounded up to
 // 64; a ring takes its slots; a channel lies whole at its receiver, always
-// held. The arena is the sum, and it is what the runtime allocates.
+// held. The arena is the sum, less what stashes and workspace share, and it is
+// what the runtime allocates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,11 +30,13 @@ struct ProgramMemory {
   int64_t stash = 0;     ///< All slots of all stashes.
   int64_t transfers = 0; ///< Rings of the channels that end here.
   int64_t workspace = 0;
+  int64_t shared = 0;   ///< Stashes that lie in the workspace.
   int64_t livePeak = 0; ///< Highest number of bytes in use at once.
+  int64_t bound = 0;    ///< The same with temporaries packed without loss.
 
   int64_t arena() const {
     return parameters + gradients + batch + outputs + stash + transfers +
-           workspace;
+           workspace - shared;
   }
 };
 

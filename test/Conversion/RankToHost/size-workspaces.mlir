@@ -1,0 +1,76 @@
+// RUN: pp-opt %s --pass-pipeline='builtin.module(host-size-workspaces,verify-rank-programs)' --split-input-file | FileCheck %s
+
+// A backward reads the stash of its last layer first, which then makes room for what the first layer's needs: beside
+// both stashes there are 64 bytes of workspace, not 256.
+// CHECK-LABEL: rank.program @one.0
+// CHECK-SAME: arena = 384 : i64
+// CHECK-SAME: bound = 384 : i64
+// CHECK-SAME: live_peak = 384 : i64
+// CHECK-SAME: shared = 320 : i64, stash = 320 : i64
+// CHECK-SAME: workspace = 384 : i64
+// CHECK: %k0 = rank.buffer "k0" stash at {{[0-9]+}} : memref<16xf32>
+// CHECK: %k1 = rank.buffer "k1" stash at {{[0-9]+}} : memref<64xf32>
+// CHECK: rank.buffer "workspace" workspace : memref<384xi8>
+func.func private @f0() -> tensor<16xf32>
+func.func private @f1(tensor<16xf32>) -> tensor<64xf32> attributes {rank.workspace = 64 : i64}
+func.func private @b1(tensor<64xf32>) -> tensor<16xf32>
+func.func private @b0(tensor<16xf32>) attributes {rank.workspace = 256 : i64, rank.workspace_bound = 256 : i64}
+rank.step @one() -> ()
+rank.program @one.0 rank 0 device "d0" of @one microbatches 4 schedule "1f1b" {
+  %k0 = rank.buffer "k0" stash : memref<16xf32>
+  %k1 = rank.buffer "k1" stash : memref<64xf32>
+  %t = rank.buffer "workspace" workspace : memref<64xi8>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action F stage 0 microbatch %m {
+        %0 = rank.acquire %k0[%m] : memref<16xf32>
+        rank.call @f0 outs(%0 : memref<16xf32>) node "f0"
+        %1 = rank.acquire %k1[%m] : memref<64xf32>
+        rank.call @f1 ins(%0 : memref<16xf32>) outs(%1 : memref<64xf32>) workspace %t[0, 0] node "f1"
+      }
+      rank.action B stage 0 microbatch %m {
+        %1 = rank.slot %k1[%m] : memref<64xf32>
+        // The value of the action lives during both calls.
+        %v = rank.view %t[0] : memref<16xf32>
+        rank.call @b1 ins(%1 : memref<64xf32>) outs(%v : memref<16xf32>) node "b1"
+        rank.release %k1[%m]
+        rank.call @b0 ins(%v : memref<16xf32>) workspace %t[64, 0] node "b0"
+        rank.release %k0[%m]
+      }
+    }
+  }
+}
+
+// -----
+
+// With two microbatches under way no slot of the ring is free while another action runs: the stash keeps memory of
+// its own.
+// CHECK-LABEL: rank.program @two.0
+// CHECK-SAME: shared = 0 : i64
+// CHECK: %k = rank.buffer "k" stash depth 2 : memref<16xf32>
+// CHECK: rank.buffer "workspace" workspace : memref<128xi8>
+func.func private @f() -> tensor<16xf32>
+func.func private @b(tensor<16xf32>) attributes {rank.workspace = 128 : i64}
+rank.step @two() -> ()
+rank.program @two.0 rank 0 device "d0" of @two microbatches 2 only schedule "hand" {
+  %k = rank.buffer "k" stash depth 2 : memref<16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action F stage 0 microbatch %m {
+        %0 = rank.acquire %k[%m] : memref<16xf32>
+        rank.call @f outs(%0 : memref<16xf32>) node "f"
+      }
+    }
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action B stage 0 microbatch %m {
+        %0 = rank.slot %k[%m] : memref<16xf32>
+        rank.call @b ins(%0 : memref<16xf32>) node "b"
+        rank.release %k[%m]
+      }
+    }
+  }
+}
