@@ -18,6 +18,8 @@ config.test_exec_root = config.stagewright_build + "/test"
 # Our tools first, then FileCheck, not and mlir-opt of the LLVM that they were built with.
 config.environment["PATH"] = os.pathsep.join(
     [config.stagewright_build + "/bin", config.llvm_tools, os.environ.get("PATH", "")])
+# Code that is kept between compiles stays in the build tree.
+config.environment["XDG_CACHE_HOME"] = config.stagewright_build + "/cache"
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

@@ -6,6 +6,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", HERE.parents[1] / "build"))
+os.environ["XDG_CACHE_HOME"] = str(BUILD / "cache")  # what the compiler keeps between compiles
 sys.path[:0] = [str(BUILD / "python"), str(HERE.parents[1] / "python"), str(HERE)]
 
 from workshop import Workshop  # noqa: E402

@@ -15,6 +15,7 @@
 #include "stagewright/InitAllPasses.h"
 #include "stagewright/Pipelines/Compile.h"
 #include "stagewright/Support/Files.h"
+#include "stagewright/Support/Units.h"
 #include "stagewright/Target/Artifact.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -76,6 +77,18 @@ cl::opt<std::string> profile("profile",
 cl::opt<std::string> cpu("cpu",
                          cl::desc("Processor to compile for, by LLVM's name"),
                          cl::init("native"), cl::cat(category));
+cl::opt<std::string>
+    cacheDir("cache-dir",
+             cl::desc("Folder that keeps native code between compiles; "
+                      "$XDG_CACHE_HOME/stagewright unless given"),
+             cl::value_desc("folder"), cl::cat(category));
+cl::opt<bool> noCache("no-cache",
+                      cl::desc("Neither read nor write a cache of native code"),
+                      cl::cat(category));
+cl::opt<std::string> cacheSize("cache-size",
+                               cl::desc("Most bytes of the cache, such as "
+                                        "200MiB; 1GiB unless given"),
+                               cl::value_desc("bytes"), cl::cat(category));
 cl::opt<bool> timing("timing", cl::desc("Print the time of every pass"),
                      cl::cat(category));
 cl::opt<std::string>
@@ -116,6 +129,24 @@ LogicalResult readNumber(const cl::opt<std::string> &option,
     return failure();
   }
   number = value;
+  return success();
+}
+
+LogicalResult readTarget(ArtifactOptions &target) {
+  target.cpu = cpu;
+  if (!noCache)
+    target.cacheFolder =
+        cacheDir.empty() ? defaultCacheFolder() : cacheDir.getValue();
+  if (cacheSize.empty())
+    return success();
+  Result<Bytes> size = parseBytes(cacheSize);
+  if (!size || size->value < 1) {
+    llvm::errs() << "error: --cache-size must be a size such as 200MiB, but is "
+                    "'"
+                 << cacheSize << "'\n";
+    return failure();
+  }
+  target.cacheBytes = size->value;
   return success();
 }
 
@@ -164,6 +195,10 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
     return failure();
   }
 
+  ArtifactOptions target;
+  if (failed(readTarget(target)))
+    return failure();
+
   std::string message;
   auto file = openInputFile(input, &message);
   if (!file) {
@@ -185,16 +220,16 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   Level level = Level(std::min(int(emit.getValue()), int(Level::LLVM)));
   if (failed(compileTo(level, *module, options, scope, &report)))
     return failure();
-  ArtifactOptions target;
-  target.cpu = cpu;
   if (emit == Emit::Artifact) {
-    if (failed(writeArtifact(*module, output, target, scope)))
+    ArtifactReport code;
+    if (failed(writeArtifact(*module, output, target, scope, &code)))
       return failure();
     if (!quiet)
       llvm::outs() << report.plan << "\n"
                    << report.grid << "\n"
                    << (explainMemory ? report.stash + "\n" : "")
-                   << report.memory;
+                   << report.memory << "native code: " << code.units
+                   << " units, " << code.cached << " from the cache\n";
     return success();
   }
   if (emit == Emit::LLVM) {

@@ -39,7 +39,22 @@ struct ArtifactOptions {
   unsigned vectorBits = 512;
   /// Threads that optimise and generate code; 0 is one per processor.
   unsigned threads = 0;
+  /// Folder of code that earlier compiles made; empty for none. It changes how
+  /// long a compile takes, never what it writes.
+  std::string cacheFolder;
+  /// Most bytes of that folder; 0 is a default.
+  uint64_t cacheBytes = 0;
 };
+
+/// How an artifact came about.
+struct ArtifactReport {
+  size_t units = 0;  ///< Parts whose code is made one by one.
+  size_t cached = 0; ///< Of them, those taken from the cache.
+};
+
+/// The user's cache folder: `stagewright` in `$XDG_CACHE_HOME` or `~/.cache`;
+/// empty if there is neither.
+std::string defaultCacheFolder();
 
 /// Adds the translations that `translateArtifact` needs.
 void registerArtifactTranslations(mlir::DialectRegistry &registry);
@@ -56,7 +71,8 @@ translateArtifact(mlir::ModuleOp module, llvm::LLVMContext &context,
 /// shares of the parts are added to `timing`.
 mlir::LogicalResult writeArtifact(mlir::ModuleOp module, llvm::StringRef path,
                                   const ArtifactOptions &options,
-                                  mlir::TimingScope &timing);
+                                  mlir::TimingScope &timing,
+                                  ArtifactReport *report = nullptr);
 
 } // namespace stagewright
 

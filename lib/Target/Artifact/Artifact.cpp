@@ -13,6 +13,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -78,9 +79,17 @@ translateArtifact(ModuleOp module, llvm::LLVMContext &context,
   return result;
 }
 
+std::string defaultCacheFolder() {
+  llvm::SmallString<128> folder;
+  if (!llvm::sys::path::cache_directory(folder))
+    return "";
+  llvm::sys::path::append(folder, "stagewright");
+  return folder.str().str();
+}
+
 LogicalResult writeArtifact(ModuleOp module, StringRef path,
-                            const ArtifactOptions &options,
-                            TimingScope &timing) {
+                            const ArtifactOptions &options, TimingScope &timing,
+                            ArtifactReport *report) {
   auto context = std::make_unique<llvm::LLVMContext>();
   TimingScope translation = timing.nest("translate to LLVM IR");
   std::unique_ptr<llvm::Module> llvmModule =
@@ -92,8 +101,10 @@ LogicalResult writeArtifact(ModuleOp module, StringRef path,
   if (!objects)
     return module.emitError() << llvm::toString(objects.takeError());
   TimingScope link = timing.nest("link");
-  if (llvm::Error error = linkObjects(*objects, path))
+  if (llvm::Error error = linkObjects(objects->code, path))
     return module.emitError() << llvm::toString(std::move(error));
+  if (report)
+    *report = {objects->code.size(), objects->cached};
   return success();
 }
 

@@ -16,8 +16,9 @@
 namespace stagewright {
 
 /// A target machine for `options.cpu` on this architecture.
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createTargetMachine(const ArtifactOptions &options);
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(
+    const ArtifactOptions &options,
+    llvm::CodeGenOptLevel level = llvm::CodeGenOptLevel::Default);
 
 /// Features of the processor that generated code may use and a runtime can
 /// check, by LLVM's names.
@@ -30,11 +31,16 @@ llvm::Error defineRuntimeCalls(llvm::Module &module);
 /// Places `json` in the section that the runtime reads first.
 void embedManifest(llvm::Module &module, llvm::StringRef json);
 
-/// Optimises and generates code with up to `threads` threads; one object file
-/// in memory per part.
-llvm::Expected<std::vector<llvm::SmallVector<char, 0>>>
-emitObjects(std::unique_ptr<llvm::Module> module,
-            const ArtifactOptions &options, mlir::TimingScope &timing);
+/// Object files in memory, one per function, always in the same order.
+struct Objects {
+  std::vector<llvm::SmallVector<char, 0>> code;
+  size_t cached = 0; ///< Of them, those that an earlier compile made.
+};
+
+/// Optimises and generates code with up to `threads` threads.
+llvm::Expected<Objects> emitObjects(std::unique_ptr<llvm::Module> module,
+                                    const ArtifactOptions &options,
+                                    mlir::TimingScope &timing);
 
 /// Links `objects` to a shared object at `path`, atomically.
 llvm::Error linkObjects(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects,

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CodeCache.h"
 #include "Emission.h"
+#include "Units.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
-#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -19,15 +20,12 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/ThreadPool.h"
 #include "llvm/TargetParser/Host.h"
-#include "llvm/Transforms/Utils/SplitModule.h"
 
 namespace stagewright {
 
-/// Functions below which a second thread costs more than it saves.
-constexpr size_t kFunctionsPerPart = 12;
-
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createTargetMachine(const ArtifactOptions &options) {
+createTargetMachine(const ArtifactOptions &options,
+                    llvm::CodeGenOptLevel level) {
   static const bool initialised = [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
@@ -64,9 +62,9 @@ createTargetMachine(const ArtifactOptions &options) {
   // Products are fused into sums where both carry `contract`, not everywhere.
   llvm::TargetOptions targetOptions;
   targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, cpu, features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, cpu, features, targetOptions,
+                                  llvm::Reloc::PIC_, std::nullopt, level));
   return machine;
 }
 
@@ -121,64 +119,97 @@ static llvm::Error generate(llvm::Module &module, llvm::TargetMachine &machine,
   return llvm::Error::success();
 }
 
-/// Optimises and compiles one part, from bitcode, in a context of its own.
-static llvm::Error compilePart(llvm::StringRef bitcode,
-                               const ArtifactOptions &options,
+/// What of `machine` and of `unit` makes a difference to its code.
+static std::string keyOf(const CodeCache &cache, const Unit &unit,
+                         const llvm::TargetMachine &machine) {
+  return cache.keyOf({unit.name, unit.isProgram ? "program" : "kernel",
+                      machine.getTargetTriple().str(), machine.getTargetCPU(),
+                      machine.getTargetFeatureString(), unit.bitcode});
+}
+
+/// Optimises and compiles one unit, in a context of its own.
+static llvm::Error compileUnit(const Unit &unit, llvm::TargetMachine &machine,
                                llvm::SmallVector<char, 0> &object) {
   llvm::LLVMContext context;
   auto module = llvm::parseBitcodeFile(
-      llvm::MemoryBufferRef(bitcode, "stagewright"), context);
+      llvm::MemoryBufferRef(unit.bitcode, "stagewright"), context);
   if (!module)
     return module.takeError();
-  auto machine = createTargetMachine(options);
-  if (!machine)
-    return machine.takeError();
-  optimise(**module, **machine);
-  return generate(**module, **machine, object);
+  if (llvm::Function *function = (*module)->getFunction(kUnitName))
+    function->setName(unit.name);
+  if (!unit.isProgram)
+    optimise(**module, machine);
+  return generate(**module, machine, object);
 }
 
-llvm::Expected<std::vector<llvm::SmallVector<char, 0>>>
-emitObjects(std::unique_ptr<llvm::Module> module,
-            const ArtifactOptions &options, mlir::TimingScope &timing) {
+namespace {
+/// The machines of one thread. A machine remembers how it was used last, so
+/// there is one for each use, or the code would depend on who compiled what.
+struct Machines {
+  std::unique_ptr<llvm::TargetMachine> kernels;
+  /// Thousands of calls in a row: a register allocator that thinks takes more
+  /// than linear time over them, and what it gains is not to be measured.
+  std::unique_ptr<llvm::TargetMachine> programs;
+
+  static llvm::Expected<Machines> create(const ArtifactOptions &options) {
+    auto kernels = createTargetMachine(options);
+    if (!kernels)
+      return kernels.takeError();
+    return Machines{std::move(*kernels),
+                    llvm::cantFail(createTargetMachine(
+                        options, llvm::CodeGenOptLevel::None))};
+  }
+};
+} // namespace
+
+llvm::Expected<Objects> emitObjects(std::unique_ptr<llvm::Module> module,
+                                    const ArtifactOptions &options,
+                                    mlir::TimingScope &timing) {
   mlir::TimingScope scope = timing.nest("optimise and generate code");
-  size_t defined = llvm::count_if(
-      *module, [](llvm::Function &f) { return !f.isDeclaration(); });
+  auto machines = Machines::create(options);
+  if (!machines)
+    return machines.takeError();
+  std::vector<Unit> units = splitUnits(std::move(module));
+  CodeCache cache(options.cacheFolder);
+
+  Objects objects;
+  objects.code.resize(units.size());
+  std::vector<std::string> errors(units.size());
+  std::atomic<size_t> next = 0, cached = 0;
+  auto work = [&](const Machines &machines) {
+    for (size_t i; (i = next++) < units.size();) {
+      llvm::TargetMachine &machine =
+          units[i].isProgram ? *machines.programs : *machines.kernels;
+      // What remains holds the manifest, which is never the same twice.
+      bool keeps = !options.cacheFolder.empty() && !units[i].name.empty();
+      std::string key = keeps ? keyOf(cache, units[i], machine) : "";
+      auto known = keeps ? cache.find(key) : std::nullopt;
+      if (known) {
+        objects.code[i] = std::move(*known);
+        ++cached;
+        continue;
+      }
+      if (llvm::Error error = compileUnit(units[i], machine, objects.code[i]))
+        errors[i] = llvm::toString(std::move(error));
+      else if (keeps)
+        cache.add(key, objects.code[i]);
+    }
+  };
   size_t threads = options.threads
                        ? options.threads
                        : llvm::hardware_concurrency().compute_thread_count();
-  size_t parts = std::clamp<size_t>(defined / kFunctionsPerPart, 1, threads);
-
-  std::vector<llvm::SmallString<0>> bitcode;
-  auto write = [&](llvm::Module &part) {
-    llvm::raw_svector_ostream stream(bitcode.emplace_back());
-    llvm::WriteBitcodeToFile(part, stream);
-  };
-  if (parts == 1)
-    write(*module);
-  else
-    llvm::SplitModule(
-        *module, parts,
-        [&](std::unique_ptr<llvm::Module> part) { write(*part); },
-        /*PreserveLocals=*/false, /*RoundRobin=*/true);
-  module.reset();
-
-  std::vector<llvm::SmallVector<char, 0>> objects(bitcode.size());
-  std::vector<std::string> errors(bitcode.size());
-  auto compile = [&](size_t i) {
-    if (llvm::Error error = compilePart(bitcode[i], options, objects[i]))
-      errors[i] = llvm::toString(std::move(error));
-  };
-  if (bitcode.size() == 1) {
-    compile(0);
-  } else {
-    llvm::DefaultThreadPool pool(llvm::hardware_concurrency(parts));
-    for (size_t i = 0; i < bitcode.size(); ++i)
-      pool.async(compile, i);
+  {
+    llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
+    for (size_t i = 1; i < std::min(threads, units.size()); ++i)
+      pool.async([&] { work(llvm::cantFail(Machines::create(options))); });
+    work(*machines);
     pool.wait();
   }
   for (const std::string &error : errors)
     if (!error.empty())
       return llvm::createStringError("%s", error.c_str());
+  cache.prune(options.cacheBytes);
+  objects.cached = cached;
   return objects;
 }
 
