@@ -111,7 +111,8 @@ class Session:
         shown = f"ratio {found.value:.3f}, of least times {found.least:.3f}" if found.value else f"no ratio: {found.refused}"
         self.say(f"{title}: {shown} (wanted at most {wanted})")
         if found.refused:
-            self.say(f"  let the machine be idle, then: ./dev bench {result.name} --rounds={2 * self.options.rounds}")
+            again = "".join(f" --model {name}" for name in self.options.models if title.startswith(f"{name},"))
+            self.say(f"  let the machine be idle, then: ./dev bench {result.name}{again} --rounds {2 * self.options.rounds}")
 
 
 def agree(a, b):
