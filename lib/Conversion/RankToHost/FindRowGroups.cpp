@@ -60,7 +60,7 @@ bool isCandidate(Operation *op) {
     return false;
   if (auto contract = dyn_cast<linalg::ContractOp>(op))
     return isOnScores(contract);
-  bool simple = isa<linalg::GenericOp>(op);
+  bool simple = isa<linalg::GenericOp>(op) && !op->hasAttr(kConvolution);
   linalgOp.getBlock()->walk([&](Operation *inner) {
     simple &= !isa<scf::SCFDialect>(inner->getDialect());
   });

@@ -54,9 +54,9 @@ func.func private @integers(%x: memref<8x2xi32>, %y: memref<2x4xi32>, %s: memref
 // Words of a convolution: dtype and beta, rows, columns, sum, strides of A and C along rows, of A and B along the sum,
 // of B and C along columns. Taps and channels that lie behind each other are one loop.
 // CHECK: @convolution.0(dense<[0, 2, 4, 4, 8, 1, 3, 9, 243, 54, 6, 128, 32, 8, 0, 27, 1, 0, 72, 8, 1, 1]>
-// CHECK-LABEL: @convolution
+// CHECK-LABEL: @windows
 // CHECK: llvm.call @sw_convolution
-func.func private @convolution(%x: memref<2x9x9x3xf32>, %w: memref<3x3x3x8xf32>, %s: memref<2x4x4x8xf32>) {
+func.func private @windows(%x: memref<2x9x9x3xf32>, %w: memref<3x3x3x8xf32>, %s: memref<2x4x4x8xf32>) {
   linalg.generic {indexing_maps = [affine_map<(n, h, w, o, i, j, c) -> (n, h * 2 + i, w * 2 + j, c)>, affine_map<(n, h, w, o, i, j, c) -> (i, j, c, o)>,
                                    affine_map<(n, h, w, o, i, j, c) -> (n, h, w, o)>],
                   iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
