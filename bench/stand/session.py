@@ -4,9 +4,10 @@ import contextlib
 import os
 import pathlib
 import platform
+import re
 
 from house import setup
-from house.console import BUILD, ROOT, say
+from house.console import BUILD, ROOT, Failure, say
 
 from . import environments, ratio, turns
 from .models import MICROBATCHES
@@ -16,6 +17,10 @@ from .sides import Ours, Peer, call
 PEERS = ROOT / "bench/peers"
 ONE_CORE = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1", "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1"}
+
+
+class CannotDo(Failure):
+    """A peer that fails at a model, which is no fault of the bench."""
 
 
 class Session:
@@ -71,7 +76,11 @@ class Session:
         if step.read_text() != before:
             built.unlink(missing_ok=True)
             self.say(f"  compiling {model.name} by IREE")
-            call([python, PEERS / "iree_step.py", "compile", prefix])
+            try:
+                call([python, PEERS / "iree_step.py", "compile", prefix])
+            except Failure as failure:
+                reason = re.search(r"error: (.{,200})", str(failure))
+                raise CannotDo(f"IREE does not compile it: {reason[1] if reason else failure}") from failure
         count = len(cores.split(","))
         return Peer("iree", [["taskset", "-c", cores, python, PEERS / "iree_step.py", "serve", prefix, count]],
                     self.work / "iree.log")
@@ -86,13 +95,17 @@ class Session:
         return Peer("torch", commands, self.work / "torch.log", told)
 
     def compare(self, title, make):
-        """Lets sides take turns; `make` are functions that make them, ours first. {peer's name: Ratio}, and the sides."""
+        """Lets sides take turns; `make` are functions that make them, ours first. {peer's name: Ratio}; a peer
+        that cannot do it is left out."""
         options = self.options
         with contextlib.ExitStack() as open_sides:
             sides = []
             for one in make:
-                sides.append(one())
-                open_sides.callback(sides[-1].close)
+                try:
+                    sides.append(one())
+                    open_sides.callback(sides[-1].close)
+                except CannotDo as failure:
+                    self.say(f"  {title}: {failure}")
             if wrong := [side.name for side in sides if side.loss is not None and not agree(side.loss, sides[0].loss)]:
                 self.say(f"  {title}: loss of {', '.join(wrong)} is not ours")
                 raise ValueError(f"the sides of '{title}' do not compute the same: "

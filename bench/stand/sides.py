@@ -14,8 +14,13 @@ def call(command, environment=None):
     done = subprocess.run([str(c) for c in command], env={**os.environ, **(environment or {})},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
-        raise Failure(f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        raise Failure(f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}{shortened(done.stderr)}")
     return done.stdout
+
+
+def shortened(text, most=3000):
+    """The beginning and the end."""
+    return text if len(text) <= 2 * most else f"{text[:most]}\n...\n{text[-most:]}"
 
 
 Used = collections.namedtuple("Used", "seconds wall peak output")
