@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Notes every contraction that one step of an artifact asks of the runtime,
-// with its descriptor and addresses, in order. Then whole steps take turns with
-// exactly these calls, on the same addresses, in the same process, and the
-// times of both are printed as JSON. It does so from outside: generated code
-// calls through a table whose address the artifact exports, and for one step
-// that is a table of ours. What the calls leave behind is overwritten by the
-// next step; that its loss is still the first one is checked.
+// Notes every contraction and convolution that one step of an artifact asks of
+// the runtime, with its descriptor and addresses, in order. Then whole steps
+// take turns with exactly these calls, on the same addresses, in the same
+// process, and the times of both are printed as JSON. It does so from outside:
+// generated code calls through a table whose address the artifact exports, and
+// for one step that is a table of ours. What the calls leave behind is
+// overwritten by the next step; that its loss is still the first one is
+// checked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +22,14 @@
 #include "Error.h"
 #include "stagewright-rt/runtime.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <dlfcn.h>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 using namespace stagewright::runtime;
@@ -36,7 +38,7 @@ using json = nlohmann::json;
 namespace {
 
 struct Call {
-  sw_gemm_desc desc;
+  std::variant<sw_gemm_desc, sw_convolution_desc> desc;
   const void *a, *b;
   void *c;
 };
@@ -47,6 +49,20 @@ const sw_api *original = nullptr;
 void noteGemm(const sw_gemm_desc *desc, const void *a, const void *b, void *c) {
   calls.push_back({*desc, a, b, c});
   original->gemm(desc, a, b, c);
+}
+
+void noteConvolution(const sw_convolution_desc *desc, const void *a,
+                     const void *b, void *c) {
+  calls.push_back({*desc, a, b, c});
+  original->convolution(desc, a, b, c);
+}
+
+void repeat(const Call &call) {
+  if (const auto *gemm = std::get_if<sw_gemm_desc>(&call.desc))
+    original->gemm(gemm, call.a, call.b, call.c);
+  else
+    original->convolution(&std::get<sw_convolution_desc>(call.desc), call.a,
+                          call.b, call.c);
 }
 
 double seconds() {
@@ -64,6 +80,7 @@ void record(sw_step *step, const sw_api **table) {
   original = *table;
   sw_api noting = *original;
   noting.gemm = noteGemm;
+  noting.convolution = noteConvolution;
   *table = &noting;
   runStep(step);
   *table = original;
@@ -72,72 +89,67 @@ void record(sw_step *step, const sw_api **table) {
 double replay() {
   double start = seconds();
   for (const Call &call : calls)
-    original->gemm(&call.desc, call.a, call.b, call.c);
+    repeat(call);
   return seconds() - start;
 }
 
-double flops(const sw_gemm_desc &d) {
-  return 2.0 * double(d.m) * double(d.n) * double(d.k) *
-         double(d.batch[0] * d.batch[1]);
-}
-
-/// One letter for each operand, n where its rows are contiguous, t where its
-/// columns are, and +, where the product is added.
-std::string form(const sw_gemm_desc &d) {
+/// What calls of one row of the table have in common.
+json shapeOf(const sw_gemm_desc &d) {
   auto letter = [](int64_t row, int64_t column) {
     return column == 1 ? "n" : row == 1 ? "t" : "s";
   };
-  return std::string(letter(d.a_row, d.a_col)) + letter(d.b_row, d.b_col) +
-         letter(d.c_row, d.c_col) + (d.beta ? "+" : "");
+  std::string form = std::string(letter(d.a_row, d.a_col)) +
+                     letter(d.b_row, d.b_col) + letter(d.c_row, d.c_col);
+  return {{"m", d.m},
+          {"n", d.n},
+          {"k", d.k},
+          {"batch", d.batch[0] * d.batch[1]},
+          {"form", form + (d.beta ? "+" : "")}};
 }
 
-/// Calls of one descriptor: how many, and the least time all of them took in
-/// one replay.
-struct Shape {
-  sw_gemm_desc desc;
-  int64_t count;
-  double now, least;
-};
+json shapeOf(const sw_convolution_desc &d) {
+  return {{"m", d.rows[0] * d.rows[1] * d.rows[2]},
+          {"n", d.columns},
+          {"k", d.sum[0] * d.sum[1] * d.sum[2]},
+          {"batch", 1},
+          {"form", d.beta ? "convolution+" : "convolution"}};
+}
 
-std::vector<Shape> timeShapes(int64_t replays) {
-  std::vector<Shape> shapes;
-  std::vector<size_t> shapeOf;
+double flops(const json &shape) {
+  return 2.0 * shape.at("m").get<double>() * shape.at("n").get<double>() *
+         shape.at("k").get<double>() * shape.at("batch").get<double>();
+}
+
+/// Every shape with its calls, flops, and the least seconds that its calls
+/// took in one replay.
+json timeShapes(int64_t replays) {
+  std::map<json, size_t> numbers;
+  std::vector<size_t> numberOf;
   for (const Call &call : calls) {
-    size_t i = 0;
-    while (i < shapes.size() &&
-           std::memcmp(&shapes[i].desc, &call.desc, sizeof(call.desc)) != 0)
-      ++i;
-    if (i == shapes.size())
-      shapes.push_back({call.desc, 0, 0, 1e30});
-    ++shapes[i].count;
-    shapeOf.push_back(i);
+    json shape =
+        std::visit([](const auto &desc) { return shapeOf(desc); }, call.desc);
+    numberOf.push_back(numbers.emplace(shape, numbers.size()).first->second);
   }
-  for (int64_t number = 0; number < replays; ++number) {
+  std::vector<int64_t> counts(numbers.size(), 0);
+  for (size_t number : numberOf)
+    ++counts[number];
+  std::vector<double> least(numbers.size(), 1e30);
+  for (int64_t turn = 0; turn < replays; ++turn) {
+    std::vector<double> taken(numbers.size(), 0);
     for (size_t i = 0; i < calls.size(); ++i) {
       double start = seconds();
-      original->gemm(&calls[i].desc, calls[i].a, calls[i].b, calls[i].c);
-      shapes[shapeOf[i]].now += seconds() - start;
+      repeat(calls[i]);
+      taken[numberOf[i]] += seconds() - start;
     }
-    for (Shape &shape : shapes) {
-      shape.least = std::min(shape.least, shape.now);
-      shape.now = 0;
-    }
+    for (size_t i = 0; i < taken.size(); ++i)
+      least[i] = std::min(least[i], taken[i]);
   }
-  return shapes;
-}
-
-json shapesJson(int64_t replays) {
   json list = json::array();
-  for (const Shape &shape : timeShapes(replays)) {
-    const sw_gemm_desc &d = shape.desc;
-    list.push_back({{"m", d.m},
-                    {"n", d.n},
-                    {"k", d.k},
-                    {"batch", d.batch[0] * d.batch[1]},
-                    {"form", form(d)},
-                    {"count", shape.count},
-                    {"flops", flops(d) * double(shape.count)},
-                    {"seconds", shape.least}});
+  for (const auto &[shape, number] : numbers) {
+    list.push_back(shape);
+    list.back()["count"] = counts[number];
+    list.back()["flops"] = flops(shape) * double(counts[number]);
+    list.back()["seconds"] = least[number];
   }
   return list;
 }
@@ -187,7 +199,7 @@ int run(const char *path, const char *inputs, int64_t rounds, int64_t turns) {
     steps.push_back(both[0]);
     alone.push_back(both[1]);
   }
-  json shapes = shapesJson(turns * 2);
+  json shapes = timeShapes(turns * 2);
   runStep(step.get());
   if (readLoss(program.get(), step.get(), manifest, count) != loss)
     raise("the loss changed after contractions were called alone");
