@@ -276,6 +276,24 @@ def HostMakeLoops : Pass<"host-make-loops", "::mlir::func::FuncOp"> {
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect"];
 }
 
+def HostParallelKernels : Pass<"host-parallel-kernels", "::mlir::ModuleOp"> {
+  let summary = "loops of kernels run on the threads of their rank";
+  let description = [{
+    **Why** A rank may have several threads (`pp-run --threads-per-rank`); how many is not known here.
+    **Expects** Kernels whose loops carry `host.parallel` where their turns are independent.
+    **Leaves** Such a loop, outermost in its kernel and of at least `min-time` by a rough count of operations and
+    bytes, as a call of `sw_parallel` with two new functions: the loop over some of its turns, and what the runtime
+    calls with a list of pointers. The grain is half of `min-time`.
+    **Never** changes which turn computes what: results do not depend on the number of threads.
+  }];
+  let options = [
+    Option<"minTime", "min-time", "unsigned", "8000",
+           "Nanoseconds from which a loop is shared (8000: twenty times a fork and join)">];
+  let statistics = [Statistic<"numShared", "loops-shared", "Loops that threads share">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // Programs
 //===----------------------------------------------------------------------===//

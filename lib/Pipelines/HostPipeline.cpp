@@ -78,6 +78,7 @@ void buildLLVMPipeline(OpPassManager &manager) {
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());
   }
+  manager.addPass(host::createHostParallelKernels());
   manager.addPass(host::createLowerRankToHost());
   {
     OpPassManager &body = manager.nest<func::FuncOp>();

@@ -50,6 +50,6 @@ void pinThread(int64_t first, int64_t count) {
   pthread_setaffinity_np(pthread_self(), sizeof(chosen), &chosen);
 }
 
-int spinsFor(int64_t threads) { return threads <= processors() ? 80000 : 20; }
+int spinsFor(int64_t threads) { return threads <= processors() ? 800000 : 20; }
 
 } // namespace stagewright::runtime

@@ -29,7 +29,7 @@ int64_t processors();
 void pinThread(int64_t first, int64_t count);
 
 /// How often a thread looks before it sleeps when `threads` are busy: about
-/// 2 ms, or hardly.
+/// 20 ms, as long as an action of a large model, or hardly.
 int spinsFor(int64_t threads);
 
 /// Looks at `done` up to `limit` times, with a pause between; whether it came

@@ -88,10 +88,12 @@ void Transport::ringAll() {
 
 void Transport::waitFor(int64_t rank, Slot &slot, State wanted, int64_t channel,
                         int64_t m) {
+  auto come = [&] {
+    return slot.state.load(std::memory_order_acquire) == wanted;
+  };
+  spin(spins, [&] { return come() || failed.load(std::memory_order_relaxed); });
   checkFailed();
-  if (spin(spins, [&] {
-        return slot.state.load(std::memory_order_acquire) == wanted;
-      }))
+  if (come())
     return;
   Waiter &me = waiters[rank];
   me.listening.store(true);
