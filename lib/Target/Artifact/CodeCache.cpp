@@ -92,8 +92,8 @@ CodeCache::find(llvm::StringRef key) const {
     return std::nullopt;
   llvm::StringRef object = entry.drop_front(kDigestBytes);
   auto digest = digestOf(llvm::ArrayRef(object.data(), object.size()));
-  if (!llvm::equal(digest, llvm::arrayRefFromStringRef(
-                               entry.take_front(kDigestBytes))))
+  if (!llvm::equal(digest,
+                   llvm::arrayRefFromStringRef(entry.take_front(kDigestBytes))))
     return std::nullopt;
   return llvm::SmallVector<char, 0>(object.begin(), object.end());
 }

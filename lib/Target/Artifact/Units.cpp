@@ -49,12 +49,13 @@ public:
     auto *variable = llvm::dyn_cast<GlobalVariable>(value);
     if (!variable)
       return nullptr;
+    // A copy is nobody else's, so its name, which may hold a number, is free.
     bool copied = isCopied(*variable);
     auto *here = new GlobalVariable(
         target, variable->getValueType(), variable->isConstant(),
         copied ? variable->getLinkage() : GlobalValue::ExternalLinkage, nullptr,
-        variable->getName(), nullptr, variable->getThreadLocalMode(),
-        variable->getAddressSpace());
+        copied ? "data" : variable->getName(), nullptr,
+        variable->getThreadLocalMode(), variable->getAddressSpace());
     here->copyAttributesFrom(variable);
     if (copied) {
       values[variable] = here;
@@ -132,9 +133,9 @@ private:
     Unit unit;
     unit.isProgram = !function.hasHiddenVisibility();
 
-    auto *copy = Function::Create(function.getFunctionType(),
-                                  function.getLinkage(),
-                                  function.getAddressSpace(), kUnitName, &part);
+    auto *copy =
+        Function::Create(function.getFunctionType(), function.getLinkage(),
+                         function.getAddressSpace(), kUnitName, &part);
     llvm::ValueToValueMapTy values;
     values[&function] = copy;
     for (auto [from, to] : llvm::zip_equal(function.args(), copy->args()))
@@ -158,17 +159,21 @@ private:
       units.push_back(std::move(unit));
   }
 
-  /// Names `function` by what it does, in the place of a number that says only
-  /// where it stood; false if there is such a function already.
+  /// Names `function` by what it does, in the place of numbers that say only
+  /// where it stood (`kernel.7`, `h23.B`); false if there is such a function
+  /// already.
   bool name(Function &function, Unit &unit) {
-    llvm::StringRef stem = function.getName().rtrim("0123456789");
+    std::string stem = function.getName().str();
+    llvm::erase_if(stem, llvm::isDigit);
     if (unit.isProgram || stem.size() == function.getName().size() ||
         pinned.contains(&function)) {
       unit.name = function.getName().str();
       return true;
     }
-    auto digest = llvm::BLAKE3::hash<8>(llvm::arrayRefFromStringRef(unit.bitcode));
-    unit.name = stem.str() + llvm::toHex(digest, /*LowerCase=*/true);
+    auto digest =
+        llvm::BLAKE3::hash<8>(llvm::arrayRefFromStringRef(unit.bitcode));
+    unit.name = llvm::StringRef(stem).rtrim('.').str() + "." +
+                llvm::toHex(digest, /*LowerCase=*/true);
     Function *&first = byName[unit.name];
     if (first) {
       function.replaceAllUsesWith(first);

@@ -38,8 +38,8 @@ struct Unit {
 inline constexpr llvm::StringLiteral kUnitName = "stagewright.unit";
 
 /// Takes `module` apart, callees first and what remains last. The units of
-/// equal modules are equal, and two functions that are equal but for the number
-/// at the end of their names become one.
+/// equal modules are equal, and two functions that are equal but for numbers in
+/// their names become one.
 std::vector<Unit> splitUnits(std::unique_ptr<llvm::Module> module);
 
 } // namespace stagewright
