@@ -14,8 +14,8 @@ using namespace stagewright;
 using namespace stagewright::pipeline;
 
 /// Repeating a contraction may cost so many times what keeping its result does:
-/// scores of heads of up to 260 elements, at the speeds of "local".
-static constexpr int64_t kMostTimes = 10;
+/// scores of heads of up to 320 elements, at the speeds of "local".
+static constexpr int64_t kMostTimes = 20;
 
 /// Whether `op` may be done again although it is a contraction. Convolutions
 /// are not: their operands are about as large as their results.

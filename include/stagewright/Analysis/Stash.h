@@ -15,11 +15,11 @@
 // A contraction is repeated only if its result is many times larger than its
 // operands, as the scores of attention over a long sequence are (S x S from S x
 // d). By time alone they would rather be kept: at d = 64 they cost 128
-// operations an element to make and 52 to keep. But they are what limits the
+// operations an element to make and 32 to keep. But they are what limits the
 // length of a sequence, in every layer and microbatch in flight; so such a
 // contraction is priced at one operation a byte, and rows are kept instead (the
-// idea of Dao et al., "FlashAttention", 2022), unless it would take ten times
-// the time of keeping, as the logits of a large vocabulary do.
+// idea of Dao et al., "FlashAttention", 2022), unless it would take twenty
+// times the time of keeping, as the logits of a large vocabulary do.
 //
 // Operations that need forward values only but feed only the backward (factors:
 // 1 - tanh(x)^2) lie on either side of the cut at no cost: where fewer bytes
@@ -37,9 +37,9 @@ namespace stagewright::pipeline {
 
 /// What keeping and repeating cost.
 struct StashPrices {
-  /// Keeping a byte, in scalar operations: it is written once and read once,
-  /// and a core does about 6.4 operations in the time of one byte (64 GFLOP/s
-  /// and 10 GB/s, as in the cluster preset "local").
+  /// Keeping a byte, in scalar operations: it is written once and read once. A
+  /// core of 64 GFLOP/s and 10 GB/s does 6.4 in the time of one byte; the
+  /// cluster preset "local" makes it 8.
   int64_t flopsPerByte = 13;
   /// How many times larger than its operands the result of a contraction that
   /// is repeated must be; 0: none is.

@@ -5,6 +5,15 @@
 // RUN: pp-compile %s --cluster=local:1 --emit=graph --repeat-ratio=0 | FileCheck %s --check-prefix=NEVER
 // RUN: not pp-compile %s --cluster=local:1 --emit=graph --repeat-ratio=none 2>&1 | FileCheck %s --check-prefix=FLAG
 
+// RUN: pp-compile %s --cluster=local:1 --microbatches=2 --explain-memory -o %t.swx | FileCheck %s --check-prefix=EXPLAIN
+
+// EXPLAIN: stash of a microbatch, by layer
+// EXPLAIN-NEXT: attn: keeps 0 B of 18.1 KiB that its backward reads
+// EXPLAIN-NEXT: keeps nothing
+// EXPLAIN-NEXT: repeats contraction 64x64xf32, exp 64x64xf32
+// EXPLAIN: rank device
+// EXPLAIN: arenas take at most {{[0-9.]+}} % more than what lives at once (rank 0)
+
 // NEGATIVE: error: repeat-ratio must be at least 0, got -1
 // FLAG: error: --repeat-ratio must be a number from 0, but is 'none'
 
