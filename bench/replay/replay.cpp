@@ -24,11 +24,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <dlfcn.h>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <pthread.h>
 #include <string>
 #include <variant>
 #include <vector>
@@ -47,14 +50,54 @@ struct Call {
 std::vector<Call> calls;
 const sw_api *original = nullptr;
 
+/// Blocks of fused kernels lie on the stack of the rank's thread, where a call
+/// alone would write over frames of others: such an address becomes the same
+/// place in a second stack, which nobody runs on.
+class Stack {
+public:
+  /// Of the calling thread.
+  Stack() {
+    pthread_attr_t attributes;
+    void *start = nullptr;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0 ||
+        pthread_attr_getstack(&attributes, &start, &size) != 0)
+      raise("the stack of the rank's thread is not known");
+    pthread_attr_destroy(&attributes);
+    low = reinterpret_cast<uintptr_t>(start);
+    second.resize(size + 4096);
+  }
+  template <typename T> T *outside(T *address) {
+    uintptr_t offset = reinterpret_cast<uintptr_t>(address) - low;
+    uintptr_t start =
+        (reinterpret_cast<uintptr_t>(second.data()) + 4095) & -4096;
+    return offset < size ? reinterpret_cast<T *>(start + offset) : address;
+  }
+
+private:
+  uintptr_t low = 0;
+  size_t size = 0;
+  std::vector<std::byte> second;
+};
+
+Stack &stackOfRank() {
+  static Stack stack; // of the thread that notes first; there is one rank
+  return stack;
+}
+
+template <typename Desc>
+void note(const Desc &desc, const void *a, const void *b, void *c) {
+  Stack &stack = stackOfRank();
+  calls.push_back({desc, stack.outside(a), stack.outside(b), stack.outside(c)});
+}
+
 void noteGemm(const sw_gemm_desc *desc, const void *a, const void *b, void *c) {
-  calls.push_back({*desc, a, b, c});
+  note(*desc, a, b, c);
   original->gemm(desc, a, b, c);
 }
 
 void noteConvolution(const sw_convolution_desc *desc, const void *a,
                      const void *b, void *c) {
-  calls.push_back({*desc, a, b, c});
+  note(*desc, a, b, c);
   original->convolution(desc, a, b, c);
 }
 
