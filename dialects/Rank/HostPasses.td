@@ -73,7 +73,8 @@ def HostFuseElementwise : Pass<"host-fuse-elementwise", "::mlir::func::FuncOp"> 
     **Why** An elementwise pass over memory costs more than its arithmetic; repeating up to `max-ops` cheap
     operations in each consumer is cheaper than one more array.
     **Expects** A body whose contractions are raised.
-    **Leaves** Elementwise producers of one consumer fused into it; cheap producers of several fused into each;
+    **Leaves** Elementwise producers of one consumer fused into it; cheap producers of several fused into each, unless
+    each would then read more arrays than before;
     producers of reductions fused into the reduction.
     **Never** touches a contraction, and never repeats a transcendental function over a larger space than before.
   }];
@@ -131,8 +132,8 @@ def HostGroupRows : Pass<"host-group-rows", "::mlir::func::FuncOp"> {
     **Never** moves a value around a path that leaves a group and comes back, and never makes rows of what is contiguous.
   }];
   let options = [
-    Option<"blockBytes", "block-bytes", "int64_t", "65536",
-           "Bytes of all values of a block together (64 KiB: they stay in the second-level cache)">,
+    Option<"blockBytes", "block-bytes", "int64_t", "262144",
+           "Bytes of all values of a block together (256 KiB: they stay in the second-level cache)">,
     Option<"scoreBytes", "score-bytes", "int64_t", "524288",
            "Bytes of a block of scores between two batched contractions (512 KiB)">];
   let statistics = [

@@ -73,6 +73,12 @@ def test_nothing_as_large_as_the_scores_of_long_attention_is_kept(workshop):
     assert kept and all(shape.count(1024) < 2 for shape in kept), kept
 
 
+def test_scores_of_long_attention_are_never_whole(workshop):
+    """They are made and used by blocks of queries: the workspace has no room for those of one head."""
+    for rank in workshop.manifest(LONG, 2, "1f1b")["ranks"]:
+        assert rank["memory"]["workspace"] < 1024 * 1024 * 4
+
+
 def bits(results):
     return [r.tobytes() for r in results]
 

@@ -47,6 +47,21 @@ bool hasOneUser(linalg::GenericOp op) {
   return true;
 }
 
+/// Inputs of `producer` as large as its result that `consumer` does not read
+/// already: what it would read instead of the result.
+int64_t countNewReads(linalg::GenericOp producer, linalg::GenericOp consumer) {
+  auto sizeOf = [](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type && type.hasStaticShape() ? type.getNumElements() : 0;
+  };
+  SetVector<Value> reads;
+  for (Value input : producer.getInputs())
+    if (sizeOf(input) >= sizeOf(producer.getResult(0)) &&
+        !llvm::is_contained(consumer->getOperands(), input))
+      reads.insert(input);
+  return reads.size();
+}
+
 int64_t points(linalg::GenericOp op) {
   int64_t product = 1;
   for (int64_t range : op.getStaticLoopRanges())
@@ -78,7 +93,8 @@ struct HostFuseElementwisePass
       return false;
     if (hasOneUser(producer))
       return true;
-    return !costly && countOps(producer) <= maxOps;
+    return !costly && countOps(producer) <= maxOps &&
+           countNewReads(producer, consumer) <= 1;
   }
 
   /// Reshapes move away from between two elementwise operations only.

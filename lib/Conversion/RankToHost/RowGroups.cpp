@@ -122,7 +122,9 @@ forEachValue(const RowGroup &group,
         elements /= extent;
       hasAll &= has;
     }
-    visit(elements * ((type.getElementTypeBitWidth() + 7) / 8), hasAll);
+    Type element = type.getElementType();
+    int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+    visit(elements * ((bits + 7) / 8), hasAll);
   };
   for (const RowMember &member : group.members) {
     linalg::LinalgOp op = member.op;

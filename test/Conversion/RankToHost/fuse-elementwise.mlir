@@ -16,7 +16,19 @@ func.func private @two_consumers(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tenso
   return %1, %2 : tensor<8xf32>, tensor<8xf32>
 }
 
-// An exponential is not.
+// One that would have each consumer read two arrays instead of one is not.
+// CHECK-LABEL: @more_reads
+// CHECK-COUNT-3: linalg.generic
+// CHECK: return
+func.func private @more_reads(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %e = tensor.empty() : tensor<8xf32>
+  %0 = linalg.mul ins(%x, %y : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %1 = linalg.add ins(%0, %z : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %2 = linalg.sub ins(%0, %z : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  return %1, %2 : tensor<8xf32>, tensor<8xf32>
+}
+
+// An exponential is not either.
 // CHECK-LABEL: @costly
 // CHECK-COUNT-3: linalg.generic
 // CHECK: return

@@ -1,15 +1,15 @@
 // RUN: pp-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(host-group-rows{score-bytes=4096},canonicalize,cse))' | FileCheck %s
 
 // Scores, exponentials and the weighted sum of values are one loop over (head, block of queries). A block holds 4 KiB of
-// scores, here 16 of 64 queries; exponentials are written over the scores.
+// scores at most, and there are 16 blocks at least; exponentials are written over the scores.
 // CHECK-LABEL: @forward
-// CHECK: scf.for {{.*}} to %c8 step
+// CHECK: scf.for {{.*}} to %c16 step
 // CHECK-NOT: tensor<2x64x64xf32>
-// CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<1x16x64xf32>
-// CHECK: %[[SCORES:.*]] = linalg.contract {{.*}} -> tensor<1x16x64xf32>
-// CHECK: linalg.generic {{.*}} outs(%[[SCORES]] : tensor<1x16x64xf32>)
+// CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<1x8x64xf32>
+// CHECK: %[[SCORES:.*]] = linalg.contract {{.*}} -> tensor<1x8x64xf32>
+// CHECK: linalg.generic {{.*}} outs(%[[SCORES]] : tensor<1x8x64xf32>)
 // CHECK: math.exp
-// CHECK: linalg.contract {{.*}} -> tensor<1x16x8xf32>
+// CHECK: linalg.contract {{.*}} -> tensor<1x8x8xf32>
 // CHECK: {host.parallel}
 // CHECK-NOT: tensor<2x64x64xf32>
 // CHECK: return
