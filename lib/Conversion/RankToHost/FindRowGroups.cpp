@@ -27,6 +27,8 @@ static constexpr size_t kMostMembers = 32;
 /// that do not read each other.
 static constexpr int64_t kSharedElements = 1024;
 
+/// Fewest bytes of a group: what is smaller stays in the first-level cache.
+static constexpr int64_t kFewestBytes = 32 << 10;
 /// Most bytes that a value may have in a row for an operation to join that has
 /// fewer rows than the group.
 static constexpr int64_t kLargestRow = 16 << 10;
@@ -88,8 +90,11 @@ public:
     SmallVector<RowGroup> found;
     for (RowGroup &group : groups)
       if (group.members.size() > 1) {
-        found.push_back(group.withoutContiguous());
-        found.back().sortRows();
+        RowGroup blocked = group.withoutContiguous();
+        if (blocked.bytesPerRow() * blocked.numRows() < kFewestBytes)
+          continue;
+        blocked.sortRows();
+        found.push_back(std::move(blocked));
       }
     return found;
   }

@@ -21,7 +21,8 @@ void allow(Operation *op, arith::FastMathFlags flags) {
   // Comparisons have no rounding to relax.
   if (!math || isa<arith::CmpFOp>(op))
     return;
-  flags = flags | math.getFastMathFlagsAttr().getValue();
+  if (arith::FastMathFlagsAttr given = math.getFastMathFlagsAttr())
+    flags = flags | given.getValue();
   op->setAttr(math.getFastMathAttrName(),
               arith::FastMathFlagsAttr::get(op->getContext(), flags));
 }

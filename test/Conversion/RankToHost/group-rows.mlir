@@ -174,3 +174,28 @@ func.func private @picked(%x: tensor<64x128xf32>, %which: tensor<64xindex>) -> t
   } -> tensor<64xf32>
   return %b : tensor<64xf32>
 }
+
+// -----
+
+// What stays in the first-level cache anyway is left alone.
+// CHECK-LABEL: @small
+// CHECK-NOT: scf.for
+// CHECK: return
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func private @small(%x: tensor<16x16xf32>, %sum: tensor<16xf32>) -> (tensor<16x16xf32>, tensor<16xf32>) {
+  %e = tensor.empty() : tensor<16x16xf32>
+  %a = linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<16x16xf32>
+  %b = linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<16x16xf32>) outs(%sum : tensor<16xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    %0 = arith.addf %in, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<16xf32>
+  return %a, %b : tensor<16x16xf32>, tensor<16xf32>
+}

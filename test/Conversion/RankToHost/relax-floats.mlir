@@ -29,3 +29,10 @@ func.func private @sum_in_any_order(%x: memref<4x8xf32>, %sum: memref<4xf32>, %m
   }
   return
 }
+
+// CHECK-LABEL: @narrow
+func.func private @narrow(%x: f32) -> bf16 {
+  // CHECK: arith.truncf %{{.*}} fastmath<contract> : f32 to bf16
+  %0 = arith.truncf %x : f32 to bf16
+  return %0 : bf16
+}
