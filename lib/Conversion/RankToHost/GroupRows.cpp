@@ -104,8 +104,13 @@ struct HostGroupRowsPass : impl::HostGroupRowsBase<HostGroupRowsPass> {
         numGrouped += group.members.size();
         writeRowLoop(group, limits, rewriter);
       }
-      if (!groups.empty())
-        Order(*block).run();
+      if (groups.empty())
+        continue;
+      // Fills that nothing starts from would fill whole arrays.
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+        if (isOpTriviallyDead(&op))
+          rewriter.eraseOp(&op);
+      Order(*block).run();
     }
   }
 };

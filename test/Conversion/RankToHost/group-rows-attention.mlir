@@ -1,8 +1,12 @@
+// RUN: pp-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(host-group-rows{score-bytes=4096}))' | FileCheck %s --check-prefix=WHOLE
 // RUN: pp-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(host-group-rows{score-bytes=4096},canonicalize,cse))' | FileCheck %s
 
 // Scores, exponentials and the weighted sum of values are one loop over (head, block of queries). A block holds 4 KiB of
 // scores at most, and there are 16 blocks at least; exponentials are written over the scores.
 // CHECK-LABEL: @forward
+// WHOLE-LABEL: @forward
+// WHOLE-NOT: tensor<2x64x64xf32>
+// WHOLE: return
 // CHECK: scf.for {{.*}} to %c16 step
 // CHECK-NOT: tensor<2x64x64xf32>
 // CHECK: %[[EMPTY:.*]] = tensor.empty() : tensor<1x8x64xf32>
