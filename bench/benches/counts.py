@@ -46,7 +46,7 @@ class Counter:
 
     def artifact(self, model, microbatches):
         module = self.module(model)
-        self.run(self.build / "bin/pp-compile", module, "--cluster=local:1", "--stages=1", "--cpu=x86-64-v3", "--quiet",
+        self.run(self.build / "bin/pp-compile", module, "--cluster=local:1", "--stages=1", "--target-cpu=x86-64-v3", "--quiet",
                  f"--microbatches={microbatches}", "-o", module.with_suffix(".swx"))
         return module.with_suffix(".swx")
 
@@ -65,7 +65,7 @@ def measure(counter):
     module, tiny = counter.artifact(SMALL, 8).with_suffix(".mlir"), counter.artifact(TINY, ACTIONS // 2)
     small, plan = module.with_suffix(".swx"), "cluster=local:2 stages=2 microbatches=8"
     tasks = {
-        "compile": ("pp-compile", module, *(f"--{flag}" for flag in plan.split()), "--cpu=x86-64-v3", "--quiet",
+        "compile": ("pp-compile", module, *(f"--{flag}" for flag in plan.split()), "--target-cpu=x86-64-v3", "--quiet",
                     "--emit=llvm", "-o", "/dev/null"),
         "partition": ("pp-opt", module, f"--pipeline-partition={plan}", "-o", "/dev/null"),
         "plan": ("pp-plan", module, "--cluster=local:4", "--microbatches=8"),

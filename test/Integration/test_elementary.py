@@ -62,15 +62,18 @@ def errors(got, exact):
 def test_every_function_is_within_two_units_in_the_last_place(cpu, tmp_path):
     (tmp_path / "functions.mlir").write_text(module(FUNCTIONS))
     tool("pp-compile", tmp_path / "functions.mlir", "--cluster=local:1", f"--microbatches={MICROBATCHES}",
-         f"--cpu={cpu}", "-o", tmp_path / "functions.swx")
+         f"--target-cpu={cpu}", "-o", tmp_path / "functions.swx")
     step = stagewright.load(tmp_path / "functions.swx")
     worst = dict.fromkeys(FUNCTIONS, (0.0, None))
     with np.errstate(all="ignore"):
         for x in inputs():
-            flat = x.ravel()
-            for (name, exact), got in zip(FUNCTIONS.items(), step.run([x]), strict=True):
-                found = errors(got, exact(flat.astype(np.float64)))
-                at = np.argmax(found)
-                worst[name] = max(worst[name], (float(found[at]), float(flat[at]).hex()), key=lambda one: one[0])
+            results = [result.reshape(x.shape) for result in step.run([x])]
+            for row, values in enumerate(x):  # small enough for the caches
+                wide = values.astype(np.float64)
+                for (name, exact), result in zip(FUNCTIONS.items(), results, strict=True):
+                    found = errors(result[row], exact(wide))
+                    at = np.argmax(found)
+                    if not found[at] <= worst[name][0]:
+                        worst[name] = float(found[at]), float(values[at]).hex()
     print(", ".join(f"{name} {error:.3f} at {at}" for name, (error, at) in worst.items()))
     assert {name: one for name, one in worst.items() if not one[0] <= BOUND} == {}

@@ -1,8 +1,8 @@
 // RUN: pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir -o %t.swx | FileCheck %s --check-prefix=REPORT
 // RUN: llvm-readelf -S --dyn-syms %t.swx | FileCheck %s
 // RUN: llvm-readelf -p .stagewright %t.swx | FileCheck %s --check-prefix=MANIFEST
-// RUN: pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --emit=llvm --cpu=x86-64-v3 | FileCheck %s --check-prefix=LLVM
-// RUN: pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --cpu=x86-64-v3 --quiet -o %t.v3.swx
+// RUN: pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --emit=llvm --target-cpu=x86-64-v3 | FileCheck %s --check-prefix=LLVM
+// RUN: pp-compile %S/../Conversion/RankToHost/lower-rank-to-host.mlir --target-cpu=x86-64-v3 --quiet -o %t.v3.swx
 // RUN: llvm-readelf -p .stagewright %t.v3.swx | FileCheck %s --check-prefix=V3
 
 // REPORT: rank device   parameters {{.*}} live_peak

@@ -74,9 +74,12 @@ cl::opt<std::string>
 cl::opt<std::string> profile("profile",
                              cl::desc("Costs measured by pp-run --profile"),
                              cl::cat(category));
-cl::opt<std::string> cpu("cpu",
-                         cl::desc("Processor to compile for, by LLVM's name"),
-                         cl::init("native"), cl::cat(category));
+cl::opt<std::string>
+    targetCpu("target-cpu",
+              cl::desc("Processor to compile for: native, the default, or a "
+                       "name of LLVM such as x86-64-v3 (AVX2) or x86-64-v4 "
+                       "(AVX-512)"),
+              cl::init("native"), cl::cat(category));
 cl::opt<std::string>
     cacheDir("cache-dir",
              cl::desc("Folder that keeps native code between compiles; "
@@ -133,7 +136,7 @@ LogicalResult readNumber(const cl::opt<std::string> &option,
 }
 
 LogicalResult readTarget(ArtifactOptions &target) {
-  target.cpu = cpu;
+  target.cpu = targetCpu;
   if (!noCache)
     target.cacheFolder =
         cacheDir.empty() ? defaultCacheFolder() : cacheDir.getValue();
