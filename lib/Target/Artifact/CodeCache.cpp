@@ -30,18 +30,21 @@ static llvm::BLAKE3Result<kDigestBytes> digestOf(llvm::ArrayRef<char> bytes) {
       reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
 }
 
-/// Size and time of the file that `code` was loaded from: another build of it
-/// may make other code.
-static std::string stampOf(const void *code) {
-  Dl_info info;
+/// Size and time of a file: another build of it may make other code.
+static std::string stampOf(const char *path) {
   llvm::sys::fs::file_status status;
-  if (!dladdr(code, &info) || !info.dli_fname ||
-      (llvm::sys::fs::status(info.dli_fname, status) &&
-       llvm::sys::fs::status("/proc/self/exe", status)))
-    return "unknown";
+  if (!path || llvm::sys::fs::status(path, status))
+    return "none";
   return std::to_string(status.getSize()) + "." +
          std::to_string(
              status.getLastModificationTime().time_since_epoch().count());
+}
+
+/// The stamp of the file that `code` was loaded from. For the program itself
+/// the name may be that of another file, or of none.
+static std::string stampOfCode(const void *code) {
+  Dl_info info;
+  return stampOf(dladdr(code, &info) ? info.dli_fname : nullptr);
 }
 
 CodeCache::CodeCache(llvm::StringRef folder) : folder(folder) {
@@ -49,9 +52,11 @@ CodeCache::CodeCache(llvm::StringRef folder) : folder(folder) {
     return;
   // What fails here fails again, and harmlessly, when an entry is written.
   (void)llvm::sys::fs::create_directories(folder);
-  compiler = LLVM_VERSION_STRING "," +
-             stampOf(reinterpret_cast<const void *>(&stampOf)) + "," +
-             stampOf(reinterpret_cast<const void *>(&llvm::WriteBitcodeToFile));
+  for (std::string part :
+       {std::string(LLVM_VERSION_STRING), stampOf("/proc/self/exe"),
+        stampOfCode(reinterpret_cast<const void *>(&stampOf)),
+        stampOfCode(reinterpret_cast<const void *>(&llvm::WriteBitcodeToFile))})
+    compiler += part + ",";
 }
 
 std::string CodeCache::keyOf(llvm::ArrayRef<llvm::StringRef> parts) const {
