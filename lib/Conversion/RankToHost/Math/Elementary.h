@@ -18,8 +18,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_ELEMENTARY_H
-#define STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_ELEMENTARY_H
+#ifndef STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_MATH_ELEMENTARY_H
+#define STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_MATH_ELEMENTARY_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -85,4 +85,4 @@ mlir::Value expandErf(Lanes &l, mlir::Value x);   ///< 1.5
 
 } // namespace stagewright::host
 
-#endif // STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_ELEMENTARY_H
+#endif // STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_MATH_ELEMENTARY_H

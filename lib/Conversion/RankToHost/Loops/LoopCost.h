@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_LOOPCOST_H
-#define STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_LOOPCOST_H
+#ifndef STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_LOOPS_LOOPCOST_H
+#define STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_LOOPS_LOOPCOST_H
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
@@ -29,4 +29,4 @@ double nanosecondsOf(mlir::Block &block, mlir::SymbolTable &symbols);
 
 } // namespace stagewright::host
 
-#endif // STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_LOOPCOST_H
+#endif // STAGEWRIGHT_LIB_CONVERSION_RANKTOHOST_LOOPS_LOOPCOST_H

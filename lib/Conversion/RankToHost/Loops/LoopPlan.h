@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPPLAN_H
-#define STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPPLAN_H
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPPLAN_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPPLAN_H
 
 #include "LoopSpace.h"
 #include "llvm/ADT/DenseSet.h"
@@ -74,4 +74,4 @@ private:
 
 } // namespace stagewright::host
 
-#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPPLAN_H
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPPLAN_H

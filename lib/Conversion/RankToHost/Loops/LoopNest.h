@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPNEST_H
-#define STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPNEST_H
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPNEST_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPNEST_H
 
 #include "LoopBody.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -61,4 +61,4 @@ private:
 
 } // namespace stagewright::host
 
-#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPNEST_H
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPNEST_H

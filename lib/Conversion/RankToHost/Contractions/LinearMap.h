@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_LINEARMAP_H
-#define STAGEWRIGHT_CONVERSION_RANKTOHOST_LINEARMAP_H
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_CONTRACTIONS_LINEARMAP_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_CONTRACTIONS_LINEARMAP_H
 
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/IR/AffineMap.h"
@@ -41,4 +41,4 @@ coefficientsOf(mlir::AffineMap map) {
 
 } // namespace stagewright::host
 
-#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_LINEARMAP_H
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_CONTRACTIONS_LINEARMAP_H

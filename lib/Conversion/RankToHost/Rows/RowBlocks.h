@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_ROWBLOCKS_H
-#define STAGEWRIGHT_CONVERSION_RANKTOHOST_ROWBLOCKS_H
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_ROWS_ROWBLOCKS_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_ROWS_ROWBLOCKS_H
 
 #include "GroupRows.h"
 
@@ -58,4 +58,4 @@ private:
 
 } // namespace stagewright::host
 
-#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_ROWBLOCKS_H
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_ROWS_ROWBLOCKS_H

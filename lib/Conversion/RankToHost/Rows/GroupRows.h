@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_GROUPROWS_H
-#define STAGEWRIGHT_CONVERSION_RANKTOHOST_GROUPROWS_H
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_ROWS_GROUPROWS_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_ROWS_GROUPROWS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -97,4 +97,4 @@ void writeRowLoop(const RowGroup &group, BlockLimits limits,
 
 } // namespace stagewright::host
 
-#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_GROUPROWS_H
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_ROWS_GROUPROWS_H

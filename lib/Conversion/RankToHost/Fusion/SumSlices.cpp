@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TensorUtils.h"
+#include "../TensorUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
 using namespace mlir;

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPBODY_H
-#define STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPBODY_H
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPBODY_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPBODY_H
 
 #include "LoopPlan.h"
 #include "mlir/IR/IRMapping.h"
@@ -96,4 +96,4 @@ private:
 
 } // namespace stagewright::host
 
-#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPBODY_H
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPBODY_H

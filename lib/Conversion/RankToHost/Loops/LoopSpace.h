@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPSPACE_H
-#define STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPSPACE_H
+#ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPSPACE_H
+#define STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPSPACE_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
@@ -78,4 +78,4 @@ private:
 
 } // namespace stagewright::host
 
-#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPSPACE_H
+#endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_LOOPS_LOOPSPACE_H

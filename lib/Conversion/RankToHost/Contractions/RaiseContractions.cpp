@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ContractionDims.h"
-#include "TensorUtils.h"
+#include "../TensorUtils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
