@@ -70,6 +70,25 @@ Value createElementwise(
       .getResult(0);
 }
 
+Value createUpdate(OpBuilder &builder, Location loc, Value sum, Value addend) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, TypeRange{type}, ValueRange{addend}, ValueRange{sum},
+             ArrayRef<AffineMap>{identity, identity}, iterators,
+             [&](OpBuilder &b, Location l, ValueRange args) {
+               Value total;
+               if (isa<FloatType>(type.getElementType()))
+                 total = arith::AddFOp::create(b, l, args[1], args[0]);
+               else
+                 total = arith::AddIOp::create(b, l, args[1], args[0]);
+               linalg::YieldOp::create(b, l, total);
+             })
+      .getResult(0);
+}
+
 Value matchAdd(Operation *op, Value sum) {
   auto other = [&](Value lhs, Value rhs) -> Value {
     return lhs == sum ? rhs : rhs == sum ? lhs : Value();

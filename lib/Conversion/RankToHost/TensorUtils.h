@@ -30,6 +30,10 @@ createElementwise(mlir::OpBuilder &builder, mlir::Location loc,
                                                  mlir::Location, mlir::Value)>
                       body);
 
+/// `sum` with `addend`, of the same type, added in place.
+mlir::Value createUpdate(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value sum, mlir::Value addend);
+
 /// If `op` adds `sum` and another tensor element by element, that tensor.
 mlir::Value matchAdd(mlir::Operation *op, mlir::Value sum);
 

@@ -100,26 +100,12 @@ struct HostFoldAccumulationPass
 
   Value updateInPlace(Operation *add, Value sum, Value addend,
                       OpBuilder &builder) {
-    auto type = cast<RankedTensorType>(sum.getType());
     builder.setInsertionPoint(add);
-    AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                               utils::IteratorType::parallel);
-    auto update = linalg::GenericOp::create(
-        builder, add->getLoc(), TypeRange{type}, ValueRange{addend},
-        ValueRange{sum}, ArrayRef<AffineMap>{identity, identity}, iterators,
-        [&](OpBuilder &b, Location l, ValueRange args) {
-          Value total;
-          if (isa<FloatType>(type.getElementType()))
-            total = arith::AddFOp::create(b, l, args[1], args[0]);
-          else
-            total = arith::AddIOp::create(b, l, args[1], args[0]);
-          linalg::YieldOp::create(b, l, total);
-        });
-    add->getResult(0).replaceAllUsesWith(update.getResult(0));
+    Value update = createUpdate(builder, add->getLoc(), sum, addend);
+    add->getResult(0).replaceAllUsesWith(update);
     add->erase();
     ++numInPlace;
-    return update.getResult(0);
+    return update;
   }
 
   void runOnOperation() override {

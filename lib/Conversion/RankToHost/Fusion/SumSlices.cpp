@@ -98,21 +98,8 @@ struct HostSumSlicesPass : impl::HostSumSlicesBase<HostSumSlicesPass> {
     Value slice = tensor::ExtractSliceOp::create(
         builder, loc, type, sum, numbers(padded.offsets, builder),
         numbers(padded.sizes, builder), numbers(padded.strides, builder));
-    AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
-    SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                               utils::IteratorType::parallel);
-    auto update = linalg::GenericOp::create(
-        builder, loc, TypeRange{type}, ValueRange{padded.source},
-        ValueRange{slice}, ArrayRef<AffineMap>{identity, identity}, iterators,
-        [&](OpBuilder &b, Location l, ValueRange args) {
-          Value total;
-          if (isa<FloatType>(type.getElementType()))
-            total = arith::AddFOp::create(b, l, args[1], args[0]);
-          else
-            total = arith::AddIOp::create(b, l, args[1], args[0]);
-          linalg::YieldOp::create(b, l, total);
-        });
-    return insert(update.getResult(0), sum, padded, builder);
+    Value update = createUpdate(builder, loc, slice, padded.source);
+    return insert(update, sum, padded, builder);
   }
 
   /// Rewrites `add` if it adds a padded tensor.
