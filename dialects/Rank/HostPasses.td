@@ -215,8 +215,8 @@ def HostApproximateMath : Pass<"host-approximate-math", "::mlir::func::FuncOp"> 
     **Why** Calls of the C library stop the vectorizer.
     **Expects** A body or kernel, on scalars or vectors.
     **Leaves** exp, exp2, expm1, log, log1p, tanh and erf in f32 as arithmetic without branches, within 2 units in the
-    last place for every f32, zeros, infinities, NaN and subnormal results included; narrower types computed in f32;
-    everything else for the C library.
+    last place of f32 wherever they were tested (every 1009th value, or all of them on request), zeros, infinities, NaN
+    and subnormal results included; narrower types computed in f32; everything else for the C library.
     **Never** sets a fast-math flag on what it makes: the errors hold for operations rounded as written.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ContractionDims.h"
 #include "../TensorUtils.h"
+#include "ContractionDims.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 

@@ -17,9 +17,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../TensorUtils.h"
 #include "ContractionDims.h"
 #include "LinearMap.h"
-#include "../TensorUtils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
