@@ -1,9 +1,8 @@
 """Instructions, counted by callgrind, of what must not drift: beside the table in bench/counts.json, within 3 %.
 
 Counts do not depend on how busy the machine is, so that a test can hold them; they depend on the versions of what is linked,
-which stand in the table. Code is compiled for x86-64-v3, for callgrind knows no AVX-512. Of an action the
-start of the process is taken off: two runs, one with more steps. A step with real kernels is not counted: how long its
-ranks look for a message before they sleep depends on how busy the machine is.
+which stand in the table. Code is compiled for x86-64-v3, for callgrind knows no AVX-512. Steps and
+actions are not counted: how long ranks look for a message before they sleep depends on how busy the machine is.
 """
 
 import concurrent.futures
@@ -14,14 +13,13 @@ import pathlib
 import re
 import subprocess
 
-from ..stand.models import GPT, TINY
+from ..stand.models import GPT
 from ..stand.report import Result, Table
 
 FILE = pathlib.Path(__file__).resolve().parents[1] / "counts.json"
 DRIFT = 0.03
 SMALL = GPT.sized("counts", V=64, D=32, H=2, L=2, T=16, B=2)
 PACKAGES = ("libmlir-22", "libllvm22", "libc6", "libstdc++6", "libopenblas0-pthread", "valgrind")
-ACTIONS = 2 * 512  # forwards and backwards of one stage
 
 
 @dataclasses.dataclass
@@ -56,14 +54,10 @@ class Counter:
                         *arguments, environment={"STAGEWRIGHT_BLAS_CORE": "Haswell"})
         return int(re.search(r"Collected : (\d+)", text).group(1))
 
-    def steps(self, artifact, count):
-        return self.instructions("pp-run", artifact, "--repeat-microbatch", f"--steps={count}",
-                                 f"--inputs={artifact.with_suffix('.inputs.safetensors')}")
-
 
 def measure(counter):
     """Instructions by name."""
-    module, tiny = counter.artifact(SMALL, 8).with_suffix(".mlir"), counter.artifact(TINY, ACTIONS // 2)
+    module = counter.artifact(SMALL, 8).with_suffix(".mlir")
     plan = "cluster=local:2 stages=2 microbatches=8"
     tasks = {
         "compile": ("pp-compile", module, *(f"--{flag}" for flag in plan.split()), "--target-cpu=x86-64-v3", "--quiet",
@@ -74,9 +68,7 @@ def measure(counter):
     }
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = {name: pool.submit(counter.instructions, *task) for name, task in tasks.items()}
-        runs = [pool.submit(counter.steps, tiny, steps) for steps in (1, 2)]
         found = {name: task.result() for name, task in found.items()}
-        found["action"] = (runs[1].result() - runs[0].result()) // ACTIONS
     return found
 
 
