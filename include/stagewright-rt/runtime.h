@@ -44,7 +44,7 @@ extern "C" {
 
 /// Version of this ABI and of the artifact's section; an artifact of another
 /// version is refused at load.
-#define SW_ABI_VERSION 2u
+#define SW_ABI_VERSION 3u
 
 /// Element types, in the order of the names in the manifest:
 /// f32 f64 f16 bf16 i8 i16 i32 i64 u8 u32 u64 bool u16.
@@ -121,12 +121,46 @@ typedef struct sw_convolution_desc {
   int64_t b_col, c_col; ///< distance of the next column in B and C
 } sw_convolution_desc;
 
+/// What a contraction on a device does with a sum before it stores it. GELU is
+/// the one with tanh; with `beta` 1 the sum includes C.
+typedef enum sw_epilogue {
+  SW_EPILOGUE_NONE = 0,
+  SW_EPILOGUE_BIAS = 1,          ///< adds bias[j]
+  SW_EPILOGUE_GELU = 2,          ///< gelu of the sum
+  SW_EPILOGUE_BIAS_GELU = 3,     ///< gelu of the sum and bias[j]
+  SW_EPILOGUE_GELU_AUX = 4,      ///< GELU, its argument stored in aux
+  SW_EPILOGUE_BIAS_GELU_AUX = 5, ///< BIAS_GELU, its argument stored in aux
+  SW_EPILOGUE_DGELU = 6, ///< times the derivative of gelu at what aux holds
+  SW_EPILOGUE_DGELU_BIAS = 7, ///< DGELU, and its sums over i stored in bias[j]
+  SW_EPILOGUE_A_SUM = 8,      ///< stores sum_k A[i,k] in bias[i]
+  SW_EPILOGUE_B_SUM = 9       ///< stores sum_k B[k,j] in bias[j]
+} sw_epilogue;
+
+/// A contraction on a device. Each matrix must have a stride of 1 (or an extent
+/// of 1); with an epilogue the columns of C have it, and so have those of aux,
+/// whose rows are `aux_row` apart.
+typedef struct sw_contraction_desc {
+  sw_gemm_desc gemm;  ///< extents and strides; its dtype is that of C
+  int32_t a_dtype;    ///< sw_dtype of A
+  int32_t b_dtype;    ///< and of B
+  int32_t bias_dtype; ///< of bias, where there is one
+  int32_t aux_dtype;  ///< of aux, where there is one
+  int32_t tf32;       ///< 1: float32 may be rounded to TF32 before products
+  int32_t epilogue;   ///< sw_epilogue
+  int64_t aux_row;    ///< distance of the next row in aux
+} sw_contraction_desc;
+
 /// The functions of the runtime, in an order that is part of the ABI.
 /// Buffer, channel and node numbers are those of the manifest; `m` is a
 /// microbatch, and every pointer returned is aligned to 64 bytes. After a
 /// failure anywhere in the step, `acquire`, `release`, `claim`, `send`,
 /// `recv`, `release_channel` and `action_begin` do not return: they leave the
 /// rank's entry by longjmp, so generated frames must own nothing.
+///
+/// In an artifact for a device every address is one of the device and every
+/// call only adds to the rank's program, in order: nothing has run when the
+/// entry returns. So the entry never reads what it addresses, and the runtime
+/// calls it when a step is made, not when it runs.
 typedef struct sw_api {
   /// Address of slot `m mod depth` of a buffer that is always held.
   void *(*slot)(sw_rank *rank, int64_t buffer, int64_t m);
@@ -164,6 +198,18 @@ typedef struct sw_api {
   /// One convolution on the calling thread.
   void (*convolution)(const sw_convolution_desc *desc, const void *a,
                       const void *b, void *c);
+  /// One launch of the manifest's kernel of that number; `arguments` points to
+  /// the 8 bytes of each argument, which are copied.
+  void (*launch)(sw_rank *rank, int64_t kernel, void *const *arguments);
+  /// Every one of `bytes` bytes becomes `byte`.
+  void (*fill)(sw_rank *rank, void *to, int32_t byte, int64_t bytes);
+  /// Copies between places of the rank that do not overlap.
+  void (*copy)(sw_rank *rank, void *to, const void *from, int64_t bytes);
+  /// One contraction on the device, accumulated in float32 (float64 for
+  /// float64). `bias` and `aux` are null where the epilogue has none.
+  void (*contract)(sw_rank *rank, const sw_contraction_desc *desc,
+                   const void *a, const void *b, void *c, void *bias,
+                   void *aux);
 } sw_api;
 
 //===----------------------------------------------------------------------===//

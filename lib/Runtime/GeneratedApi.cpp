@@ -150,13 +150,35 @@ void fail(sw_rank *rank, const char *message) {
   guarded(rank, [&] { raise(message); });
 }
 
+/// What only artifacts for a device may call.
+void refuse(sw_rank *rank, const char *what) {
+  guarded(rank, [&] {
+    raise("the program calls '", what,
+          "', but the artifact's target is the processor");
+  });
+}
+
+void launch(sw_rank *rank, int64_t, void *const *) { refuse(rank, "launch"); }
+
+void fill(sw_rank *rank, void *, int32_t, int64_t) { refuse(rank, "fill"); }
+
+void copy(sw_rank *rank, void *, const void *, int64_t) {
+  refuse(rank, "copy");
+}
+
+void contractOnDevice(sw_rank *rank, const sw_contraction_desc *, const void *,
+                      const void *, void *, void *, void *) {
+  refuse(rank, "contract");
+}
+
 } // namespace
 
 const sw_api &generatedCodeApi() {
-  static const sw_api api = {slot,      acquire,   release,        claim,
-                             send,      recv,      releaseChannel, actionBegin,
-                             actionEnd, nodeBegin, nodeEnd,        contract,
-                             fail,      parallel,  convolve};
+  static const sw_api api = {slot,      acquire,   release,         claim,
+                             send,      recv,      releaseChannel,  actionBegin,
+                             actionEnd, nodeBegin, nodeEnd,         contract,
+                             fail,      parallel,  convolve,        launch,
+                             fill,      copy,      contractOnDevice};
   return api;
 }
 

@@ -192,6 +192,39 @@ Buffer parseBuffer(const json &object, const Manifest &manifest) {
   return buffer;
 }
 
+void parseExtents(const json &list, const char *key, int64_t (&extents)[3]) {
+  if (!list.is_array() || list.size() != 3)
+    raise("malformed manifest: '", key, "' is no list of 3 extents");
+  for (size_t i = 0; i < 3; ++i) {
+    if (!list[i].is_number_integer())
+      raise("malformed manifest: '", key, "' holds ", list[i].dump());
+    extents[i] = list[i].get<int64_t>();
+    if (extents[i] < 1 || extents[i] >= int64_t(1) << 31)
+      raise("malformed manifest: '", key, "' holds ", extents[i],
+            ", expected 1 to 2147483647");
+  }
+}
+
+/// Limits of all devices of compute capability 8.0 and later, CUDA C++
+/// Programming Guide, "Compute Capabilities".
+Kernel parseKernel(const json &object) {
+  constexpr int64_t maxThreads = 1024, maxShared = 232448, maxArguments = 511;
+  Kernel kernel;
+  kernel.name = string(object, "name");
+  parseExtents(object.at("grid"), "grid", kernel.grid);
+  parseExtents(object.at("block"), "block", kernel.block);
+  kernel.shared = integer(object, "shared", 0, maxShared);
+  kernel.arguments = integer(object, "arguments", 0, maxArguments);
+  if (kernel.grid[1] > 65535 || kernel.grid[2] > 65535)
+    raise("malformed manifest: kernel '", kernel.name, "' has a grid of ",
+          printShape(kernel.grid), ", expected at most 65535 after the first");
+  if (kernel.block[0] > maxThreads || kernel.block[1] > maxThreads ||
+      kernel.block[0] * kernel.block[1] * kernel.block[2] > maxThreads)
+    raise("malformed manifest: kernel '", kernel.name, "' has a block of ",
+          printShape(kernel.block), ", expected at most 1024 threads");
+  return kernel;
+}
+
 RankManifest parseRank(const json &object, const Manifest &manifest) {
   RankManifest rank;
   rank.device = string(object, "device");
@@ -258,6 +291,14 @@ Manifest parse(std::string_view text) {
   const json &target = root.at("target");
   manifest.triple = string(target, "triple");
   manifest.features = target.at("features").get<std::vector<std::string>>();
+  if (std::string kind = target.value("kind", "host"); kind == "cuda") {
+    manifest.cuda = true;
+    manifest.architectures =
+        target.at("architectures").get<std::vector<std::string>>();
+    for (const json &object : root.at("kernels"))
+      manifest.kernels.push_back(parseKernel(object));
+  } else if (kind != "host")
+    raise("malformed manifest: target kind '", kind, "' is unknown");
   manifest.libraries = root.at("libraries").get<std::vector<std::string>>();
 
   for (const json &object : root.at("arguments"))

@@ -78,6 +78,15 @@ struct Buffer {
   int64_t slots(int64_t microbatches) const;
 };
 
+/// A function of the device code, and how every launch of it is shaped.
+struct Kernel {
+  std::string name;
+  int64_t grid[3] = {1, 1, 1};  ///< blocks
+  int64_t block[3] = {1, 1, 1}; ///< threads of a block
+  int64_t shared = 0;           ///< bytes of shared memory given at the launch
+  int64_t arguments = 0;        ///< values of 8 bytes
+};
+
 struct RankManifest {
   std::string device, entry;
   std::vector<int64_t> stages;
@@ -89,6 +98,9 @@ struct RankManifest {
 
 struct Manifest {
   std::string name, schedule, triple;
+  bool cuda = false;                      ///< rank programs address a device
+  std::vector<std::string> architectures; ///< of the device code
+  std::vector<Kernel> kernels;
   int64_t microbatches = 1;
   bool only = false;                  ///< runs that number and no other
   std::vector<std::string> features;  ///< of the processor

@@ -36,6 +36,10 @@ static int64_t memberOf(llvm::StringRef name) {
   MEMBER(fail)
   MEMBER(parallel)
   MEMBER(convolution)
+  MEMBER(launch)
+  MEMBER(fill)
+  MEMBER(copy)
+  MEMBER(contract)
 #undef MEMBER
   return -1;
 }

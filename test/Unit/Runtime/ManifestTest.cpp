@@ -44,6 +44,65 @@ TEST(Manifest, ParsesTheFixture) {
   EXPECT_EQ(manifest.arguments[0].bytes, 16);
 }
 
+json kernel() {
+  return {{"name", "step.k0"},
+          {"grid", {8, 2, 1}},
+          {"block", {128, 1, 1}},
+          {"shared", 1024},
+          {"arguments", 3}};
+}
+
+/// The fixture's manifest as if for a device with one kernel.
+json deviceManifest() {
+  json manifest = pipelineManifest();
+  manifest["target"]["kind"] = "cuda";
+  manifest["target"]["architectures"] = {"sm_90a"};
+  manifest["kernels"] = json::array({kernel()});
+  return manifest;
+}
+
+TEST(Manifest, ParsesKernelsOfADevice) {
+  EXPECT_FALSE(parseManifest(pipelineManifest().dump()).cuda);
+  Manifest manifest = parseManifest(deviceManifest().dump());
+  EXPECT_TRUE(manifest.cuda);
+  EXPECT_EQ(manifest.architectures, std::vector<std::string>{"sm_90a"});
+  ASSERT_EQ(manifest.kernels.size(), 1u);
+  EXPECT_EQ(manifest.kernels[0].name, "step.k0");
+  EXPECT_EQ(manifest.kernels[0].grid[1], 2);
+  EXPECT_EQ(manifest.kernels[0].block[0], 128);
+  EXPECT_EQ(manifest.kernels[0].shared, 1024);
+  EXPECT_EQ(manifest.kernels[0].arguments, 3);
+}
+
+TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
+  auto errorOf = [](const char *key, const json &value) -> std::string {
+    json manifest = deviceManifest();
+    manifest["kernels"][0][key] = value;
+    try {
+      parseManifest(manifest.dump());
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(errorOf("grid", {1, 2}),
+            "malformed manifest: 'grid' is no list of 3 extents");
+  EXPECT_EQ(errorOf("grid", {0, 1, 1}), "malformed manifest: 'grid' holds 0, "
+                                        "expected 1 to 2147483647");
+  EXPECT_EQ(errorOf("grid", {"a", 1, 1}),
+            "malformed manifest: 'grid' holds \"a\"");
+  EXPECT_EQ(errorOf("grid", {1, 65536, 1}),
+            "malformed manifest: kernel 'step.k0' has a grid of [1, 65536, 1], "
+            "expected at most 65535 after the first");
+  EXPECT_EQ(errorOf("block", {64, 32, 1}),
+            "malformed manifest: kernel 'step.k0' has a block of [64, 32, 1], "
+            "expected at most 1024 threads");
+  EXPECT_EQ(errorOf("shared", 1 << 20), "malformed manifest: 'shared' is "
+                                        "1048576, expected 0 to 232448");
+  EXPECT_EQ(errorWith("/target/kind", "abacus"),
+            "malformed manifest: target kind 'abacus' is unknown");
+}
+
 TEST(Manifest, ContradictionsAreNamed) {
   EXPECT_EQ(errorWith("/stagewright", 2),
             "malformed manifest: 'stagewright' is 2, expected 1 to 1");

@@ -166,8 +166,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "rank 0: receive of microbatch 2 of channel 'dy' out of "
                   "order: its slot is still held"},
         FaultCase{Fault::BadBuffer, "rank 0: buffer 99 does not exist"},
-        FaultCase{Fault::BadMicrobatch,
-                  "rank 0: microbatch 4 is not one of 4"}));
+        FaultCase{Fault::BadMicrobatch, "rank 0: microbatch 4 is not one of 4"},
+        FaultCase{Fault::Launch,
+                  "rank 0: the program calls 'launch', but the artifact's "
+                  "target is the processor"}));
 
 TEST(Step, SendingTwiceIsAnError) {
   Host host = Host::pipeline(Host::defaults(), Fault::DoubleSend);

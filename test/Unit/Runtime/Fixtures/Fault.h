@@ -28,7 +28,8 @@ enum class Fault : int32_t {
   ReceiveTooFar,
   BadBuffer,
   FailInPart, ///< rank 0 fails in a part of a loop that threads share
-  BadMicrobatch
+  BadMicrobatch,
+  Launch ///< rank 0 launches a kernel, which only a device has
 };
 
 #endif // STAGEWRIGHT_UNIT_RUNTIME_FIXTURES_FAULT_H

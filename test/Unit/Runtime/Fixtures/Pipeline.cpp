@@ -172,6 +172,8 @@ void step0(sw_rank *rank, int64_t M) {
     sw.slot(rank, 99, 0);
   if (fault == Fault::BadMicrobatch)
     sw.slot(rank, 1, M);
+  if (fault == Fault::Launch)
+    sw.launch(rank, 0, nullptr);
   if (fault == Fault::Circle)
     sw.recv(rank, 1, 0);
   float *dw = floats(sw.slot(rank, 3, 0));
