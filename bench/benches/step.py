@@ -15,9 +15,10 @@ def one_stage(session, result, table, model, cores):
     words = {1: "one core", 2: "two cores"}[count]
     module = session.imported(model)
     artifact = session.compiled(module, 1)
+    peers = {"jax": lambda: session.jax(model, cores), "iree": lambda: session.iree(model, cores)}
     found = session.compare(f"{model.name}, {words}", [
-        lambda: session.ours(artifact, module, cores, count), lambda: session.jax(model, cores),
-        lambda: session.iree(model, cores)])
+        lambda: session.ours(artifact, module, cores, count),
+        *(make for name, make in peers.items() if name in session.options.peers)])
     limits = {"jax": model.one_core if count == 1 else TWO_CORES_AT_MOST, "iree": IREE_AT_MOST}
     for peer, one in found.items():
         key = f"{peer}_{words.replace(' ', '_')}"
@@ -46,6 +47,6 @@ def run(session):
             one_stage(session, result, result.tables[0], model, "0")
         if 2 in counts and session.has_threads():
             one_stage(session, result, result.tables[0], model, "0,1")
-    if 2 in counts and GPT in chosen:
+    if 2 in counts and GPT in chosen and "torch" in session.options.peers:
         two_ranks(session, result, result.tables[0])
     return result

@@ -24,6 +24,7 @@ BENCHES = {
     "planners": "seconds of the planners beside those of public programs",
     "counts": "instructions, beside the table in bench/counts.json that a test holds within 3 %",
 }
+PEERS = ("jax", "iree", "torch")
 EPILOG = """\
 The sides of a comparison take turns in one run, round after round, each pinned to its cores; after --rounds rounds it goes
 on, up to three times as many, while the spread is too wide. Printed are the medians, their ratio (ours / peer, less is
@@ -33,6 +34,7 @@ build/venv-iree and build/venv-torch (5.3 GB) when they are first needed.
 
   ./dev bench step                        every model, one core and two: a quarter of an hour
   ./dev bench step --model gpt --cores 1  one comparison
+  ./dev bench step --peer jax             without IREE, which takes minutes to compile gpt-512
   ./dev bench counts --update             write today's instruction counts into the table
   ./dev bench step --json                 an object on standard output, progress on standard error
 
@@ -47,6 +49,8 @@ def options(parser):
     parser.add_argument("--json", action="store_true", help="print the results as JSON, progress to standard error")
     parser.add_argument("--model", dest="models", action="append", choices=MODELS, help="only this model; may repeat")
     parser.add_argument("--cores", type=int, action="append", choices=(1, 2), help="only on so many cores")
+    parser.add_argument("--peer", dest="peers", action="append", choices=PEERS,
+                        help="step: only beside this peer; may repeat")
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="rounds at least (default: 7)")
     parser.add_argument("--turn", type=float, default=1.0, metavar="SECONDS", help="about how long a turn lasts (default: 1)")
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
@@ -66,6 +70,7 @@ def check(given):
 def run(given):
     check(given)
     given.models, given.cores = given.models or list(MODELS), given.cores or [1, 2]
+    given.peers = given.peers or list(PEERS)
     with contextlib.redirect_stdout(sys.stderr) if given.json else contextlib.nullcontext():
         setup.everything()
         session, results = Session(given), []
