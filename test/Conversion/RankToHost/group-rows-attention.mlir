@@ -41,6 +41,37 @@ func.func private @forward(%q: tensor<2x64x8xf32>, %k: tensor<2x64x8xf32>, %v: t
 
 // -----
 
+// Blocks are of queries where queries lie next to keys in the scores, whatever the order of the contraction's loops; those
+// of a group share keys.
+// CHECK-LABEL: @grouped
+// CHECK: scf.for {{.*}} to %c16 step
+// CHECK: linalg.contract {{.*}} -> tensor<1x1x16x64xf32>
+// CHECK: linalg.contract {{.*}} -> tensor<16x1x1x8xf32>
+// CHECK: {host.parallel}
+#all = affine_map<(g, h, q, k) -> (g, h, q, k)>
+func.func private @grouped(%q: tensor<64x2x2x8xf32>, %k: tensor<64x2x8xf32>, %v: tensor<64x2x8xf32>) -> tensor<64x2x2x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x2x64x64xf32>
+  %e2 = tensor.empty() : tensor<64x2x2x8xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<2x2x64x64xf32>) -> tensor<2x2x64x64xf32>
+  %zeros2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<64x2x2x8xf32>) -> tensor<64x2x2x8xf32>
+  %s = linalg.contract indexing_maps = [affine_map<(g, k, q, h, d) -> (k, g, d)>, affine_map<(g, k, q, h, d) -> (q, g, h, d)>,
+      affine_map<(g, k, q, h, d) -> (g, h, q, k)>] ins(%k, %q : tensor<64x2x8xf32>, tensor<64x2x2x8xf32>)
+      outs(%zeros : tensor<2x2x64x64xf32>) -> tensor<2x2x64x64xf32>
+  %p = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%s : tensor<2x2x64x64xf32>) outs(%e : tensor<2x2x64x64xf32>) {
+  ^bb0(%in: f32, %o: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x2x64x64xf32>
+  %r = linalg.contract indexing_maps = [affine_map<(g, d, h, q, k) -> (k, g, d)>, affine_map<(g, d, h, q, k) -> (g, h, q, k)>,
+      affine_map<(g, d, h, q, k) -> (q, g, h, d)>] ins(%v, %p : tensor<64x2x8xf32>, tensor<2x2x64x64xf32>)
+      outs(%zeros2 : tensor<64x2x2x8xf32>) -> tensor<64x2x2x8xf32>
+  return %r : tensor<64x2x2x8xf32>
+}
+
+// -----
+
 // What sums over queries goes on from block to block, in an inner loop; heads stay independent.
 // CHECK-LABEL: @backward
 // CHECK: scf.for %[[H:.*]] = %c0 to %c2 step

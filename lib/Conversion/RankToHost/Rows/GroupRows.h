@@ -60,7 +60,7 @@ struct RowGroup {
   /// The group without rows along which its largest values are contiguous;
   /// those stay whole.
   RowGroup withoutContiguous() const;
-  /// Puts rows in the order of the loops of the widest member, summed ones
+  /// Puts rows in the order in which they lie in the largest value, summed ones
   /// last.
   void sortRows();
 };

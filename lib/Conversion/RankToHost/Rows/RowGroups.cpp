@@ -254,18 +254,30 @@ RowGroup RowGroup::withoutContiguous() const {
 }
 
 void RowGroup::sortRows() {
-  RowMember *widest = &members[0];
-  for (RowMember &member : members)
-    if (!member.sums &&
-        (widest->sums || member.op.getNumLoops() > widest->op.getNumLoops()))
-      widest = &member;
+  // The dimension of the largest value that has all rows, for each of them.
+  SmallVector<int64_t> places(extents.size(), 0);
+  int64_t most = 0;
+  for (const RowMember &member : members) {
+    linalg::LinalgOp op = member.op;
+    for (OpOperand &operand : op->getOpOperands()) {
+      SmallVector<int> loops = loopsOf(op.getMatchingIndexingMap(&operand));
+      auto found = llvm::map_to_vector(member.loops, [&](unsigned loop) {
+        return int64_t(llvm::find(loops, int(loop)) - loops.begin());
+      });
+      if (llvm::is_contained(found, int64_t(loops.size())) ||
+          elementsOf(operand.get()) <= most)
+        continue;
+      most = elementsOf(operand.get());
+      places = std::move(found);
+    }
+  }
   SmallVector<unsigned> order =
       llvm::to_vector(llvm::seq<unsigned>(0, extents.size()));
   auto keyOf = [&](unsigned row) {
     bool summed = isNested() && llvm::any_of(members, [&](RowMember &member) {
                     return member.sumsOver(row);
                   });
-    return std::pair(summed, widest->loops[row]);
+    return std::pair(summed, places[row]);
   };
   llvm::sort(order,
              [&](unsigned a, unsigned b) { return keyOf(a) < keyOf(b); });
