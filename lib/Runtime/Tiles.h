@@ -25,7 +25,9 @@ namespace stagewright::runtime {
 
 /// C[i, j] (+)= the sum over `outer`, `inner` and `terms` of A[i] * B[j], for
 /// the rows of one tile and one or two vectors of columns. Distances count
-/// elements; columns of B and C lie side by side.
+/// elements; columns of B and C lie side by side. With every term one line of
+/// memory that a later tile will read is brought nearer: those at `ahead`, then
+/// `aheadStep` on, and `aheadBlock` more after every 16 terms.
 template <typename T> struct Tile {
   const T *a, *b;
   T *c;
@@ -34,6 +36,8 @@ template <typename T> struct Tile {
   int64_t inner, aInner, bInner;
   int64_t outer, aOuter, bOuter;
   bool add;
+  const T *ahead;
+  int64_t aheadStep, aheadBlock;
 };
 
 /// The code for one kind of processor.

@@ -40,6 +40,8 @@ void tile(const Tile<T> &t) {
   constexpr int groups = (rows + 2) / 3;
   Vector sum[rows][vectors] = {};
   const int64_t row = t.aRow, aTerm = t.aTerm, bTerm = t.bTerm;
+  const T *ahead = t.ahead;
+  const int64_t aheadStep = t.aheadStep, aheadBlock = t.aheadBlock;
   // C is touched once the sums are done; its lines may come meanwhile.
   SW_UNROLL
   for (int i = 0; i < rows; ++i)
@@ -67,6 +69,9 @@ void tile(const Tile<T> &t) {
         for (int g = 0; g < groups; ++g)
           a[g] += aTerm;
         b += bTerm;
+        // A mask: with a branch here compilers keep some sums in memory.
+        __builtin_prefetch(ahead, 0, 2);
+        ahead += aheadStep + (aheadBlock & -int64_t(k % 16 == 15));
       }
     }
   SW_UNROLL
