@@ -195,7 +195,7 @@ typedef struct sw_api {
   /// inside a part, it is one call with all. A failure inside leaves the part.
   void (*parallel)(void (*body)(void **arguments, int64_t lower, int64_t upper),
                    void **arguments, int64_t extent, int64_t grain);
-  /// One convolution on the calling thread.
+  /// One convolution; as `gemm`.
   void (*convolution)(const sw_convolution_desc *desc, const void *a,
                       const void *b, void *c);
   /// One launch of the manifest's kernel of that number; `arguments` points to

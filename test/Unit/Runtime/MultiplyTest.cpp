@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Multiply.h"
+#include "Team.h"
 
 #include <gtest/gtest.h>
 
@@ -62,15 +63,6 @@ void forEveryTerm(const Product &p,
     if (i < 0)
       return;
   }
-}
-
-template <typename T> std::vector<T> randomNumbers(int64_t size, int seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> value(-1, 1);
-  std::vector<T> numbers(size);
-  for (T &number : numbers)
-    number = T(value(random));
-  return numbers;
 }
 
 template <typename T>

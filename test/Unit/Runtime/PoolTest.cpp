@@ -9,36 +9,15 @@
 #include "Error.h"
 #include "Guarded.h"
 #include "ParallelGemm.h"
+#include "Team.h"
 
 #include <gtest/gtest.h>
 
-#include <random>
 #include <set>
 
 using namespace stagewright::runtime;
 
 namespace {
-
-/// A rank with threads, outside a step.
-struct Team {
-  explicit Team(int64_t threads) {
-    manifest.ranks.resize(1);
-    transport = std::make_unique<Transport>(manifest, layouts,
-                                            std::vector<std::byte *>{}, 1,
-                                            /*poison=*/false, /*spins=*/20);
-    rank.transport = transport.get();
-    if (threads > 1) {
-      pool = std::make_unique<Pool>(threads, /*maySpin=*/false);
-      rank.pool = pool.get();
-    }
-  }
-
-  Manifest manifest;
-  std::vector<Layout> layouts;
-  std::unique_ptr<Transport> transport;
-  std::unique_ptr<Pool> pool;
-  sw_rank rank;
-};
 
 TEST(Pool, EveryIterationRunsOnceInWholeGrains) {
   for (int64_t threads : {2, 3, 5}) {
@@ -116,18 +95,14 @@ TEST(ParallelGemm, ThreadsDoNotChangeABit) {
   struct Shape {
     int64_t m, n, k, batches;
   };
-  std::mt19937 random(7);
-  std::uniform_real_distribution<float> value(-1, 1);
   Team one(1);
   for (Shape s : {Shape{512, 768, 256, 1}, Shape{256, 1024, 512, 1},
                   Shape{1024, 256, 512, 1}, Shape{333, 517, 700, 1},
                   Shape{130, 1000, 65, 1}, Shape{128, 128, 64, 16},
                   Shape{128, 64, 128, 3}, Shape{200, 136, 400, 3}}) {
-    std::vector<float> a(s.batches * s.m * s.k), b(s.batches * s.k * s.n),
-        start(s.batches * s.m * s.n);
-    for (auto *list : {&a, &b, &start})
-      for (float &x : *list)
-        x = value(random);
+    auto a = randomNumbers<float>(s.batches * s.m * s.k, 1),
+         b = randomNumbers<float>(s.batches * s.k * s.n, 2),
+         start = randomNumbers<float>(s.batches * s.m * s.n, 3);
     for (int flags = 0; flags < 16; ++flags) {
       bool ta = flags & 1, tb = flags & 2, tc = flags & 4;
       sw_gemm_desc d = {SW_F32,

@@ -1,0 +1,51 @@
+//===- Team.h - a rank with threads, outside a step -------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TEST_UNIT_RUNTIME_TEAM_H
+#define STAGEWRIGHT_TEST_UNIT_RUNTIME_TEAM_H
+
+#include "Guarded.h"
+
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace stagewright::runtime {
+
+struct Team {
+  explicit Team(int64_t threads) {
+    manifest.ranks.resize(1);
+    transport = std::make_unique<Transport>(manifest, layouts,
+                                            std::vector<std::byte *>{}, 1,
+                                            /*poison=*/false, /*spins=*/20);
+    rank.transport = transport.get();
+    if (threads > 1) {
+      pool = std::make_unique<Pool>(threads, /*maySpin=*/false);
+      rank.pool = pool.get();
+    }
+  }
+
+  Manifest manifest;
+  std::vector<Layout> layouts;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Pool> pool;
+  sw_rank rank;
+};
+
+/// Between -1 and 1, the same for the same seed.
+template <typename T> std::vector<T> randomNumbers(int64_t size, int seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> value(-1, 1);
+  std::vector<T> numbers(size);
+  for (T &number : numbers)
+    number = T(value(random));
+  return numbers;
+}
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_TEST_UNIT_RUNTIME_TEAM_H
