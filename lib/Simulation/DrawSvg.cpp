@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Simulation/DrawSvg.h"
+#include "BlockLook.h"
+#include "SvgCanvas.h"
 #include "stagewright/Support/Text.h"
 #include <algorithm>
 #include <array>
@@ -27,11 +29,6 @@ std::string PipelineNames::ofTime(Seconds time) const {
 
 namespace {
 
-/// How a kind of block looks; the colours are those of draw-trace.py.
-struct Look {
-  const char *words, *fill, *ink;
-};
-
 /// Lengths in pixels.
 constexpr double kMargin = 16, kRow = 24, kThinRow = 14, kGap = 4, kDigit = 6;
 /// Bars from this many pixels on leave room for two digits.
@@ -51,12 +48,7 @@ private:
   void drawProcessor(const std::vector<PipelineBlock> &blocks, double y);
   void drawBar(const PipelineBlock &block, double y, double height);
   void drawCollectives(size_t processor, double y);
-  void text(double x, double y, const std::string &what,
-            const std::string &more = "");
-  void rect(double x, double y, double width, double height,
-            const std::string &more);
   double at(Seconds time) const { return left + time.value * pixels; }
-  std::string fillOf(const PipelineBlock &block) const;
   bool runsStage(size_t processor, size_t stage) const;
   std::string tip(const PipelineBlock &block) const;
   bool isCritical(const PipelineBlock &block) const;
@@ -69,57 +61,10 @@ private:
   std::vector<size_t> shades;             ///< By stage: its number there.
   std::set<std::tuple<int, size_t, int64_t>> critical;
   std::set<BlockKind> seen;
-  std::string svg;
+  SvgCanvas canvas;
 };
 
 } // namespace
-
-static Look lookOf(BlockKind kind) {
-  switch (kind) {
-  case BlockKind::Forward:
-    return {"forward", "#4c78a8", "#fff"};
-  case BlockKind::Backward:
-    return {"backward", "#f58518", "#fff"};
-  case BlockKind::InputGradient:
-    return {"gradient of inputs", "#e45756", "#fff"};
-  case BlockKind::WeightGradient:
-    return {"gradient of weights", "#54a24b", "#fff"};
-  case BlockKind::Recompute:
-    return {"forward again", "#72b7b2", "#fff"};
-  case BlockKind::SendForward:
-    return {"transfer", "#b8cbe0", "#334"};
-  case BlockKind::SendBackward:
-    return {"transfer back", "#fbd0a2", "#430"};
-  case BlockKind::AllReduce:
-    return {"all-reduce", "url(#hatch)", "#fff"};
-  case BlockKind::Tie:
-    return {"gradient of a tied parameter", "url(#ties)", "#fff"};
-  }
-  return {"", "#999", "#fff"};
-}
-
-static std::string number(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.1f", value);
-  return text.data();
-}
-
-static std::string escaped(const std::string &text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '"')
-      result += "&quot;";
-    else
-      result += c;
-  }
-  return result;
-}
 
 static std::tuple<int, size_t, int64_t> keyOf(const PipelineBlock &block) {
   return {int(block.kind), block.number, block.microbatch};
@@ -168,37 +113,25 @@ Drawing::Drawing(const PipelineModel &model, const PipelineTimeline &timeline,
   pixels = makespan > 0 ? width / makespan : 0;
 }
 
-void Drawing::text(double x, double y, const std::string &what,
-                   const std::string &more) {
-  svg += "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\"" + more + ">" +
-         escaped(what) + "</text>\n";
-}
-
-void Drawing::rect(double x, double y, double width, double height,
-                   const std::string &more) {
-  svg += "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" +
-         number(width) + "\" height=\"" + number(height) + "\" " + more +
-         "/>\n";
-}
-
 void Drawing::drawHead() {
-  text(kMargin, 28, names.title,
-       " font-size=\"16\" font-weight=\"bold\" fill=\"#222\"");
+  canvas.text(kMargin, 28, names.title,
+              " font-size=\"16\" font-weight=\"bold\" fill=\"#222\"");
   std::string facts = "makespan " + names.ofTime(timeline.makespan);
   if (timeline.span != timeline.makespan)
     facts += ", span " + names.ofTime(timeline.span);
-  facts += ", " + number(100 * timeline.bubbleShare()) + " % bubble, " +
+  facts += ", " + inPixels(100 * timeline.bubbleShare()) + " % bubble, " +
            std::to_string(model.microbatches) +
            (model.microbatches == 1 ? " microbatch" : " microbatches");
-  text(kMargin, 48, facts, " fill=\"#444\"");
+  canvas.text(kMargin, 48, facts, " fill=\"#444\"");
 }
 
 void Drawing::drawLegend() {
   double x = kMargin, y = 62;
   auto entry = [&](const std::string &words, const std::string &fill,
                    double height) {
-    rect(x, y + 12 - height, 14, height, "rx=\"2\" fill=\"" + fill + "\"");
-    text(x + 19, y + 10, words, " fill=\"#444\"");
+    canvas.rect(x, y + 12 - height, 14, height,
+                "rx=\"2\" fill=\"" + fill + "\"");
+    canvas.text(x + 19, y + 10, words, " fill=\"#444\"");
     x += 19 + kDigit * double(words.size()) + 18;
   };
   for (BlockKind kind : seen)
@@ -230,42 +163,20 @@ void Drawing::drawAxis(double top, double bottom) {
   double step = niceStep(makespan * scale);
   for (int tick = 0; double(tick) * step <= makespan * scale * 1.0001; ++tick) {
     double value = double(tick) * step, x = at(Seconds(value / scale));
-    rect(x - 0.5, top, 1, bottom - top + 4, "fill=\"#d8d8d8\"");
+    canvas.rect(x - 0.5, top, 1, bottom - top + 4, "fill=\"#d8d8d8\"");
     std::array<char, 32> label;
     std::snprintf(label.data(), label.size(), "%.6g", value);
     std::string text = label.data();
     if (tick == 0)
       text += unit;
-    this->text(x, bottom + 18, text,
-               " text-anchor=\"middle\" font-size=\"11\" fill=\"#444\"");
+    canvas.text(x, bottom + 18, text,
+                " text-anchor=\"middle\" font-size=\"11\" fill=\"#444\"");
   }
-}
-
-/// Later stages of a processor are paler.
-std::string Drawing::fillOf(const PipelineBlock &block) const {
-  const char *fill = lookOf(block.kind).fill;
-  bool sends = block.kind == BlockKind::SendForward ||
-               block.kind == BlockKind::SendBackward;
-  if (fill[0] != '#' || sends || shades[block.number] == 0)
-    return fill;
-  double white = std::min(0.5, 0.25 * double(shades[block.number]));
-  unsigned colour = 0;
-  std::sscanf(fill + 1, "%x", &colour);
-  unsigned mixed = 0;
-  for (int shift : {16, 8, 0}) {
-    double part = (colour >> shift) & 255;
-    mixed |= unsigned(part + (255 - part) * white) << shift;
-  }
-  std::array<char, 16> text;
-  std::snprintf(text.data(), text.size(), "#%06x", mixed);
-  return text.data();
 }
 
 std::string Drawing::tip(const PipelineBlock &block) const {
   std::string words = lookOf(block.kind).words;
-  bool sends = block.kind == BlockKind::SendForward ||
-               block.kind == BlockKind::SendBackward;
-  if (sends) {
+  if (isTransfer(block.kind)) {
     const PipelineChannel &channel = model.channels[block.number];
     words += " of microbatch " + std::to_string(block.microbatch) +
              " between stages " + std::to_string(channel.from) + " and " +
@@ -291,21 +202,21 @@ void Drawing::drawBar(const PipelineBlock &block, double y, double height) {
   if (length <= 0)
     return;
   Look look = lookOf(block.kind);
-  svg += "<g><title>" + escaped(tip(block)) + "</title>";
-  rect(x, y, std::max(length - 0.8, 0.4), height,
-       "rx=\"" + std::string(length > 5 ? "2" : "0") + "\" fill=\"" +
-           fillOf(block) + "\"");
+  canvas.beginGroup(tip(block));
+  canvas.rect(x, y, std::max(length - 0.8, 0.4), height,
+              "rx=\"" + std::string(length > 5 ? "2" : "0") + "\" fill=\"" +
+                  fillOf(block, shades) + "\"");
   std::string label = std::to_string(block.microbatch);
   bool numbered = block.kind != BlockKind::AllReduce &&
                   block.kind != BlockKind::Tie && height >= 12;
   if (numbered && length >= kDigit * double(label.size()) + 2)
-    text(x + length / 2 - 0.4, y + height / 2 + 3.5, label,
-         " text-anchor=\"middle\" font-size=\"10\" fill=\"" +
-             std::string(look.ink) + "\"");
+    canvas.text(x + length / 2 - 0.4, y + height / 2 + 3.5, label,
+                " text-anchor=\"middle\" font-size=\"10\" fill=\"" +
+                    std::string(look.ink) + "\"");
   if (isCritical(block))
-    rect(x, y + height - 2.5, std::max(length - 0.8, 0.4), 2.5,
-         "fill=\"#222\"");
-  svg += "</g>\n";
+    canvas.rect(x, y + height - 2.5, std::max(length - 0.8, 0.4), 2.5,
+                "fill=\"#222\"");
+  canvas.endGroup();
 }
 
 bool Drawing::runsStage(size_t processor, size_t stage) const {
@@ -354,20 +265,20 @@ void Drawing::drawRows() {
                 (timeline.channels.empty() ? 0 : kGap);
   bottom = top + rows;
   for (size_t p = 0; p < timeline.processors.size(); ++p)
-    rect(left, top + double(p) * (kRow + kGap), width, kRow,
-         "fill=\"#f3f3f3\"");
+    canvas.rect(left, top + double(p) * (kRow + kGap), width, kRow,
+                "fill=\"#f3f3f3\"");
   drawAxis(top, bottom);
   for (size_t p = 0; p < timeline.processors.size(); ++p, y += kRow + kGap) {
-    text(left - 8, y + kRow / 2 + 4, names.ofProcessor(p),
-         " text-anchor=\"end\" fill=\"#222\"");
+    canvas.text(left - 8, y + kRow / 2 + 4, names.ofProcessor(p),
+                " text-anchor=\"end\" fill=\"#222\"");
     drawCollectives(p, y);
     drawProcessor(timeline.processors[p], y);
   }
   y += kGap;
   for (size_t c = 0; c < timeline.channels.size(); ++c, y += kThinRow + kGap) {
     const PipelineChannel &channel = model.channels[c];
-    text(left - 8, y + kThinRow / 2 + 4, channelName(channel),
-         " text-anchor=\"end\" font-size=\"11\" fill=\"#555\"");
+    canvas.text(left - 8, y + kThinRow / 2 + 4, channelName(channel),
+                " text-anchor=\"end\" font-size=\"11\" fill=\"#555\"");
     // Both ways at once, or several lanes, need a place of their own.
     bool shared = channel.forwardLanes == channel.backwardLanes &&
                   channel.forwardLanes.size() == 1;
@@ -383,23 +294,7 @@ std::string Drawing::draw() {
   drawHead();
   drawLegend();
   drawRows();
-  double height = bottom + 28, all = left + width + kMargin + 8;
-  std::string size = number(all) + " " + number(height);
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + size +
-         "\" width=\"" + number(all) + "\" height=\"" + number(height) +
-         "\" font-family=\"sans-serif\" font-size=\"12\">\n"
-         "<defs>\n"
-         "<pattern id=\"hatch\" width=\"6\" height=\"6\" "
-         "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
-         "<rect width=\"6\" height=\"6\" fill=\"#d9c4dc\"/>"
-         "<rect width=\"3\" height=\"6\" fill=\"#9d6fa5\"/></pattern>\n"
-         "<pattern id=\"ties\" width=\"6\" height=\"6\" "
-         "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(-45)\">"
-         "<rect width=\"6\" height=\"6\" fill=\"#e3d6c6\"/>"
-         "<rect width=\"3\" height=\"6\" fill=\"#9c755f\"/></pattern>\n"
-         "</defs>\n"
-         "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n" +
-         svg + "</svg>\n";
+  return canvas.document(left + width + kMargin + 8, bottom + 28);
 }
 
 std::string drawSvg(const PipelineModel &model,

@@ -1,0 +1,61 @@
+//===- BlockLook.cpp - colours and words of blocks ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockLook.h"
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace stagewright {
+
+Look lookOf(BlockKind kind) {
+  switch (kind) {
+  case BlockKind::Forward:
+    return {"forward", "#4c78a8", "#fff"};
+  case BlockKind::Backward:
+    return {"backward", "#f58518", "#fff"};
+  case BlockKind::InputGradient:
+    return {"gradient of inputs", "#e45756", "#fff"};
+  case BlockKind::WeightGradient:
+    return {"gradient of weights", "#54a24b", "#fff"};
+  case BlockKind::Recompute:
+    return {"forward again", "#72b7b2", "#fff"};
+  case BlockKind::SendForward:
+    return {"transfer", "#b8cbe0", "#334"};
+  case BlockKind::SendBackward:
+    return {"transfer back", "#fbd0a2", "#430"};
+  case BlockKind::AllReduce:
+    return {"all-reduce", "url(#hatch)", "#fff"};
+  case BlockKind::Tie:
+    return {"gradient of a tied parameter", "url(#ties)", "#fff"};
+  }
+  return {"", "#999", "#fff"};
+}
+
+bool isTransfer(BlockKind kind) {
+  return kind == BlockKind::SendForward || kind == BlockKind::SendBackward;
+}
+
+std::string fillOf(const PipelineBlock &block,
+                   const std::vector<size_t> &shades) {
+  const char *fill = lookOf(block.kind).fill;
+  if (fill[0] != '#' || isTransfer(block.kind) || shades[block.number] == 0)
+    return fill;
+  double white = std::min(0.5, 0.25 * double(shades[block.number]));
+  unsigned colour = 0;
+  std::sscanf(fill + 1, "%x", &colour);
+  unsigned mixed = 0;
+  for (int shift : {16, 8, 0}) {
+    double part = (colour >> shift) & 255;
+    mixed |= unsigned(part + (255 - part) * white) << shift;
+  }
+  std::array<char, 16> text;
+  std::snprintf(text.data(), text.size(), "#%06x", mixed);
+  return text.data();
+}
+
+} // namespace stagewright
