@@ -45,11 +45,9 @@ struct HostApproximateMathPass
         .add<Expand<math::ExpOp, expandExp>, Expand<math::Exp2Op, expandExp2>,
              Expand<math::ExpM1Op, expandExpM1>, Expand<math::LogOp, expandLog>,
              Expand<math::Log1pOp, expandLog1p>,
-             Expand<math::TanhOp, expandTanh>, Expand<math::ErfOp, expandErf>>(
-            &getContext());
-    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-      return name == "math.erfc" || name == "math.sin" || name == "math.cos";
-    });
+             Expand<math::TanhOp, expandTanh>, Expand<math::ErfOp, expandErf>,
+             Expand<math::ErfcOp, expandErfc>, Expand<math::SinOp, expandSin>,
+             Expand<math::CosOp, expandCos>>(&getContext());
     math::populateExpansionPatterns(patterns, {"fpowi", "rsqrt"});
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();

@@ -5,45 +5,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranges are reduced by rounding to a whole number with an addition: 1.5 * 2^23
-// plus a small number has that number, rounded, in its last bits, from where a
-// shift makes it an exponent (Muller et al., Handbook of Floating-Point
-// Arithmetic, 2nd edition, 10.2). Polynomials are minimax in f32 coefficients
-// (Brisebarre and Chevillard, Efficient polynomial L-infinity approximations,
-// 2007). Horner's form has fewest operations, and loops have enough independent
-// elements to hide its latency.
+// Polynomials are minimax in f32 coefficients (Brisebarre and Chevillard,
+// Efficient polynomial L-infinity approximations, 2007). Horner's form has
+// fewest operations, and loops have enough independent elements to hide its
+// latency.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Elementary.h"
+#include "Exponent.h"
 
 #include <cmath>
 
 using namespace mlir;
 
 namespace stagewright::host {
-
-/// 1.5 * 2^23: adding it rounds to a whole number.
-constexpr float kRounder = 12582912.0f;
-/// ln 2 in two parts: multiples of the first up to 2^9 are exact.
-constexpr float kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f;
-constexpr float kLn2 = 0x1.62e43p-1f, kLog2E = 0x1.715476p0f;
-
-namespace {
-/// A whole number n, as it is and as 2^(n + bias) with the bias of the rounder.
-struct Power {
-  Value whole, power;
-};
-} // namespace
-
-/// Splits x * scale into its nearest whole number and what remains for the
-/// caller; 2^(n + bias) must be normal.
-static Power nearest(Lanes &l, Value x, float scale, int bias = 0) {
-  Value rounder = l.number(kRounder + 127 + bias);
-  Value sum =
-      scale == 1 ? l.add(x, rounder) : l.fma(x, l.number(scale), rounder);
-  return {l.sub(sum, rounder), l.fromBits(l.shiftLeft(l.bits(sum), 23))};
-}
 
 /// e^r for |r| <= ln 2, times power^2. Two multiplications, so that results
 /// may leave the normal numbers on either side and are rounded right there.
@@ -98,25 +73,6 @@ Value expandTanh(Lanes &l, Value x) {
   Value below = l.fma(power, half, half);
   Value h = l.fma(l.neg(p), power, above);
   return l.copySign(l.div(h, l.fma(p, power, below)), x);
-}
-
-// Below 13/16 an odd polynomial. Above 1 - 2^p(|x|), where p only has to be as
-// exact as its power is large; the result is 1 from 3.84 on.
-Value expandErf(Lanes &l, Value x) {
-  Value a = l.atMost(l.abs(x), 4);
-  Value q =
-      l.horner(l.mul(x, x), {-0x1.5503f4p-11f, 0x1.4d03acp-8f, -0x1.b7695ap-6f,
-                             0x1.ce27fep-4f, -0x1.81273p-2f, 0x1.06eba8p-3f});
-  Value near = l.fma(q, x, x);
-  Value p = l.horner(a, {0x1.3808e2p-12f, -0x1.291ec4p-8f, 0x1.0b4492p-5f,
-                         -0x1.35665cp-3f, -0x1.d6043ap-1f, -0x1.a0abb2p0f,
-                         -0x1.d1aa42p-14f});
-  auto [n, power] = nearest(l, p, 1);
-  Value e =
-      l.horner(l.sub(p, n), {0x1.5bffa6p-10f, 0x1.3ceca2p-7f, 0x1.c6b69ap-5f,
-                             0x1.ebf9b6p-3f, 0x1.62e42ap-1f, 1});
-  Value far = l.fma(l.neg(e), power, l.number(1));
-  return l.select(l.less(a, l.number(0.8125f)), near, l.copySign(far, x));
 }
 
 //===----------------------------------------------------------------------===//

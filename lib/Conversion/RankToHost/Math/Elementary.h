@@ -7,8 +7,9 @@
 //
 // Expansions of exp, tanh, erf and their like in f32 into a few operations of
 // the arith and math dialects that exist for vectors as they do for scalars:
-// fma, add, minimum by comparison, integer shifts. No branch, no table, no
-// call, so that a loop around them vectorizes with any width.
+// fma, add, minimum by comparison, integer shifts. No table and no call, so
+// that a loop around them vectorizes with any width; and no branch but one, of
+// all lanes at once, around what sin and cos need for huge arguments.
 //
 // They rely on every operation being rounded as written: their operations carry
 // no fast-math flag, and products that must be fused are written as math.fma.
@@ -46,7 +47,7 @@ public:
   mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
   mlir::Value copySign(mlir::Value magnitude, mlir::Value sign);
 
-  mlir::Value less(mlir::Value a, mlir::Value b);
+  mlir::Value less(mlir::Value a, mlir::Value b); ///< of floats, ordered
   mlir::Value equal(mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
   /// x, but at least or at most `bound`. A NaN stays: written so that it is one
@@ -56,22 +57,41 @@ public:
 
   /// c[0] x^(n-1) + ... + c[n-1].
   mlir::Value horner(mlir::Value x, llvm::ArrayRef<float> coefficients);
+  mlir::Value horner(mlir::Value x, llvm::ArrayRef<mlir::Value> coefficients);
 
   mlir::Value bits(mlir::Value x);
   mlir::Value fromBits(mlir::Value x);
   mlir::Value toFloat(mlir::Value x);
   mlir::Value addBits(mlir::Value a, mlir::Value b);
   mlir::Value subBits(mlir::Value a, mlir::Value b);
+  mlir::Value mulBits(mlir::Value a, mlir::Value b);
   mlir::Value andBits(mlir::Value a, mlir::Value b);
+  mlir::Value orBits(mlir::Value a, mlir::Value b);
+  mlir::Value xorBits(mlir::Value a, mlir::Value b);
+  mlir::Value equalBits(mlir::Value a, mlir::Value b);
   mlir::Value shiftLeft(mlir::Value x, int32_t by);
   mlir::Value shiftRight(mlir::Value x, int32_t by); ///< keeps the sign
+
+  // Operations on bits take integers of 64 bits as well.
+  mlir::Value wide(int64_t value);
+  mlir::Value widen(mlir::Value x); ///< without a sign
+  mlir::Value narrow(mlir::Value x);
+  mlir::Value shiftLeft(mlir::Value x, mlir::Value by);
+  mlir::Value shiftRight(mlir::Value x, mlir::Value by); ///< keeps the sign
+  mlir::Value shiftRightUnsigned(mlir::Value x, mlir::Value by);
+
+  /// `values`, and in the lanes of `condition` what `other` makes instead, for
+  /// which lanes are not asked unless there is one.
+  llvm::SmallVector<mlir::Value>
+  replaceWhere(mlir::Value condition, llvm::ArrayRef<mlir::Value> values,
+               llvm::function_ref<llvm::SmallVector<mlir::Value>()> other);
 
 private:
   mlir::OpBuilder &builder;
   mlir::Location location;
-  mlir::Type floats, integers;
+  mlir::Type floats, integers, longs;
 
-  template <typename Op, typename... Args> mlir::Value make(Args... args);
+  template <typename Op, typename... Args> Op make(Args... args);
 };
 
 // Errors in units in the last place of the exact result: the largest seen over
@@ -83,6 +103,9 @@ mlir::Value expandLog(Lanes &l, mlir::Value x);   ///< 1.0
 mlir::Value expandLog1p(Lanes &l, mlir::Value x); ///< 1.4
 mlir::Value expandTanh(Lanes &l, mlir::Value x);  ///< 1.9
 mlir::Value expandErf(Lanes &l, mlir::Value x);   ///< 1.6
+mlir::Value expandErfc(Lanes &l, mlir::Value x);  ///< 1.9
+mlir::Value expandSin(Lanes &l, mlir::Value x);   ///< 1.5
+mlir::Value expandCos(Lanes &l, mlir::Value x);   ///< 1.5
 
 } // namespace stagewright::host
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Elementary.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -21,9 +23,10 @@ static Type withElement(Type type, Type element) {
 
 Lanes::Lanes(OpBuilder &builder, Location location, Type type)
     : builder(builder), location(location), floats(type),
-      integers(withElement(type, builder.getI32Type())) {}
+      integers(withElement(type, builder.getI32Type())),
+      longs(withElement(type, builder.getI64Type())) {}
 
-template <typename Op, typename... Args> Value Lanes::make(Args... args) {
+template <typename Op, typename... Args> Op Lanes::make(Args... args) {
   return Op::create(builder, location, args...);
 }
 
@@ -73,9 +76,13 @@ Value Lanes::atMost(Value x, float bound) {
 }
 
 Value Lanes::horner(Value x, llvm::ArrayRef<float> coefficients) {
-  Value sum = number(coefficients.front());
-  for (float coefficient : coefficients.drop_front())
-    sum = fma(sum, x, number(coefficient));
+  return horner(
+      x, llvm::map_to_vector(coefficients, [&](float c) { return number(c); }));
+}
+Value Lanes::horner(Value x, llvm::ArrayRef<Value> coefficients) {
+  Value sum = coefficients.front();
+  for (Value coefficient : coefficients.drop_front())
+    sum = fma(sum, x, coefficient);
   return sum;
 }
 
@@ -84,12 +91,57 @@ Value Lanes::fromBits(Value x) { return make<arith::BitcastOp>(floats, x); }
 Value Lanes::toFloat(Value x) { return make<arith::SIToFPOp>(floats, x); }
 Value Lanes::addBits(Value a, Value b) { return make<arith::AddIOp>(a, b); }
 Value Lanes::subBits(Value a, Value b) { return make<arith::SubIOp>(a, b); }
+Value Lanes::mulBits(Value a, Value b) { return make<arith::MulIOp>(a, b); }
 Value Lanes::andBits(Value a, Value b) { return make<arith::AndIOp>(a, b); }
+Value Lanes::orBits(Value a, Value b) { return make<arith::OrIOp>(a, b); }
+Value Lanes::xorBits(Value a, Value b) { return make<arith::XOrIOp>(a, b); }
+Value Lanes::equalBits(Value a, Value b) {
+  return make<arith::CmpIOp>(arith::CmpIPredicate::eq, a, b);
+}
 Value Lanes::shiftLeft(Value x, int32_t by) {
-  return make<arith::ShLIOp>(x, integer(by));
+  return shiftLeft(x, integer(by));
 }
 Value Lanes::shiftRight(Value x, int32_t by) {
-  return make<arith::ShRSIOp>(x, integer(by));
+  return shiftRight(x, integer(by));
+}
+
+Value Lanes::wide(int64_t value) {
+  return make<arith::ConstantOp>(
+      splat(longs, builder.getI64IntegerAttr(value)));
+}
+Value Lanes::widen(Value x) { return make<arith::ExtUIOp>(longs, x); }
+Value Lanes::narrow(Value x) { return make<arith::TruncIOp>(integers, x); }
+Value Lanes::shiftLeft(Value x, Value by) { return make<arith::ShLIOp>(x, by); }
+Value Lanes::shiftRight(Value x, Value by) {
+  return make<arith::ShRSIOp>(x, by);
+}
+Value Lanes::shiftRightUnsigned(Value x, Value by) {
+  return make<arith::ShRUIOp>(x, by);
+}
+
+SmallVector<Value>
+Lanes::replaceWhere(Value condition, ArrayRef<Value> values,
+                    llvm::function_ref<SmallVector<Value>()> other) {
+  auto replaced = [&] {
+    SmallVector<Value> chosen;
+    for (auto [value, instead] : llvm::zip_equal(values, other()))
+      chosen.push_back(select(condition, instead, value));
+    return chosen;
+  };
+  Value any = condition;
+  if (auto shaped = dyn_cast<ShapedType>(floats)) {
+    if (!isa<VectorType>(shaped) || shaped.getRank() != 1)
+      return replaced();
+    any = make<vector::ReductionOp>(vector::CombiningKind::OR, condition);
+  }
+  auto branch = make<scf::IfOp>(ValueRange(values).getTypes(), any,
+                                /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  make<scf::YieldOp>(replaced());
+  builder.setInsertionPointToStart(branch.elseBlock());
+  make<scf::YieldOp>(values);
+  return branch.getResults();
 }
 
 } // namespace stagewright::host
