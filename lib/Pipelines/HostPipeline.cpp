@@ -75,6 +75,7 @@ void buildLLVMPipeline(OpPassManager &manager) {
     body.addPass(host::createHostRelaxFloats());
     body.addPass(host::createHostMakeLoops());
     body.addPass(host::createHostApproximateMath());
+    body.addPass(host::createHostNarrowFloats());
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());
   }

@@ -59,7 +59,7 @@ def test_random_operations(seed, bits, cpu, tmp_path):
     cases = [make(rng, f"f{i}") for i in range(CASES)]
     text = "module {\n" + "\n".join(case.text for case in cases) + "\n}\n"
     ours = library(text, f"builtin.module(func.func(host-make-loops{{vector-bits={bits}}}),{FINISH},"
-                   "arith-expand{include-bf16=true},convert-host-to-llvm)", BUILD / "bin/pp-opt", tmp_path, "ours", cpu)
+                   "func.func(host-narrow-floats),convert-host-to-llvm)", BUILD / "bin/pp-opt", tmp_path, "ours", cpu)
     theirs = library(text, UPSTREAM, tool("mlir-opt"), tmp_path, "theirs", "x86-64-v3")
     for case in cases:
         for got, want, buffer in zip(call(ours, case), call(theirs, case), case.buffers, strict=True):

@@ -1,0 +1,87 @@
+//===- NarrowFloats.cpp - numbers of 16 bits without calls ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+#define GEN_PASS_DEF_HOSTNARROWFLOATS
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+namespace {
+
+/// f64 to 16 bits over f32. Rounding twice to the nearest would be wrong where
+/// the first result lies halfway between two of the second; rounded to odd, it
+/// never does (Boldo and Melquiond, Emulation of FMA and correctly rounded
+/// sums: proved algorithms using rounding to odd, 2008).
+struct RoundToOdd : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    Value x = op.getIn();
+    Type type = op.getType(), element = getElementTypeOrSelf(type);
+    if (!getElementTypeOrSelf(x.getType()).isF64() ||
+        element.getIntOrFloatBitWidth() != 16 || op.getRoundingmodeAttr())
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto like = [&](Type element) -> Type {
+      auto shaped = dyn_cast<ShapedType>(type);
+      return shaped ? Type(shaped.clone(element)) : element;
+    };
+    Type words = like(b.getI32Type());
+    Value single = arith::TruncFOp::create(b, like(b.getF32Type()), x);
+    Value back = arith::ExtFOp::create(b, x.getType(), single);
+    auto compare = [&](arith::CmpFPredicate how, Value left, Value right) {
+      return arith::ExtUIOp::create(b, words,
+                                    arith::CmpFOp::create(b, how, left, right));
+    };
+    // One step towards zero if it was rounded away from it, then the last bit
+    // set if anything was lost.
+    Value away =
+        compare(arith::CmpFPredicate::OGT, math::AbsFOp::create(b, back),
+                math::AbsFOp::create(b, x));
+    Value lost = compare(arith::CmpFPredicate::ONE, back, x);
+    Value bits = arith::BitcastOp::create(b, words, single);
+    bits = arith::OrIOp::create(b, arith::SubIOp::create(b, bits, away), lost);
+    Value odd = arith::BitcastOp::create(b, single.getType(), bits);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, odd);
+    return success();
+  }
+};
+
+struct HostNarrowFloatsPass : impl::HostNarrowFloatsBase<HostNarrowFloatsPass> {
+  void runOnOperation() override {
+    if (failed(computeInSingle()))
+      return signalPassFailure();
+    RewritePatternSet patterns(&getContext());
+    patterns.add<RoundToOdd>(&getContext());
+    arith::populateExpandBFloat16Patterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+
+  /// Arithmetic of bf16 in f32, every result rounded.
+  LogicalResult computeInSingle() {
+    TypeConverter converter;
+    arith::populateEmulateUnsupportedFloatsConversions(
+        converter, {BFloat16Type::get(&getContext())},
+        Float32Type::get(&getContext()));
+    ConversionTarget target(getContext());
+    arith::populateEmulateUnsupportedFloatsLegality(target, converter);
+    RewritePatternSet patterns(&getContext());
+    arith::populateEmulateUnsupportedFloatsPatterns(patterns, converter);
+    return applyPartialConversion(getOperation(), target, std::move(patterns));
+  }
+};
+
+} // namespace
+} // namespace stagewright::host

@@ -1,0 +1,92 @@
+"""Numbers of 16 bits as compiled code makes them, on processors with and without instructions for them, beside numpy."""
+
+import os
+
+import ml_dtypes
+import numpy as np
+import pytest
+from workshop import tool
+
+if os.environ.get("STAGEWRIGHT_PYTHON") == "OFF":
+    pytest.skip("the binding was not asked for (STAGEWRIGHT_PYTHON=OFF)", allow_module_level=True)
+import stagewright  # noqa: E402
+
+SIZE, MICROBATCHES = 4096, 4
+TYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i32": np.int32}
+# Operands by type, operation, type of the result.
+CASES = [(["f32"], "arith.truncf", "bf16"), (["f64"], "arith.truncf", "bf16"), (["f64"], "arith.truncf", "f16"),
+         (["f32"], "arith.truncf", "f16"), (["bf16"], "arith.extf", "f32"), (["f16"], "arith.extf", "f64"),
+         (["i32"], "arith.sitofp", "bf16"), (["bf16", "bf16"], "arith.addf", "bf16"),
+         (["bf16", "bf16"], "arith.mulf", "bf16"), (["bf16", "bf16"], "arith.divf", "bf16"),
+         (["bf16"], "math.sqrt", "bf16"), (["f16", "f16"], "arith.mulf", "f16"), (["f16"], "math.sqrt", "f16")]
+NUMPY = {"arith.addf": np.add, "arith.mulf": np.multiply, "arith.divf": np.divide, "math.sqrt": np.sqrt}
+
+
+def module():
+    def tensor(kind):
+        return f"tensor<{SIZE}x{kind}>"
+
+    names = sorted({f"{kind}_{i}" for operands, _, _ in CASES for i, kind in enumerate(operands)})
+    arguments = ", ".join(f'%{name}: {tensor(name[:-2])} {{pipeline.role = "batch"}}' for name in names)
+    results = ", ".join(f'{tensor(kind)} {{pipeline.role = "output"}}' for _, _, kind in CASES)
+    lines = []
+    for number, (operands, operation, kind) in enumerate(CASES):
+        values = ", ".join(f"%{operand}_{i}" for i, operand in enumerate(operands))
+        types = tensor(kind) if len(operands) > 1 or operation == "math.sqrt" else f"{tensor(operands[0])} to {tensor(kind)}"
+        lines.append(f"  %{number} = {operation} {values} : {types}\n")
+    return names, (f"func.func @step({arguments}) -> ({results}) {{\n{''.join(lines)}"
+                   f"  return {', '.join(f'%{i}' for i in range(len(CASES)))} : "
+                   f"{', '.join(tensor(kind) for _, _, kind in CASES)}\n}}\n")
+
+
+def values(name, rng):
+    """Bits at random: every exponent, subnormal numbers, infinities, NaN; near halves of 16 bits where there are more."""
+    kind, shape = TYPES[name[:-2]], (MICROBATCHES, SIZE)
+    if kind is np.int32:
+        return rng.integers(-2 ** 24, 2 ** 24, shape, np.int32)
+    bits = np.frombuffer(rng.bytes(MICROBATCHES * SIZE * np.dtype(kind).itemsize), kind).reshape(shape).copy()
+    if kind is np.float64:  # as many as float32 and the types of 16 bits can hold
+        bits[1:] = np.ldexp(rng.uniform(-2, 2, (MICROBATCHES - 1, SIZE)), rng.integers(-150, 130, (MICROBATCHES - 1, SIZE)))
+        halves = rng.integers(0, 2 ** 9, SIZE) * 2 + 1
+        bits[1] = np.ldexp(halves / 512.0 + rng.choice([0, 2.0 ** -40, -2.0 ** -40], SIZE), rng.integers(-20, 16, SIZE))
+        bits[2] = np.ldexp(rng.integers(2 ** 10, 2 ** 12, SIZE) + rng.choice([0, 2.0 ** -30, -2.0 ** -30], SIZE),
+                           rng.integers(-36, 5, SIZE))
+    return bits
+
+
+def expected(operands, operation, kind):
+    to = TYPES[kind]
+    if operation not in NUMPY:
+        (x,) = operands
+        if x.dtype == np.float64 and to is ml_dtypes.bfloat16:  # numpy's goes over float32 and rounds twice
+            return round_to_bfloat(x)
+        return x.astype(to)
+    wide = [x.astype(np.float64) for x in operands]  # exact, or rounded where it cannot matter
+    exact = NUMPY[operation](*wide)
+    return round_to_bfloat(exact) if to is ml_dtypes.bfloat16 else exact.astype(to)
+
+
+def round_to_bfloat(x):
+    """By definition: the nearest multiple of the last place, of two the even one."""
+    exponent = np.clip(np.frexp(x)[1], -125, None)
+    finite = np.isfinite(x)
+    rounded = np.where(finite, np.ldexp(np.rint(np.ldexp(np.where(finite, x, 0), 8 - exponent)), exponent - 8), x)
+    return np.where(np.abs(rounded) >= 2.0 ** 128, np.copysign(np.inf, rounded), rounded).astype(np.float32).astype(
+        ml_dtypes.bfloat16)
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+def test_every_processor_rounds_to_16_bits_alike(cpu, tmp_path):
+    names, text = module()
+    (tmp_path / "narrow.mlir").write_text(text)
+    tool("pp-compile", tmp_path / "narrow.mlir", "--cluster=local:1", f"--microbatches={MICROBATCHES}",
+         f"--target-cpu={cpu}", "-o", tmp_path / "narrow.swx")
+    step = stagewright.load(tmp_path / "narrow.swx")  # which finds every symbol, or fails
+    rng = np.random.default_rng(7)
+    inputs = {name: values(name, rng) for name in names}
+    results = step.run([inputs[name] for name in names])
+    with np.errstate(all="ignore"):
+        for (operands, operation, kind), got in zip(CASES, results, strict=True):
+            want = expected([inputs[f"{operand}_{i}"] for i, operand in enumerate(operands)], operation, kind)
+            got = got.reshape(want.shape).astype(np.float64)
+            np.testing.assert_array_equal(got, want.astype(np.float64), err_msg=f"{operation} {operands} to {kind}")
