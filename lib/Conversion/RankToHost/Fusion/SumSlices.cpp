@@ -102,6 +102,38 @@ struct HostSumSlicesPass : impl::HostSumSlicesBase<HostSumSlicesPass> {
     return insert(update, sum, padded, builder);
   }
 
+  /// Whether `slices` hold every element of a tensor, each once.
+  static bool coverAll(ArrayRef<Padded> slices, Type type) {
+    int64_t left = cast<RankedTensorType>(type).getNumElements();
+    for (auto [i, slice] : llvm::enumerate(slices)) {
+      int64_t elements = 1;
+      for (int64_t size : slice.sizes)
+        elements *= size;
+      left -= elements;
+      for (const Padded &before : slices.take_front(i))
+        if (!areDisjoint(before, slice))
+          return false;
+    }
+    return left == 0;
+  }
+
+  /// Lets the last `count` insertions into `value`, which leave nothing of what
+  /// they start from, start from nothing.
+  static void dropBackground(Value value, size_t count) {
+    tensor::InsertSliceOp first;
+    for (; count > 0; --count) {
+      auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
+      if (!insert || (first && !insert->hasOneUse()))
+        return;
+      first = insert;
+      value = insert.getDest();
+    }
+    OpBuilder builder(first);
+    auto type = first.getDestType();
+    first.getDestMutable().assign(tensor::EmptyOp::create(
+        builder, first.getLoc(), type.getShape(), type.getElementType()));
+  }
+
   /// Rewrites `add` if it adds a padded tensor.
   void rewrite(Operation *add) {
     // The later operand: of a chain of sums the earlier is the sum so far.
@@ -140,6 +172,8 @@ struct HostSumSlicesPass : impl::HostSumSlicesBase<HostSumSlicesPass> {
       }
       add->getResult(0).replaceAllUsesWith(result);
       add->erase();
+      if (fresh && coverAll(slices, result.getType()))
+        dropBackground(result, slices.size());
       return;
     }
   }
