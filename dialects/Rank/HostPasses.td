@@ -118,6 +118,19 @@ def HostSumSlices : Pass<"host-sum-slices", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def HostFindTriangles : Pass<"host-find-triangles", "::mlir::func::FuncOp"> {
+  let summary = "find contractions of which a mask leaves half";
+  let description = [{
+    **Why** Under a causal mask half of the scores are never read, and half of their gradients are zero.
+    **Expects** A body on tensors, after fusion, masks as comparisons of loop indices.
+    **Leaves** A contraction whose result is read only where one index is at least another, or that has an operand which
+    is zero elsewhere, with `host.triangle`: the two loops and their extents. It is then called for the boxes along the
+    diagonal that matter.
+    **Never** changes a sum of finite numbers: what is left out is zero. Zero times what is not finite counts as zero.
+  }];
+  let statistics = [Statistic<"numMarked", "triangles", "Contractions marked">];
+}
+
 def HostGroupRows : Pass<"host-group-rows", "::mlir::func::FuncOp"> {
   let summary = "operations on the same rows in one loop over blocks of rows";
   let description = [{

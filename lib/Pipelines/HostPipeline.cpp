@@ -39,6 +39,7 @@ void buildBodyPipeline(OpPassManager &manager,
     body.addPass(createCSEPass());
     body.addPass(host::createHostRaiseContractions());
     body.addPass(host::createHostFoldAccumulation());
+    body.addPass(host::createHostFindTriangles());
     body.addPass(host::createHostGroupRows());
     body.addPass(host::createHostOrderLoops());
     body.addPass(host::createHostPassDestinations());

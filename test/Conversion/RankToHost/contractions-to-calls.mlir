@@ -18,6 +18,42 @@ func.func private @attention(%q: memref<2x128x4x64xf32>, %k: memref<2x128x4x64xf
 
 // -----
 
+// Scores of which those right of the diagonal do not matter: rows from the diagonal down for 32 columns at a time.
+// CHECK: @gemm.1(dense<[0, 32, 32, 16, 1, 1, 16, 1, 1, 16, 64, 1, {{.*}}]>
+// CHECK: @gemm.0(dense<[0, 64, 32, 16, 1, 1, 16, 1, 1, 16, 64, 1, {{.*}}]>
+// CHECK-LABEL: @triangle
+// CHECK: llvm.call @sw_gemm
+// CHECK: arith.constant 2048 : index
+// CHECK: arith.constant 2048 : index
+// CHECK: arith.constant 8320 : index
+// CHECK: llvm.call @sw_gemm
+// CHECK-NOT: llvm.call @sw_gemm
+func.func private @triangle(%q: memref<64x16xf32>, %k: memref<64x16xf32>, %s: memref<64x64xf32>) {
+  linalg.contract indexing_maps = [affine_map<(q, k, d) -> (q, d)>, affine_map<(q, k, d) -> (k, d)>, affine_map<(q, k, d) -> (q, k)>]
+      {host.overwrite, host.triangle = array<i64: 0, 1, 64, 64>}
+      ins(%q, %k : memref<64x16xf32>, memref<64x16xf32>) outs(%s : memref<64x64xf32>)
+  return
+}
+
+// -----
+
+// A sum over the other loop has only the terms up to the diagonal; a slice of the loops is called whole.
+// CHECK: @gemm.2(dense<[0, 8, 16, 64, {{.*}}]>
+// CHECK: @gemm.1(dense<[0, 32, 16, 64, {{.*}}]>
+// CHECK: @gemm.0(dense<[0, 32, 16, 32, {{.*}}]>
+// CHECK-LABEL: @triangle_of_sum
+func.func private @triangle_of_sum(%s: memref<64x64xf32>, %k: memref<64x16xf32>, %g: memref<64x16xf32>, %t: memref<8x64xf32>, %r: memref<8x16xf32>) {
+  linalg.contract indexing_maps = [affine_map<(q, d, k) -> (q, k)>, affine_map<(q, d, k) -> (k, d)>, affine_map<(q, d, k) -> (q, d)>]
+      {host.overwrite, host.triangle = array<i64: 0, 2, 64, 64>}
+      ins(%s, %k : memref<64x64xf32>, memref<64x16xf32>) outs(%g : memref<64x16xf32>)
+  linalg.contract indexing_maps = [affine_map<(q, d, k) -> (q, k)>, affine_map<(q, d, k) -> (k, d)>, affine_map<(q, d, k) -> (q, d)>]
+      {host.overwrite, host.triangle = array<i64: 0, 2, 64, 64>}
+      ins(%t, %k : memref<8x64xf32>, memref<64x16xf32>) outs(%r : memref<8x16xf32>)
+  return
+}
+
+// -----
+
 // A sum over two dimensions that lie behind each other is one sum; without the mark it adds.
 // CHECK: @gemm.0(dense<[4294967296, 8, 4, 6, 1, 1, 1, 8, 4, 1, 4, 1, {{.*}}]>
 // CHECK-LABEL: @merged_sum

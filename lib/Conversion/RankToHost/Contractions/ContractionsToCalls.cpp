@@ -7,6 +7,7 @@
 
 #include "ContractionDims.h"
 #include "LinearMap.h"
+#include "Triangle.h"
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include <cstring>
@@ -135,30 +136,51 @@ struct HostContractionsToCallsPass
                << "contraction must be in f32 or f64 throughout, but got "
                << operand.getType();
 
-    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
     SmallVector<SmallVector<int64_t>> steps[3];
     for (int i = 0; i < 3; ++i)
       steps[i] = *coefficientsOf(maps[i]);
-    auto loopOf = [&](unsigned dim) {
-      Loop loop{ranges[dim], {0, 0, 0}};
+    SmallVector<Loop> loops(op.getNumLoops(), Loop{1, {0, 0, 0}});
+    for (unsigned dim = 0; dim < loops.size(); ++dim)
       for (int i = 0; i < 3; ++i)
         for (auto [step, stride] : llvm::zip_equal(steps[i], strides[i]))
-          loop.stride[i] += step[dim] * stride;
-      return loop;
-    };
-    ContractionDims dims = ContractionDims::get(maps);
-    auto loopsOf = [&](ArrayRef<unsigned> some, int key) {
-      return merge(llvm::map_to_vector(some, loopOf), key);
-    };
-    Nest nest = {loopsOf(dims.m, 2), loopsOf(dims.n, 2), loopsOf(dims.k, 0),
-                 loopsOf(dims.batch, 2)};
-
+          loops[dim].stride[i] += step[dim] * stride;
     OpBuilder builder(op);
-    Location loc = op.getLoc();
     Value base[3];
     for (int i = 0; i < 3; ++i)
-      base[i] = address(builder, loc, operands[i]);
+      base[i] = address(builder, op.getLoc(), operands[i]);
+    for (const LoopBox &box : boxesOf(op))
+      lowerBox(builder, op, box, loops, base);
+    op->erase();
+    return success();
+  }
+
+  /// The points in `box`. Of each of `loops` the strides count; `base` holds
+  /// the addresses of the first elements of all points.
+  void lowerBox(OpBuilder &builder, linalg::LinalgOp op, const LoopBox &box,
+                ArrayRef<Loop> loops, const Value (&start)[3]) {
+    Location loc = op.getLoc();
+    Type element = cast<MemRefType>(op->getOperandTypes()[2]).getElementType();
     int64_t size = element.getIntOrFloatBitWidth() / 8;
+    Value base[3];
+    for (int i = 0; i < 3; ++i) {
+      int64_t offset = 0;
+      for (auto [loop, begin] : llvm::zip_equal(loops, box.begins))
+        offset += begin * loop.stride[i];
+      base[i] = offset == 0 ? start[i]
+                            : advance(builder, loc, start[i], offset * size);
+    }
+    auto loopsOf = [&](ArrayRef<unsigned> dims, int key) {
+      return merge(llvm::map_to_vector(dims,
+                                       [&](unsigned dim) {
+                                         Loop loop = loops[dim];
+                                         loop.extent = box.extents[dim];
+                                         return loop;
+                                       }),
+                   key);
+    };
+    ContractionDims dims = ContractionDims::get(op.getIndexingMapsArray());
+    Nest nest = {loopsOf(dims.m, 2), loopsOf(dims.n, 2), loopsOf(dims.k, 0),
+                 loopsOf(dims.batch, 2)};
     int32_t dtype = element.isF32() ? SW_F32 : SW_F64;
     // The first part of the sum overwrites, the others add.
     int32_t beta = !op->hasAttr(kOverwrite);
@@ -170,8 +192,6 @@ struct HostContractionsToCallsPass
     emit(builder, loc, call, base, outer, size);
     if (!nest.k.empty())
       emitRestOfSum(builder, loc, call.adding(), base, outer, nest.k, size);
-    op->erase();
-    return success();
   }
 
   /// What a product walks; a call takes its loops out of it.

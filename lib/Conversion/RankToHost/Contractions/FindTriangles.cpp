@@ -1,0 +1,222 @@
+//===- FindTriangles.cpp - contractions of which half is masked -----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../TensorUtils.h"
+#include "Triangle.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+#define GEN_PASS_DEF_HOSTFINDTRIANGLES
+#include "stagewright/Conversion/RankToHost/Passes.h.inc"
+
+/// Columns of a box: one panel of the widest tiles.
+static constexpr int64_t kBox = 32;
+
+SmallVector<LoopBox> boxesOf(linalg::LinalgOp op) {
+  LoopBox all;
+  all.extents = op.getStaticLoopRanges();
+  all.begins.assign(all.extents.size(), 0);
+  auto triangle = op->getAttrOfType<DenseI64ArrayAttr>(kTriangle);
+  if (!triangle)
+    return {all};
+  int64_t upper = triangle[0], lower = triangle[1];
+  if (all.extents[upper] != triangle[2] || all.extents[lower] != triangle[3])
+    return {all};
+  // Cut along a loop that the result has, or boxes would add to each other.
+  bool cutLower =
+      op.getIteratorTypesArray()[lower] == utils::IteratorType::parallel;
+  int64_t cut = cutLower ? lower : upper, other = cutLower ? upper : lower;
+  SmallVector<LoopBox> boxes;
+  for (int64_t begin = 0; begin < all.extents[cut]; begin += kBox) {
+    LoopBox box = all;
+    int64_t end = std::min(begin + kBox, all.extents[cut]);
+    box.begins[cut] = begin;
+    box.extents[cut] = end - begin;
+    if (cutLower) {
+      box.begins[other] = std::min(begin, all.extents[other] - 1);
+      box.extents[other] -= box.begins[other];
+    } else {
+      box.extents[other] = std::min(end, all.extents[other]);
+    }
+    boxes.push_back(std::move(box));
+  }
+  return boxes;
+}
+
+namespace {
+
+/// Two dimensions of a tensor. Where the index in `upper` is less than that in
+/// `lower`, its elements are not read, or zero.
+struct Mask {
+  unsigned upper, lower;
+  bool operator==(const Mask &other) const {
+    return upper == other.upper && lower == other.lower;
+  }
+};
+
+/// The loops of a comparison of two of them, such that it holds only where the
+/// first is not less than the second.
+std::optional<Mask> matchComparison(Value condition) {
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (!compare)
+    return std::nullopt;
+  auto loopOf = [](Value value) {
+    while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+      value = cast.getIn();
+    auto index = value.getDefiningOp<linalg::IndexOp>();
+    return index ? int(index.getDim()) : -1;
+  };
+  int a = loopOf(compare.getLhs()), b = loopOf(compare.getRhs());
+  if (a < 0 || b < 0 || a == b)
+    return std::nullopt;
+  using Predicate = arith::CmpIPredicate;
+  switch (compare.getPredicate()) {
+  case Predicate::sge:
+  case Predicate::sgt:
+  case Predicate::uge:
+  case Predicate::ugt:
+    return Mask{unsigned(a), unsigned(b)};
+  case Predicate::sle:
+  case Predicate::slt:
+  case Predicate::ule:
+  case Predicate::ult:
+    return Mask{unsigned(b), unsigned(a)};
+  default:
+    return std::nullopt;
+  }
+}
+
+/// The loops under whose comparison alone `value` reaches what its operation
+/// yields; all of its ways must agree.
+std::optional<Mask> whereRead(Value value) {
+  std::optional<Mask> found;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    std::optional<Mask> here;
+    auto select = dyn_cast<arith::SelectOp>(user);
+    if (select && use.getOperandNumber() == 1 &&
+        select.getFalseValue() != value)
+      here = matchComparison(select.getCondition());
+    if (!here && user->getNumRegions() == 0 && isMemoryEffectFree(user) &&
+        user->getNumResults() == 1)
+      here = whereRead(user->getResult(0));
+    if (!here || (found && !(*found == *here)))
+      return std::nullopt;
+    found = here;
+  }
+  return found;
+}
+
+/// The loops of the operation of `value` such that it is zero where the first
+/// is less than the second.
+std::optional<Mask> whereZero(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return matchPattern(select.getFalseValue(), m_AnyZeroFloat())
+               ? matchComparison(select.getCondition())
+               : std::nullopt;
+  if (isa<arith::NegFOp>(op))
+    return whereZero(op->getOperand(0));
+  // A constant that is neither zero nor infinite leaves zeros zero.
+  FloatAttr factor;
+  if (isa<arith::MulFOp, arith::DivFOp>(op) &&
+      matchPattern(op->getOperand(1), m_Constant(&factor)) &&
+      factor.getValue().isFiniteNonZero())
+    return whereZero(op->getOperand(0));
+  return std::nullopt;
+}
+
+/// The dimensions of a tensor that loops `mask` of an operation index.
+std::optional<Mask> dimensionsOf(std::optional<Mask> mask, AffineMap map) {
+  if (!mask || !map.isProjectedPermutation())
+    return std::nullopt;
+  auto upper =
+      map.getResultPosition(getAffineDimExpr(mask->upper, map.getContext()));
+  auto lower =
+      map.getResultPosition(getAffineDimExpr(mask->lower, map.getContext()));
+  if (!upper || !lower)
+    return std::nullopt;
+  return Mask{*upper, *lower};
+}
+
+/// The dimensions of the result between which nobody reads the upper triangle.
+std::optional<Mask> maskOfReaders(Value result) {
+  std::optional<Mask> found;
+  for (OpOperand &use : result.getUses()) {
+    auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!reader || !reader.isDpsInput(&use))
+      return std::nullopt;
+    auto here = dimensionsOf(whereRead(reader.getMatchingBlockArgument(&use)),
+                             reader.getMatchingIndexingMap(&use));
+    if (!here || (found && !(*found == *here)))
+      return std::nullopt;
+    found = here;
+  }
+  return found;
+}
+
+/// The dimensions of `operand` between which its upper triangle is zero.
+std::optional<Mask> maskOfMaker(Value operand) {
+  auto maker = operand.getDefiningOp<linalg::GenericOp>();
+  if (!maker)
+    return std::nullopt;
+  auto result = cast<OpResult>(operand);
+  Value yielded =
+      maker.getBody()->getTerminator()->getOperand(result.getResultNumber());
+  return dimensionsOf(whereZero(yielded),
+                      maker.getIndexingMapMatchingResult(result));
+}
+
+struct HostFindTrianglesPass
+    : impl::HostFindTrianglesBase<HostFindTrianglesPass> {
+  using HostFindTrianglesBase::HostFindTrianglesBase;
+
+  void runOnOperation() override {
+    if (isBody(getOperation()))
+      getOperation().walk([&](linalg::ContractOp op) { mark(op); });
+  }
+
+  void mark(linalg::ContractOp op) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    auto loopsOf = [&](std::optional<Mask> mask, AffineMap map) {
+      return Mask{map.getDimPosition(mask->upper),
+                  map.getDimPosition(mask->lower)};
+    };
+    std::optional<Mask> loops;
+    if (auto mask = maskOfReaders(op->getResult(0));
+        mask && isZero(op.getOutputs()[0]))
+      loops = loopsOf(mask, maps[2]);
+    for (int i = 0; !loops && i < 2; ++i)
+      if (auto mask = maskOfMaker(op->getOperand(i)))
+        loops = loopsOf(mask, maps[i]);
+    if (!loops)
+      return;
+    SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+    if (kinds[loops->upper] != utils::IteratorType::parallel &&
+        kinds[loops->lower] != utils::IteratorType::parallel)
+      return;
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    // Of a sum that has no term for some element, nothing would be written.
+    if (ranges[loops->upper] != ranges[loops->lower] ||
+        ranges[loops->upper] < 2 * kBox)
+      return;
+    op->setAttr(kTriangle, DenseI64ArrayAttr::get(
+                               &getContext(),
+                               {int64_t(loops->upper), int64_t(loops->lower),
+                                ranges[loops->upper], ranges[loops->lower]}));
+    ++numMarked;
+  }
+};
+
+} // namespace
+} // namespace stagewright::host
