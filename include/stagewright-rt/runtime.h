@@ -298,6 +298,10 @@ SW_EXPORT int64_t sw_step_arena_bytes(const sw_step *step, int64_t rank);
 SW_EXPORT int64_t sw_step_peak_bytes(const sw_step *step, int64_t rank);
 SW_EXPORT int64_t sw_step_predicted_bytes(const sw_step *step, int64_t rank);
 
+/// The part of a step's time in which no action of the rank ran, waiting for
+/// messages included: the median over all steps. Needs the option to profile.
+SW_EXPORT double sw_step_idle_share(const sw_step *step, int64_t rank);
+
 /// Writes what was recorded, atomically: the last step as Chrome trace JSON;
 /// the median seconds of nodes, actions and steps over all steps as a profile.
 SW_EXPORT int sw_step_write_trace(sw_step *step, const char *path);

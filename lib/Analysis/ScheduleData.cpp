@@ -87,11 +87,27 @@ std::string describe(const ScheduleTiming &timing, const LowerBounds &bounds,
          "; m*T of the busiest rank " + precisely(work);
 }
 
-std::string describeTimes(ProgramOp program, const Schedule &schedule) {
-  // What cannot be told is left out; it is no error to say less.
+/// What can be told of a program's costs; it is no error to say less.
+static FailureOr<ScheduleProblem> knownProblemOf(ProgramOp program) {
   ScopedDiagnosticHandler quiet(program.getContext(),
                                 [](Diagnostic &) { return success(); });
-  FailureOr<ScheduleProblem> problem = scheduleProblemOf(program);
+  return scheduleProblemOf(program);
+}
+
+std::vector<double> idleShares(ProgramOp program, const Schedule &schedule) {
+  std::vector<double> shares;
+  FailureOr<ScheduleProblem> problem = knownProblemOf(program);
+  if (failed(problem))
+    return shares;
+  Result<ScheduleTiming> timing = timeSchedule(schedule, *problem);
+  if (timing && timing->makespan.value > 0)
+    for (Seconds work : timing->work)
+      shares.push_back(1 - work.value / timing->makespan.value);
+  return shares;
+}
+
+std::string describeTimes(ProgramOp program, const Schedule &schedule) {
+  FailureOr<ScheduleProblem> problem = knownProblemOf(program);
   if (failed(problem))
     return "";
   Result<ScheduleTiming> timing = timeSchedule(schedule, *problem);

@@ -31,7 +31,7 @@ static std::string layerNames(pipeline::GraphOp graph, ArrayRef<int64_t> layers,
   return text;
 }
 
-static void describeProgram(pipeline::ProgramOp program,
+static void describeProgram(pipeline::ProgramOp program, ArrayRef<double> idle,
                             CompileReport *report) {
   pipeline::GraphOp graph = pipeline::graphOf(program);
   llvm::json::Array stages;
@@ -65,6 +65,8 @@ static void describeProgram(pipeline::ProgramOp program,
     plan["bound"] = bound;
     plan["planner"] = promise.getPlanner().getValue();
   }
+  if (!idle.empty())
+    plan["idle"] = llvm::json::Array(idle);
   std::string json;
   llvm::raw_string_ostream(json) << llvm::json::Value(std::move(plan));
   program->getParentOfType<ModuleOp>()->setAttr(
@@ -74,12 +76,12 @@ static void describeProgram(pipeline::ProgramOp program,
 }
 
 void describePlan(ModuleOp module, CompileReport *report) {
-  for (auto program : module.getOps<pipeline::ProgramOp>())
-    describeProgram(program, report);
+  std::vector<double> idle;
   for (auto schedule : module.getOps<pipeline::ScheduleOp>()) {
     auto data = pipeline::readSchedule(schedule);
     if (failed(data))
       continue;
+    idle = pipeline::idleShares(pipeline::programOf(schedule), *data);
     Result<std::string> grid =
         drawGrid(*data, pipeline::stageGraphOf(pipeline::programOf(schedule)));
     if (!grid)
@@ -92,6 +94,8 @@ void describePlan(ModuleOp module, CompileReport *report) {
     report->grid = *grid + "schedule " + data->kind +
                    (times.empty() ? "" : ": " + times) + "\n";
   }
+  for (auto program : module.getOps<pipeline::ProgramOp>())
+    describeProgram(program, idle, report);
 }
 
 void describeMemory(ModuleOp module, CompileReport *report) {

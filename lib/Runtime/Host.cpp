@@ -193,6 +193,18 @@ int64_t sw_step_predicted_bytes(const sw_step *step, int64_t rank) {
   });
 }
 
+double sw_step_idle_share(const sw_step *step, int64_t rank) {
+  return guarded(-1.0, [&] {
+    requireRank(step->step, rank);
+    auto records = step->step.recorders();
+    if (records.empty() || !records[0]->profiles())
+      raise("the step was made without the option to profile");
+    if (records[rank]->steps().empty())
+      raise("no step has run");
+    return records[rank]->idleShare();
+  });
+}
+
 int sw_step_write_trace(sw_step *step, const char *path) {
   return guarded(-1, [&] {
     auto records = step->step.recorders();

@@ -82,13 +82,29 @@ void Recorder::sampleAction() {
 void Recorder::endStep(int64_t start, int64_t end) {
   if (!profiling || int64_t(stepTimes.size()) == sampleLimit)
     return;
-  StepTimes times = {start, end, start, end};
-  for (const Event &event : events())
-    if (event.type == Event::Action && event.kind != 'U') {
-      times.first = std::min(times.first, event.begin);
-      times.last = std::max(times.last, event.end);
-    }
+  StepTimes times = {start, end, start, end, 0};
+  int64_t received = start;
+  for (const Event &event : events()) {
+    if (event.type == Event::Receive)
+      received = event.end;
+    if (event.type != Event::Action)
+      continue;
+    times.busy += event.end - std::max(event.begin, received);
+    if (event.kind == 'U')
+      continue;
+    times.first = std::min(times.first, event.begin);
+    times.last = std::max(times.last, event.end);
+  }
   stepTimes.push_back(times);
+}
+
+double Recorder::idleShare() const {
+  std::vector<double> shares;
+  for (const StepTimes &step : stepTimes)
+    shares.push_back(1 - double(step.busy) / double(step.end - step.start));
+  auto middle = shares.begin() + std::ptrdiff_t(shares.size() / 2);
+  std::nth_element(shares.begin(), middle, shares.end());
+  return *middle;
 }
 
 void Recorder::sent(int64_t channel, int64_t m, int64_t end) {

@@ -70,11 +70,14 @@ public:
   std::span<const float> samples(size_t stage, size_t kind) const;
   static constexpr std::string_view actionKinds = "FBIWR";
 
-  /// When a step and this rank's actions began and ended.
+  /// When a step and this rank's actions began and ended, and how long actions
+  /// ran that waited for nothing.
   struct StepTimes {
-    int64_t start = 0, first = 0, last = 0, end = 0;
+    int64_t start = 0, first = 0, last = 0, end = 0, busy = 0;
   };
   std::span<const StepTimes> steps() const { return stepTimes; }
+  /// The median, over steps, of the part of their time in which no action ran.
+  double idleShare() const;
 
 private:
   void add(const Event &event);

@@ -1,6 +1,7 @@
 """A run beside its simulation: the same rows in their traces, and the step that the simulation predicts."""
 
 import json
+import re
 import sys
 
 import pytest
@@ -42,3 +43,17 @@ def test_measured_actions_predict_the_measured_step(ran):
     actions = json.loads(profile.read_text())["actions"]
     busiest = max(sum(seconds for name, seconds in actions.items() if name.startswith(rank)) for rank in "01")
     assert MICROBATCHES * busiest <= measured["makespan_s"] * (1 + 1e-6)
+
+
+def test_idle_ranks_are_told_beside_the_plan(workshop, ran):
+    """What is planned is the schedule with the costs it was compiled for, as pp-compile prints it."""
+    plan, _, profile = ran
+    artifact, inputs = plan.with_suffix(".swx"), workshop.golden(MODEL, MICROBATCHES)[0]
+    run = json.loads(tool("pp-run", artifact, f"--inputs={inputs}", f"--profile={profile}", "--steps=20", "--json"))
+    assert len(run["idle"]) == 2 and all(0 < idle < 1 for idle in run["idle"])
+    printed = tool("pp-compile", plan, "-o", workshop.path("again.swx"))  # "makespan 27 us, ... busiest rank 24 us"
+    makespan, work = (float(value) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}[unit] for value, unit in re.findall(
+        r"(?:makespan|busiest rank) ([\d.]+) (\w+)", printed))
+    assert min(run["planned_idle"]) == pytest.approx(1 - work / makespan, abs=0.002)
+    text = tool("pp-run", artifact, f"--inputs={inputs}", f"--profile={profile}")
+    assert f", planned {100 * sum(run['planned_idle']) / 2:.1f} %" in text

@@ -23,6 +23,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <numeric>
 
 using namespace stagewright::runtime;
 using json = nlohmann::json;
@@ -57,7 +58,7 @@ void declare(CLI::App &app, Options &options) {
       ->type_name("FILE.json");
   app.add_option("--profile", options.profile,
                  "Where to write the median time of every node, for "
-                 "pipeline-estimate-cost")
+                 "pipeline-estimate-cost; also prints how idle ranks were")
       ->type_name("FILE.json");
   app.add_flag("--check-memory", options.check,
                "Check the life of every buffer and the printed live bytes");
@@ -95,14 +96,53 @@ int info(const Options &options) {
   return 0;
 }
 
+/// By rank, over all steps.
+std::vector<double> idleShares(sw_step *step, const json &manifest) {
+  std::vector<double> shares;
+  for (size_t r = 0; r < manifest.at("ranks").size(); ++r) {
+    shares.push_back(sw_step_idle_share(step, int64_t(r)));
+    if (shares.back() < 0)
+      raiseLastError();
+  }
+  return shares;
+}
+
+/// By rank, of the costs it was compiled with; empty where there were none.
+std::vector<double> plannedIdle(const json &manifest) {
+  auto plan = manifest.find("plan");
+  return plan != manifest.end() && plan->is_object()
+             ? plan->value("idle", std::vector<double>())
+             : std::vector<double>();
+}
+
 std::string milliseconds(double seconds) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.3f ms", seconds * 1e3);
   return text;
 }
 
-void report(const Options &options, sw_step *step, size_t ranks,
+/// The part of the ranks' time in which nothing ran, beside what was planned.
+void reportIdle(sw_step *step, const json &manifest) {
+  std::vector<double> idle = idleShares(step, manifest);
+  auto percent = [](const std::vector<double> &shares) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.1f %%",
+                  100 * std::accumulate(shares.begin(), shares.end(), 0.0) /
+                      double(shares.size()));
+    return std::string(text);
+  };
+  std::cout << "idle   " << percent(idle);
+  for (size_t r = 0; idle.size() > 1 && r < idle.size(); ++r)
+    std::cout << (r == 0 ? " (" : ", ") << "rank " << r << " "
+              << percent({idle[r]}) << (r + 1 == idle.size() ? ")" : "");
+  if (auto planned = plannedIdle(manifest); !planned.empty())
+    std::cout << ", planned " << percent(planned);
+  std::cout << "\n";
+}
+
+void report(const Options &options, sw_step *step, const json &manifest,
             std::vector<double> seconds) {
+  size_t ranks = manifest.at("ranks").size();
   std::sort(seconds.begin(), seconds.end());
   std::cout << "step   " << milliseconds(seconds[seconds.size() / 2]);
   if (seconds.size() > 1)
@@ -110,6 +150,8 @@ void report(const Options &options, sw_step *step, size_t ranks,
               << milliseconds(seconds[0]) << ")";
   std::cout << "\narena  " << sw_step_arena_bytes(step, -1) << " bytes on "
             << ranks << (ranks == 1 ? " rank\n" : " ranks\n");
+  if (!options.profile.empty())
+    reportIdle(step, manifest);
   if (!options.check)
     return;
   for (size_t r = 0; r < ranks; ++r)
@@ -120,13 +162,18 @@ void report(const Options &options, sw_step *step, size_t ranks,
 }
 
 /// The loss is null where the step has none.
-void reportJson(sw_step *step, std::optional<double> loss,
+void reportJson(const Options &options, sw_step *step, const json &manifest,
+                std::optional<double> loss,
                 const std::vector<double> &seconds) {
   json found = {{"loss", nullptr},
                 {"seconds", seconds},
                 {"arena_bytes", sw_step_arena_bytes(step, -1)}};
   if (loss)
     found["loss"] = *loss;
+  if (!options.profile.empty()) {
+    found["idle"] = idleShares(step, manifest);
+    found["planned_idle"] = plannedIdle(manifest);
+  }
   std::cout << found.dump() << "\n";
 }
 
@@ -187,13 +234,13 @@ int run(const Options &options) {
   std::optional<double> loss =
       readLoss(program.get(), step.get(), manifest, count);
   if (options.json) {
-    reportJson(step.get(), loss, seconds);
+    reportJson(options, step.get(), manifest, loss, seconds);
     return 0;
   }
   if (loss)
     std::printf("loss   %.9g\n", *loss);
   std::fflush(stdout);
-  report(options, step.get(), manifest.at("ranks").size(), seconds);
+  report(options, step.get(), manifest, seconds);
   return 0;
 }
 

@@ -40,6 +40,10 @@ std::string describe(const ScheduleTiming &timing, const LowerBounds &bounds,
 /// empty where the graph has no costs or nothing fits in memory.
 std::string describeTimes(ProgramOp program, const Schedule &schedule);
 
+/// The part of the makespan in which each rank has nothing to do, by the same
+/// costs; empty where describeTimes() is.
+std::vector<double> idleShares(ProgramOp program, const Schedule &schedule);
+
 } // namespace stagewright::pipeline
 
 #endif // STAGEWRIGHT_ANALYSIS_SCHEDULEDATA_H

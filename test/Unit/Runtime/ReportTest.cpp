@@ -68,12 +68,36 @@ TEST(Report, ProfileHasTheTimeOfEveryNode) {
     EXPECT_GT(profile["nodes"][node].get<double>(), 0) << node;
 }
 
+TEST(Report, IdleIsTheTimeInWhichNoActionRuns) {
+  sw_options options = Host::defaults();
+  options.profile = options.trace = 1;
+  Host host = Host::pipeline(options);
+  EXPECT_EQ(sw_step_idle_share(host.step.get(), 0), -1);
+  EXPECT_STREQ(sw_error(), "no step has run");
+  host.run();
+  // Of one step the median is that step's, which the trace shows too.
+  json trace = written(sw_step_write_trace, host, "idle.json");
+  std::map<int64_t, double> busy;
+  for (const json &event : trace["traceEvents"])
+    if (event["ph"] == "X" && event["cat"] != "transfer")
+      busy[event["tid"]] += event["dur"].get<double>() * 1e-6;
+  ASSERT_EQ(busy.size(), 2u);
+  for (auto [rank, seconds] : busy) {
+    double share = sw_step_idle_share(host.step.get(), rank);
+    EXPECT_GT(share, 0);
+    EXPECT_NEAR(share, 1 - seconds / sw_step_seconds(host.step.get()), 0.02);
+  }
+  EXPECT_EQ(sw_step_idle_share(host.step.get(), 2), -1);
+}
+
 TEST(Report, WhatWasNotRecordedIsNotWritten) {
   Host host = Host::pipeline();
   host.run();
   EXPECT_EQ(sw_step_write_trace(host.step.get(), "t.json"), -1);
   EXPECT_STREQ(sw_error(), "the step was made without the option to trace");
   EXPECT_EQ(sw_step_write_profile(host.step.get(), "p.json"), -1);
+  EXPECT_STREQ(sw_error(), "the step was made without the option to profile");
+  EXPECT_EQ(sw_step_idle_share(host.step.get(), 0), -1);
   EXPECT_STREQ(sw_error(), "the step was made without the option to profile");
 }
 
