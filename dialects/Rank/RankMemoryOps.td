@@ -1,0 +1,97 @@
+//===- RankMemoryOps.td - slots of buffers --------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_RANK_MEMORY_OPS_TD
+#define STAGEWRIGHT_RANK_MEMORY_OPS_TD
+
+include "Rank/RankDialect.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Rank_SlotOp : Rank_Op<"slot", [Pure]> {
+  let summary = "the slot of a buffer";
+  let description = [{
+    Example:
+    ```mlir
+    %0 = rank.slot %w : memref<8x4xf32>
+    %1 = rank.slot %x[%m] : memref<2x8xf32>
+    ```
+    Constraints:
+    - (slot_c1) the result has the type of the buffer's slots;
+    - (slot_c2) a microbatch is given where slots are chosen by it, and only there;
+    - (slot_c3) the buffer is no workspace.
+  }];
+  let arguments = (ins Rank_Buffer:$buffer, Optional<Index>:$microbatch);
+  let results = (outs Rank_Memory:$slot);
+  let assemblyFormat = "$buffer (`[` $microbatch^ `]`)? attr-dict `:` type($slot)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    BufferOp getBufferOp();
+  }];
+}
+
+def Rank_AcquireOp : Rank_Op<"acquire"> {
+  let summary = "the slot of a stash, whose life begins";
+  let description = [{
+    From here to the `rank.release` of the same microbatch the slot is held; between them `rank.slot` gives it again.
+
+    Example:
+    ```mlir
+    %k = rank.acquire %stash[%m] : memref<2x4xf32>
+    ```
+    Constraints:
+    - (acquire_c1) the buffer is a stash, and the result has its type.
+  }];
+  let arguments = (ins Rank_Buffer:$buffer, Index:$microbatch);
+  let results = (outs Rank_Memory:$slot);
+  let assemblyFormat = "$buffer `[` $microbatch `]` attr-dict `:` type($slot)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    BufferOp getBufferOp();
+  }];
+}
+
+def Rank_ReleaseOp : Rank_Op<"release"> {
+  let summary = "end of the life of a stash slot";
+  let description = [{
+    Example:
+    ```mlir
+    rank.release %stash[%m]
+    ```
+    Constraints:
+    - (release_c1) the buffer is a stash.
+  }];
+  let arguments = (ins Rank_Buffer:$buffer, Index:$microbatch);
+  let assemblyFormat = "$buffer `[` $microbatch `]` attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    BufferOp getBufferOp();
+  }];
+}
+
+def Rank_ViewOp : Rank_Op<"view", [Pure]> {
+  let summary = "a value at an offset of the workspace";
+  let description = [{
+    The offset counts bytes.
+
+    Example:
+    ```mlir
+    %0 = rank.view %tmp[128] : memref<2x4xf32>
+    ```
+    Constraints:
+    - (view_c1) the buffer is a workspace;
+    - (view_c2) the offset is a multiple of 64, and the value lies within the workspace.
+  }];
+  let arguments = (ins Rank_Buffer:$workspace, Rank_IntAttr:$offset);
+  let results = (outs Rank_Memory:$value);
+  let assemblyFormat = "$workspace `[` $offset `]` attr-dict `:` type($value)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    BufferOp getBufferOp();
+  }];
+}
+
+#endif // STAGEWRIGHT_RANK_MEMORY_OPS_TD
