@@ -46,13 +46,19 @@ constexpr std::string_view hostArchitecture =
     "aarch64";
 #endif
 
-void requireTarget(const Manifest &manifest) {
+/// The best of the artifact's processors that this one is.
+const ProcessorManifest &requireTarget(const Manifest &manifest) {
   std::string_view triple = manifest.triple;
   std::string_view machine = triple.substr(0, triple.find('-'));
   if (machine != hostArchitecture)
     raise("artifact is for another machine: expected ", hostArchitecture,
           " but got ", machine);
-  requireCpuFeatures(manifest.features);
+  for (const ProcessorManifest &processor : manifest.processors)
+    if (hasCpuFeatures(processor.features))
+      return processor;
+  const ProcessorManifest &least = manifest.processors.back();
+  requireCpuFeatures(least.features);
+  return least;
 }
 
 } // namespace
@@ -135,7 +141,7 @@ const void *Artifact::data(const Interface &argument) const {
 }
 
 void Artifact::open(const std::string &path) {
-  requireTarget(description);
+  const ProcessorManifest &processor = requireTarget(description);
   for (const std::string &name : description.libraries) {
     if (name == "blas") {
       requireBlas();
@@ -154,9 +160,10 @@ void Artifact::open(const std::string &path) {
     raise("malformed artifact: it does not export 'stagewright_api'");
   *table = &generatedCodeApi();
   for (const RankManifest &rank : description.ranks) {
-    void *entry = dlsym(handle, rank.entry.c_str());
+    std::string name = rank.entry + processor.suffix;
+    void *entry = dlsym(handle, name.c_str());
     if (!entry)
-      raise("malformed artifact: it does not export '", rank.entry, "'");
+      raise("malformed artifact: it does not export '", name, "'");
     entries.push_back(reinterpret_cast<sw_entry>(entry));
   }
 }

@@ -100,6 +100,10 @@ bool supports(std::string_view) { return false; }
 
 #endif
 
+bool hasCpuFeatures(const std::vector<std::string> &features) {
+  return std::all_of(features.begin(), features.end(), supports);
+}
+
 void requireCpuFeatures(const std::vector<std::string> &features) {
   std::string missing;
   for (const std::string &name : features)

@@ -18,6 +18,9 @@
 
 namespace stagewright::runtime {
 
+/// Whether this processor is known to have all of them.
+bool hasCpuFeatures(const std::vector<std::string> &features);
+
 /// Throws an `Error` that lists every feature this processor lacks. A name
 /// that cannot be checked here counts as lacking: running on would be a guess.
 void requireCpuFeatures(const std::vector<std::string> &features);

@@ -279,6 +279,11 @@ void checkPositions(const std::vector<Interface> &list, const char *what) {
       raise("malformed manifest: two ", what, "s have position ", it.position);
 }
 
+ProcessorManifest parseProcessor(const json &object) {
+  return {object.at("features").get<std::vector<std::string>>(),
+          object.value("suffix", std::string())};
+}
+
 Manifest parse(std::string_view text) {
   json root = json::parse(text);
   integer(root, "stagewright", manifestVersion, manifestVersion);
@@ -290,7 +295,9 @@ Manifest parse(std::string_view text) {
   manifest.only = root.value("only", false);
   const json &target = root.at("target");
   manifest.triple = string(target, "triple");
-  manifest.features = target.at("features").get<std::vector<std::string>>();
+  manifest.processors.push_back(parseProcessor(target));
+  for (const json &other : target.value("others", json::array()))
+    manifest.processors.push_back(parseProcessor(other));
   if (std::string kind = target.value("kind", "host"); kind == "cuda") {
     manifest.cuda = true;
     manifest.architectures =

@@ -96,14 +96,20 @@ struct RankManifest {
   int64_t livePeak = 0; ///< bytes for Manifest::microbatches
 };
 
+/// A processor that the artifact has code for.
+struct ProcessorManifest {
+  std::vector<std::string> features;
+  std::string suffix; ///< of the entries' names
+};
+
 struct Manifest {
   std::string name, schedule, triple;
   bool cuda = false;                      ///< rank programs address a device
   std::vector<std::string> architectures; ///< of the device code
   std::vector<Kernel> kernels;
   int64_t microbatches = 1;
-  bool only = false;                  ///< runs that number and no other
-  std::vector<std::string> features;  ///< of the processor
+  bool only = false;                         ///< runs that number and no other
+  std::vector<ProcessorManifest> processors; ///< the best first
   std::vector<std::string> libraries; ///< "blas" or the name of a library
   std::vector<Interface> arguments, results;
   std::vector<Channel> channels;

@@ -75,7 +75,7 @@ def round_to_bfloat(x):
         ml_dtypes.bfloat16)
 
 
-@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3", "x86-64-v3,sapphirerapids"])  # of the last, the best
 def test_every_processor_rounds_to_16_bits_alike(cpu, tmp_path):
     names, text = module()
     (tmp_path / "narrow.mlir").write_text(text)

@@ -78,7 +78,9 @@ cl::opt<std::string>
     targetCpu("target-cpu",
               cl::desc("Processor to compile for: native, the default, or a "
                        "name of LLVM such as x86-64-v3 (AVX2) or x86-64-v4 "
-                       "(AVX-512)"),
+                       "(AVX-512); several, parted by commas, lie in one "
+                       "artifact, and the machine that runs it takes the "
+                       "best"),
               cl::init("native"), cl::cat(category));
 cl::opt<std::string>
     cacheDir("cache-dir",

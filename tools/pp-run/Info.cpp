@@ -106,6 +106,10 @@ void printInfo(std::ostream &out, const json &manifest) {
   line(out, "processor") << plain(target.at("triple")) << ", "
                          << plain(target.value("cpu", json(""))) << "\n";
   line(out, "  features") << plain(target.at("features")) << "\n";
+  for (const json &other : target.value("others", json::array())) {
+    line(out, "or") << plain(other.at("cpu")) << "\n";
+    line(out, "  features") << plain(other.at("features")) << "\n";
+  }
   line(out, "libraries") << plain(manifest.at("libraries")) << "\n";
   if (auto plan = manifest.find("plan");
       plan != manifest.end() && plan->is_object()) {

@@ -33,7 +33,8 @@ class Module;
 namespace stagewright {
 
 struct ArtifactOptions {
-  /// Processor to compile for, as LLVM names it; "native" is this machine's.
+  /// Processor to compile for, as LLVM names it; "native" is this machine's. Of
+  /// several, parted by commas, the runtime takes the best that it can run.
   std::string cpu = "native";
   /// Widest vectors the vectorizer prefers, in bits; 0 leaves it to LLVM.
   unsigned vectorBits = 512;
@@ -59,9 +60,10 @@ std::string defaultCacheFolder();
 /// Adds the translations that `translateArtifact` needs.
 void registerArtifactTranslations(mlir::DialectRegistry &registry);
 
-/// The LLVM module of `module`, complete but not optimised: calls of the
-/// runtime go through its table, and the manifest (module attribute
-/// `rank.manifest`) lies in its section. Returns null after an error.
+/// The LLVM module of `module` for the first processor, complete but not
+/// optimised: calls of the runtime go through its table, and the manifest
+/// (module attribute `rank.manifest`) lies in its section. Returns null after
+/// an error.
 std::unique_ptr<llvm::Module>
 translateArtifact(mlir::ModuleOp module, llvm::LLVMContext &context,
                   const ArtifactOptions &options = {});

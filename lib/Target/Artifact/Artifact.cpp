@@ -24,59 +24,87 @@ void registerArtifactTranslations(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
+static llvm::json::Object describe(const Processor &processor) {
+  return llvm::json::Object{
+      {"cpu", processor.machine->getTargetCPU().str()},
+      {"features", llvm::json::Array(processor.features)}};
+}
+
 /// The manifest with what is known about the target.
 static std::string completeManifest(StringRef text,
-                                    const llvm::TargetMachine &machine) {
+                                    ArrayRef<Processor> processors) {
   llvm::json::Value manifest = llvm::cantFail(llvm::json::parse(text));
-  llvm::json::Array features;
-  for (std::string &name : featuresOf(machine))
-    features.push_back(std::move(name));
+  llvm::json::Object target = describe(processors.front());
+  target["triple"] = processors.front().machine->getTargetTriple().str();
+  llvm::json::Array others;
+  for (const Processor &processor : processors.drop_front()) {
+    llvm::json::Object other = describe(processor);
+    other["suffix"] = processor.suffix;
+    others.push_back(std::move(other));
+  }
+  if (!others.empty())
+    target["others"] = std::move(others);
   llvm::json::Object &object = *manifest.getAsObject();
-  object["target"] = llvm::json::Object{
-      {"triple", machine.getTargetTriple().str()},
-      {"cpu", machine.getTargetCPU().str()},
-      {"features", std::move(features)},
-  };
+  object["target"] = std::move(target);
   object["libraries"] = llvm::json::Array{"blas"};
   std::string complete;
   llvm::raw_string_ostream(complete) << manifest;
   return complete;
 }
 
-std::unique_ptr<llvm::Module>
-translateArtifact(ModuleOp module, llvm::LLVMContext &context,
-                  const ArtifactOptions &options) {
-  auto manifest = module->getAttrOfType<StringAttr>("rank.manifest");
-  if (!manifest || !llvm::json::parse(manifest.getValue())) {
-    module.emitError("no manifest; run lower-rank-to-host first");
-    return nullptr;
-  }
-  auto fail = [&](llvm::Error error) {
-    module.emitError() << llvm::toString(std::move(error));
-    return nullptr;
-  };
-  auto machine = createTargetMachine(options);
-  if (!machine)
-    return fail(machine.takeError());
+/// The module of one processor; the first holds the manifest.
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+translate(ModuleOp module, llvm::LLVMContext &context,
+          const Processor &processor, StringRef manifest) {
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(module, context, "stagewright");
   if (!result)
-    return nullptr;
-  result->setTargetTriple((*machine)->getTargetTriple());
-  result->setDataLayout((*machine)->createDataLayout());
+    return llvm::createStringError("no LLVM IR can be made of this module");
+  const llvm::TargetMachine &machine = *processor.machine;
+  result->setTargetTriple(machine.getTargetTriple());
+  result->setDataLayout(machine.createDataLayout());
   result->setPICLevel(llvm::PICLevel::BigPIC);
   for (llvm::Function &function : *result) {
-    function.addFnAttr("target-cpu", (*machine)->getTargetCPU());
-    function.addFnAttr("target-features", (*machine)->getTargetFeatureString());
-    if (options.vectorBits)
-      function.addFnAttr("prefer-vector-width",
-                         std::to_string(options.vectorBits));
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    if (unsigned bits = processor.options.vectorBits)
+      function.addFnAttr("prefer-vector-width", std::to_string(bits));
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
   if (llvm::Error error = defineRuntimeCalls(*result))
-    return fail(std::move(error));
-  embedManifest(*result, completeManifest(manifest.getValue(), **machine));
+    return error;
+  if (processor.suffix.empty())
+    embedManifest(*result, manifest);
+  else
+    addSuffix(*result, processor.suffix);
   return result;
+}
+
+/// The processors and the complete manifest, or nothing after an error.
+static FailureOr<std::pair<std::vector<Processor>, std::string>>
+prepare(ModuleOp module, const ArtifactOptions &options) {
+  auto manifest = module->getAttrOfType<StringAttr>("rank.manifest");
+  if (!manifest || !llvm::json::parse(manifest.getValue()))
+    return module.emitError("no manifest; run lower-rank-to-host first");
+  auto processors = processorsOf(options);
+  if (!processors)
+    return module.emitError() << llvm::toString(processors.takeError());
+  std::string complete = completeManifest(manifest.getValue(), *processors);
+  return std::pair(std::move(*processors), std::move(complete));
+}
+
+std::unique_ptr<llvm::Module>
+translateArtifact(ModuleOp module, llvm::LLVMContext &context,
+                  const ArtifactOptions &options) {
+  auto prepared = prepare(module, options);
+  if (failed(prepared))
+    return nullptr;
+  auto &[processors, manifest] = *prepared;
+  auto result = translate(module, context, processors.front(), manifest);
+  if (result)
+    return std::move(*result);
+  module.emitError() << llvm::toString(result.takeError());
+  return nullptr;
 }
 
 std::string defaultCacheFolder() {
@@ -90,21 +118,32 @@ std::string defaultCacheFolder() {
 LogicalResult writeArtifact(ModuleOp module, StringRef path,
                             const ArtifactOptions &options, TimingScope &timing,
                             ArtifactReport *report) {
-  auto context = std::make_unique<llvm::LLVMContext>();
-  TimingScope translation = timing.nest("translate to LLVM IR");
-  std::unique_ptr<llvm::Module> llvmModule =
-      translateArtifact(module, *context, options);
-  translation.stop();
-  if (!llvmModule)
+  auto prepared = prepare(module, options);
+  if (failed(prepared))
     return failure();
-  auto objects = emitObjects(std::move(llvmModule), options, timing);
-  if (!objects)
-    return module.emitError() << llvm::toString(objects.takeError());
-  TimingScope link = timing.nest("link");
-  if (llvm::Error error = linkObjects(objects->code, path))
+  auto fail = [&](llvm::Error error) {
     return module.emitError() << llvm::toString(std::move(error));
+  };
+  auto &[processors, manifest] = *prepared;
+  Objects objects;
+  for (const Processor &processor : processors) {
+    llvm::LLVMContext context;
+    TimingScope translation = timing.nest("translate to LLVM IR");
+    auto llvmModule = translate(module, context, processor, manifest);
+    translation.stop();
+    if (!llvmModule)
+      return fail(llvmModule.takeError());
+    auto made = emitObjects(std::move(*llvmModule), processor.options, timing);
+    if (!made)
+      return fail(made.takeError());
+    llvm::append_range(objects.code, std::move(made->code));
+    objects.cached += made->cached;
+  }
+  TimingScope link = timing.nest("link");
+  if (llvm::Error error = linkObjects(objects.code, path))
+    return fail(std::move(error));
   if (report)
-    *report = {objects->code.size(), objects->cached};
+    *report = {objects.code.size(), objects.cached};
   return success();
 }
 

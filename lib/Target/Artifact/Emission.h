@@ -24,6 +24,22 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(
 /// check, by LLVM's names.
 std::vector<std::string> featuresOf(const llvm::TargetMachine &machine);
 
+/// One of the processors that an artifact is for.
+struct Processor {
+  ArtifactOptions options; ///< With this processor alone.
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::vector<std::string> features;
+  std::string suffix; ///< Of the names of its functions; the first has none.
+};
+
+/// The processors of `options`, first those that ask most of a machine.
+llvm::Expected<std::vector<Processor>>
+processorsOf(const ArtifactOptions &options);
+
+/// Makes `module` the code of one more processor: what it defines ends with
+/// `suffix`, and data and the runtime's table are those of the first module.
+void addSuffix(llvm::Module &module, llvm::StringRef suffix);
+
 /// Gives every declaration `sw_x` a body that jumps through member x of the
 /// table behind `stagewright_api`. Fails for a function the table lacks.
 llvm::Error defineRuntimeCalls(llvm::Module &module);

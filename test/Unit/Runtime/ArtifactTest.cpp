@@ -107,6 +107,13 @@ TEST(Artifact, WhatItNeedsIsCheckedBeforeItIsOpened) {
                        "damaged artifact: the manifest's hash is"));
 }
 
+TEST(Artifact, TheBestProcessorThatIsThereRuns) {
+  Host host = Host::pipeline(Host::defaults(), Fault::None,
+                             FIXTURES "/second-processor.swx");
+  host.run();
+  EXPECT_EQ(host.get(0, {}), std::vector<float>{550});
+}
+
 TEST(Artifact, InspectingNeedsNoMatchingProcessor) {
   sw_program *program = sw_inspect(FIXTURES "/features.swx");
   ASSERT_NE(program, nullptr) << sw_error();

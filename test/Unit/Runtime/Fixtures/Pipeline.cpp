@@ -20,6 +20,16 @@
 #ifndef PRINTED_ARENA
 #define PRINTED_ARENA "832"
 #endif
+// What the first processor asks for, the others, and which one has the code.
+#ifdef SECOND_PROCESSOR
+#define CODE_SUFFIX ".plain"
+#define PROCESSOR                                                              \
+  R"json(["warp-drive"], "others": [{"cpu": "", "features": [],)json"          \
+  R"json( "suffix": ".plain"}])json"
+#else
+#define CODE_SUFFIX ""
+#define PROCESSOR "[]"
+#endif
 #ifndef PRINTED_PEAK
 #define PRINTED_PEAK "832"
 #endif
@@ -27,7 +37,8 @@
 STAGEWRIGHT_MANIFEST(R"json({
 "stagewright": 1, "name": "step", "microbatches": 4, "schedule": "1f1b", "stages": 2,
 "target": {"triple": ")json" FIXTURE_TRIPLE
-                     R"json(", "cpu": "", "features": []}, "libraries": [],
+                     R"json(", "cpu": "", "features": )json" PROCESSOR
+                     R"json(}, "libraries": [],
 "arguments": [
  {"position": 0, "name": "params/w", "role": "parameter", "dtype": "f32", "shape": [4], "slices": 0, "batch_dim": 0},
  {"position": 1, "name": "x", "role": "batch", "dtype": "f32", "shape": [4], "slices": 0, "batch_dim": 0},
@@ -162,8 +173,8 @@ void both1(sw_rank *rank, int64_t m, Fault fault) {
 } // namespace
 
 // The name has a dot, as pp-compile writes it.
-ENTRY step0(sw_rank *rank, int64_t M) asm("step.0");
-ENTRY step1(sw_rank *rank, int64_t M) asm("step.1");
+ENTRY step0(sw_rank *rank, int64_t M) asm("step.0" CODE_SUFFIX);
+ENTRY step1(sw_rank *rank, int64_t M) asm("step.1" CODE_SUFFIX);
 
 void step0(sw_rank *rank, int64_t M) {
   const sw_api &sw = *stagewright_api;
