@@ -1,7 +1,7 @@
 """Elementary functions as compiled code computes them, beside double precision.
 
 Every 1009th of all 2^32 float32 values and everything near where an expansion changes its form; STAGEWRIGHT_EFFORT=1
-visits every value (a quarter of an hour on two cores). Errors are in units in the last place (ulp) of the exact
+visits every value (a quarter of an hour of processor time). Errors are in units in the last place (ulp) of the exact
 result: a correctly rounded result has at most 0.5, the bound of every function here is 2.
 """
 
