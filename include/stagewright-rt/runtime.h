@@ -243,6 +243,9 @@ typedef struct sw_options {
   int32_t profile;      ///< record the time of every node
   int32_t pin;          ///< pin the threads of the ranks to processors
   int32_t threads;      ///< of each rank; 0: one
+  const char *devices;  ///< of each rank, "0,0,1,1"; null: in order
+  int32_t direct;       ///< enqueue every step anew instead of replaying a graph
+  double deadline;      ///< seconds of a step on devices; 0: by those before
 } sw_options;
 
 /// The reason of the last failure on this thread; empty when there was none.

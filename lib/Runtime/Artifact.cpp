@@ -9,6 +9,7 @@
 
 #include "Blas.h"
 #include "CpuFeatures.h"
+#include "Cuda/Program.h"
 #include "Elf.h"
 #include "Error.h"
 #include "MappedFile.h"
@@ -140,6 +141,14 @@ const void *Artifact::data(const Interface &argument) const {
   return address;
 }
 
+const void *Artifact::deviceCode() const {
+  void *address = dlsym(handle, "stagewright_fatbin");
+  if (!address)
+    raise("malformed artifact: it does not export 'stagewright_fatbin', its "
+          "device code");
+  return address;
+}
+
 void Artifact::open(const std::string &path) {
   const ProcessorManifest &processor = requireTarget(description);
   for (const std::string &name : description.libraries) {
@@ -158,7 +167,7 @@ void Artifact::open(const std::string &path) {
   auto *table = static_cast<const sw_api **>(dlsym(handle, "stagewright_api"));
   if (!table)
     raise("malformed artifact: it does not export 'stagewright_api'");
-  *table = &generatedCodeApi();
+  *table = description.cuda ? &cuda::deviceCodeApi() : &generatedCodeApi();
   for (const RankManifest &rank : description.ranks) {
     std::string name = rank.entry + processor.suffix;
     void *entry = dlsym(handle, name.c_str());

@@ -54,6 +54,9 @@ public:
   /// says; null when it has none.
   const void *data(const Interface &argument) const;
 
+  /// The code of its kernels; an `Error` where it has none.
+  const void *deviceCode() const;
+
 private:
   void readManifest(std::span<const std::byte> file);
   void open(const std::string &path);

@@ -8,8 +8,9 @@
 #include "Blas.h"
 #include "DType.h"
 #include "Error.h"
+#include "HostTensors.h"
 #include "MappedFile.h"
-#include "Step.h"
+#include "Runner.h"
 
 #include "stagewright-rt/runtime.h"
 
@@ -20,7 +21,7 @@ struct sw_program {
 };
 
 struct sw_step {
-  Step step;
+  std::unique_ptr<Runner> step;
 };
 
 namespace {
@@ -67,7 +68,7 @@ void write(const char *path, const std::string &text) {
   writeFileAtomically(path, {&part, 1});
 }
 
-void requireRank(const Step &step, int64_t rank) {
+void requireRank(const Runner &step, int64_t rank) {
   if (rank < 0 || size_t(rank) >= step.manifest().ranks.size())
     raise("there is no rank ", rank, "; there are ",
           step.manifest().ranks.size());
@@ -131,11 +132,17 @@ sw_step *sw_step_create(sw_program *program, const sw_options *options) {
       if (options->size != sizeof(sw_options))
         raise("sw_options has ", options->size, " bytes, expected ",
               sizeof(sw_options), "; host and runtime differ in version");
-      own = {options->microbatches, options->trace != 0,
-             options->check != 0,   options->profile != 0,
-             options->pin != 0,     options->threads ? options->threads : 1};
+      own = {options->microbatches,
+             options->trace != 0,
+             options->check != 0,
+             options->profile != 0,
+             options->pin != 0,
+             options->threads ? options->threads : 1,
+             options->devices ? options->devices : "",
+             options->direct == 0,
+             options->deadline};
     }
-    return new sw_step{Step(program->artifact, own)};
+    return new sw_step{makeRunner(program->artifact, own)};
   });
 }
 
@@ -144,14 +151,14 @@ void sw_step_destroy(sw_step *step) { delete step; }
 int sw_step_set_input(sw_step *step, int64_t position,
                       const sw_tensor *tensor) {
   return guarded(-1, [&] {
-    step->step.setInput(position, *tensor);
+    step->step->setInput(position, *tensor);
     return 0;
   });
 }
 
 int sw_step_run(sw_step *step) {
   return guarded(-1, [&] {
-    step->step.run();
+    step->step->run();
     return 0;
   });
 }
@@ -159,37 +166,37 @@ int sw_step_run(sw_step *step) {
 int sw_step_get_output(sw_step *step, int64_t position,
                        const sw_tensor *tensor) {
   return guarded(-1, [&] {
-    step->step.getOutput(position, *tensor);
+    step->step->getOutput(position, *tensor);
     return 0;
   });
 }
 
-double sw_step_seconds(const sw_step *step) { return step->step.seconds(); }
+double sw_step_seconds(const sw_step *step) { return step->step->seconds(); }
 
 int64_t sw_step_arena_bytes(const sw_step *step, int64_t rank) {
   return guarded<int64_t>(-1, [&] {
     if (rank != -1) {
-      requireRank(step->step, rank);
-      return step->step.layout(rank).total;
+      requireRank(*step->step, rank);
+      return step->step->allocated(rank);
     }
     int64_t sum = 0;
-    for (size_t r = 0; r < step->step.manifest().ranks.size(); ++r)
-      sum += step->step.layout(int64_t(r)).total;
+    for (size_t r = 0; r < step->step->manifest().ranks.size(); ++r)
+      sum += step->step->allocated(int64_t(r));
     return sum;
   });
 }
 
 int64_t sw_step_peak_bytes(const sw_step *step, int64_t rank) {
   return guarded<int64_t>(-1, [&] {
-    requireRank(step->step, rank);
-    return step->step.peak(rank);
+    requireRank(*step->step, rank);
+    return step->step->peak(rank);
   });
 }
 
 int64_t sw_step_predicted_bytes(const sw_step *step, int64_t rank) {
   return guarded<int64_t>(-1, [&] {
-    requireRank(step->step, rank);
-    return step->step.predictedPeak(rank);
+    requireRank(*step->step, rank);
+    return step->step->predictedPeak(rank);
   });
 }
 
@@ -207,20 +214,20 @@ double sw_step_idle_share(const sw_step *step, int64_t rank) {
 
 int sw_step_write_trace(sw_step *step, const char *path) {
   return guarded(-1, [&] {
-    auto records = step->step.recorders();
+    auto records = step->step->recorders();
     if (records.empty() || !records[0]->traces())
       raise("the step was made without the option to trace");
-    write(path, traceJson(step->step.manifest(), records));
+    write(path, traceJson(step->step->manifest(), records));
     return 0;
   });
 }
 
 int sw_step_write_profile(sw_step *step, const char *path) {
   return guarded(-1, [&] {
-    auto records = step->step.recorders();
+    auto records = step->step->recorders();
     if (records.empty() || !records[0]->profiles())
       raise("the step was made without the option to profile");
-    write(path, profileJson(step->step.manifest(), records));
+    write(path, profileJson(step->step->manifest(), records));
     return 0;
   });
 }

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostTensors.h"
+
 #include "DType.h"
 #include "Error.h"
-#include "Step.h"
 
 #include <cstring>
 
@@ -62,17 +63,6 @@ void requireTensor(const sw_tensor &tensor, const HostTensor &expected,
           " has null data, expected its elements or room for them");
 }
 
-/// Calls `visit(rank, buffer number)` for the buffers of all ranks that hold
-/// (a part of) the argument or result number `index`.
-template <typename Visit>
-void forBuffers(const Manifest &manifest, int64_t Buffer::*member,
-                int64_t index, Visit visit) {
-  for (size_t r = 0; r < manifest.ranks.size(); ++r)
-    for (size_t b = 0; b < manifest.ranks[r].buffers.size(); ++b)
-      if (manifest.ranks[r].buffers[b].*member == index)
-        visit(r, b);
-}
-
 /// Joins slot m of an output along the batch dimension: the part before it is
 /// `outer`, the part from it on is contiguous.
 void gather(const Interface &result, const Ring &ring, const std::byte *base,
@@ -91,18 +81,34 @@ void gather(const Interface &result, const Ring &ring, const std::byte *base,
 
 } // namespace
 
-void Step::setInput(int64_t position, const sw_tensor &tensor) {
-  const Interface &argument = find(manifest().arguments, position, "argument");
+size_t findArgument(const HostArenas &arenas, int64_t position,
+                    const sw_tensor &tensor) {
+  const auto &list = arenas.manifest.arguments;
+  const Interface &argument = find(list, position, "argument");
   if (argument.role == "microbatch")
     raise("argument ", argument.label(), " is filled by the runtime");
-  requireTensor(tensor, hostArgument(argument, count), argument, "argument");
+  requireTensor(tensor, hostArgument(argument, arenas.microbatches), argument,
+                "argument");
+  return size_t(&argument - list.data());
+}
 
-  auto index = &argument - manifest().arguments.data();
+size_t findResult(const HostArenas &arenas, int64_t position,
+                  const sw_tensor &tensor) {
+  const auto &list = arenas.manifest.results;
+  const Interface &result = find(list, position, "result");
+  requireTensor(tensor, hostResult(result, arenas.microbatches), result,
+                "result");
+  return size_t(&result - list.data());
+}
+
+void copyIn(const HostArenas &arenas, size_t argument,
+            const sw_tensor &tensor) {
+  const Manifest &manifest = arenas.manifest;
   auto *data = static_cast<const std::byte *>(tensor.data);
-  forBuffers(manifest(), &Buffer::argument, index, [&](size_t r, size_t b) {
-    const Buffer &buffer = manifest().ranks[r].buffers[b];
-    const Ring &ring = layouts[r].buffers[b];
-    std::byte *base = arenas[r].base() + ring.offset;
+  auto visit = [&](size_t r, size_t b) {
+    const Buffer &buffer = manifest.ranks[r].buffers[b];
+    const Ring &ring = arenas.layouts[r].buffers[b];
+    std::byte *base = arenas.bases[r] + ring.offset;
     auto bytes = size_t(buffer.bytes);
     if (bytes == 0)
       return;
@@ -111,24 +117,21 @@ void Step::setInput(int64_t position, const sw_tensor &tensor) {
                   bytes);
       return;
     }
-    for (int64_t m = 0; m < count; ++m)
+    for (int64_t m = 0; m < arenas.microbatches; ++m)
       std::memcpy(base + m * ring.stride, data + m * bytes, bytes);
-  });
-  given[index] = true;
+  };
+  forBuffers(manifest, &Buffer::argument, int64_t(argument), visit);
 }
 
-void Step::getOutput(int64_t position, const sw_tensor &tensor) const {
-  if (!ran)
-    raise("there are no results: no step has run to its end");
-  const Interface &result = find(manifest().results, position, "result");
-  requireTensor(tensor, hostResult(result, count), result, "result");
-
-  auto index = &result - manifest().results.data();
+void copyOut(const HostArenas &arenas, size_t number, const sw_tensor &tensor) {
+  const Manifest &manifest = arenas.manifest;
+  const Interface &result = manifest.results[number];
+  int64_t count = arenas.microbatches;
   auto *data = static_cast<std::byte *>(tensor.data);
-  forBuffers(manifest(), &Buffer::result, index, [&](size_t r, size_t b) {
-    const Buffer &buffer = manifest().ranks[r].buffers[b];
-    const Ring &ring = layouts[r].buffers[b];
-    const std::byte *base = arenas[r].base() + ring.offset;
+  auto visit = [&](size_t r, size_t b) {
+    const Buffer &buffer = manifest.ranks[r].buffers[b];
+    const Ring &ring = arenas.layouts[r].buffers[b];
+    const std::byte *base = arenas.bases[r] + ring.offset;
     if (buffer.bytes == 0)
       return;
     if (result.combine == "concat")
@@ -138,7 +141,22 @@ void Step::getOutput(int64_t position, const sw_tensor &tensor) const {
       std::memcpy(data + std::max<int64_t>(buffer.slice, 0) * buffer.bytes,
                   base + (count - 1) % ring.slots * ring.stride,
                   size_t(buffer.bytes));
-  });
+  };
+  forBuffers(manifest, &Buffer::result, int64_t(number), visit);
+}
+
+void fillMicrobatchNumbers(const HostArenas &arenas) {
+  for (size_t r = 0; r < arenas.bases.size(); ++r) {
+    const auto &buffers = arenas.manifest.ranks[r].buffers;
+    for (size_t b = 0; b < buffers.size(); ++b) {
+      if (buffers[b].kind != BufferKind::Microbatch)
+        continue;
+      const Ring &ring = arenas.layouts[r].buffers[b];
+      for (int64_t m = 0; m < arenas.microbatches; ++m) // little-endian
+        std::memcpy(arenas.bases[r] + ring.offset + m * ring.stride, &m,
+                    size_t(buffers[b].bytes));
+    }
+  }
 }
 
 } // namespace stagewright::runtime

@@ -63,19 +63,31 @@ void Recorder::beginAction(int32_t kind, int64_t stage, int64_t m) {
 void Recorder::endAction() {
   open.end = now();
   add(open);
+  Event busy = open;
+  busy.begin = std::max(open.begin, lastReceive);
   if (profiling)
-    sampleAction();
+    sampleAction(busy);
+}
+
+void Recorder::told(const Event &event) {
+  add(event);
+  if (profiling && event.type == Event::Action)
+    sampleAction(event);
+}
+
+void Recorder::toldNode(int64_t node, double seconds) {
+  if (profiling)
+    nodes[node].add(seconds);
 }
 
 /// Waiting for messages is no part of an action.
-void Recorder::sampleAction() {
-  size_t kind = actionKinds.find(char(open.kind));
-  auto stage = std::find(stages.begin(), stages.end(), open.id);
+void Recorder::sampleAction(const Event &action) {
+  size_t kind = actionKinds.find(char(action.kind));
+  auto stage = std::find(stages.begin(), stages.end(), action.id);
   if (kind == std::string_view::npos || stage == stages.end())
     return;
   size_t number = size_t(stage - stages.begin()) * actionKinds.size() + kind;
-  actions[number].add(double(open.end - std::max(open.begin, lastReceive)) *
-                      1e-9);
+  actions[number].add(double(action.end - action.begin) * 1e-9);
 }
 
 /// Updates run once a step: they are part of what is behind its actions.

@@ -57,6 +57,11 @@ public:
   void beginNode() { nodeBegin = profiling ? now() : 0; }
   void endNode(int64_t node);
 
+  /// What a device did, told after the step: an action begins when it has all
+  /// that it receives.
+  void told(const Event &event);
+  void toldNode(int64_t node, double seconds);
+
   bool traces() const { return tracing; }
   bool profiles() const { return profiling; }
   /// Of the last step.
@@ -81,7 +86,7 @@ public:
 
 private:
   void add(const Event &event);
-  void sampleAction();
+  void sampleAction(const Event &action);
 
   /// The last calls of something.
   struct Samples {

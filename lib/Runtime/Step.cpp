@@ -25,26 +25,13 @@ constexpr int idleSpins = 2000;
 } // namespace
 
 Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
-    : artifact(std::move(source)), count(options.microbatches),
-      threadsPerRank(options.threads),
-      allThreads(threadsPerRank * int64_t(artifact->manifest().ranks.size())) {
-  if (!artifact->entry(0))
-    raise("the artifact was opened for its manifest only");
-  if (count == 0)
-    count = manifest().microbatches;
-  if (count < 0)
-    raise("the number of microbatches is ", count, ", expected at least 1");
-
+    : Runner(std::move(source), options), threadsPerRank(options.threads),
+      allThreads(threadsPerRank * int64_t(manifest().ranks.size())) {
   if (threadsPerRank < 1 || threadsPerRank > maxThreads)
     raise("the number of threads per rank is ", threadsPerRank,
           ", expected 1 to ", maxThreads);
-  if (manifest().only && count != manifest().microbatches)
-    raise("the number of microbatches is ", count, ", but the artifact runs ",
-          manifest().microbatches, " only: its schedule '", manifest().schedule,
-          "' is an order for that number; compile it with --microbatches=",
-          count);
-
-  allocate();
+  for (const Layout &layout : layouts)
+    arenas.emplace_back(layout.total);
   size_t size = manifest().ranks.size();
   std::vector<std::byte *> bases;
   bases.reserve(size);
@@ -57,9 +44,6 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
     if (options.check)
       checkers.push_back(
           std::make_unique<Checker>(manifest().ranks[r], layouts[r], bases[r]));
-    if (options.trace || options.profile)
-      records.push_back(std::make_unique<Recorder>(
-          manifest(), r, count, options.trace, options.profile));
     sw_rank &rank = ranks[r];
     rank.step = this;
     rank.index = int64_t(r);
@@ -70,11 +54,10 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
     rank.checker = options.check ? checkers[r].get() : nullptr;
     rank.recorder = records.empty() ? nullptr : records[r].get();
   }
-  given.resize(manifest().arguments.size());
   startThreads(options.pin);
   try {
     // The threads zero the arenas first, each its own.
-    fillMicrobatchNumbers();
+    fillMicrobatchNumbers(tensors());
     fillConstants();
   } catch (...) {
     stopThreads();
@@ -82,41 +65,27 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
   }
 }
 
-void Step::fillConstants() {
-  for (const Interface &argument : manifest().arguments)
-    if (const void *data = artifact->data(argument))
-      setInput(argument.position,
-               {argument.dtype, int32_t(argument.shape.size()),
-                argument.shape.data(), const_cast<void *>(data)});
-}
-
 Step::~Step() { stopThreads(); }
 
-void Step::allocate() {
-  for (size_t r = 0; r < manifest().ranks.size(); ++r) {
-    layouts.push_back(layOut(manifest(), int64_t(r), count));
-    int64_t printed = manifest().ranks[r].arena;
-    if (count == manifest().microbatches && layouts[r].total != printed)
-      raise("rank ", r, " needs an arena of ", layouts[r].total,
-            " bytes, but the compiler printed ", printed,
-            "; compiler and runtime do not belong together");
-    arenas.emplace_back(layouts[r].total);
-    predicted.push_back(runtime::predictedPeak(manifest(), int64_t(r), count));
-  }
+HostArenas Step::tensors() const {
+  HostArenas view = {manifest(), layouts, {}, count};
+  for (const Arena &arena : arenas)
+    view.bases.push_back(arena.base());
+  return view;
 }
 
-void Step::fillMicrobatchNumbers() {
-  for (size_t r = 0; r < ranks.size(); ++r) {
-    const auto &buffers = manifest().ranks[r].buffers;
-    for (size_t b = 0; b < buffers.size(); ++b) {
-      if (buffers[b].kind != BufferKind::Microbatch)
-        continue;
-      const Ring &ring = layouts[r].buffers[b];
-      for (int64_t m = 0; m < count; ++m) // little-endian: 4 or 8 bytes
-        std::memcpy(arenas[r].base() + ring.offset + m * ring.stride, &m,
-                    size_t(buffers[b].bytes));
-    }
-  }
+void Step::setInput(int64_t position, const sw_tensor &tensor) {
+  HostArenas view = tensors();
+  size_t argument = findArgument(view, position, tensor);
+  copyIn(view, argument, tensor);
+  given[argument] = true;
+}
+
+void Step::getOutput(int64_t position, const sw_tensor &tensor) {
+  if (!ran)
+    raise("there are no results: no step has run to its end");
+  HostArenas view = tensors();
+  copyOut(view, findResult(view, position, tensor), tensor);
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,9 +178,7 @@ void Step::runRank(sw_rank &rank) {
 }
 
 void Step::run() {
-  for (size_t i = 0; i < given.size(); ++i)
-    if (!given[i] && manifest().arguments[i].role != "microbatch")
-      raise("argument ", manifest().arguments[i].label(), " was not set");
+  requireInputs();
   ran = false;
   transport->reset();
   for (auto &checker : checkers)
@@ -233,39 +200,13 @@ void Step::run() {
     record->endStep(start, end);
   for (auto &checker : checkers)
     checker->end();
-  if (std::string error = checkPeaks(); !error.empty())
+  if (std::string error = checkers.empty() ? "" : checkPeaks(); !error.empty())
     raise(error);
   ran = true;
 }
 
-/// The high-water mark must be what the compiler printed, within one alignment
-/// unit per buffer; for another number of microbatches it is a bound.
-std::string Step::checkPeaks() const {
-  for (size_t r = 0; r < checkers.size(); ++r) {
-    int64_t seen = checkers[r]->peak();
-    int64_t rings = int64_t(manifest().ranks[r].buffers.size());
-    for (const Ring &ring : layouts[r].channels)
-      rings += ring.stride > 0;
-    bool exact = count == manifest().microbatches;
-    if (seen > predicted[r] + rings * alignment ||
-        (exact && seen < predicted[r] - rings * alignment))
-      return "rank " + std::to_string(r) + ": live bytes reached " +
-             std::to_string(seen) + ", but the compiler printed " +
-             std::to_string(predicted[r]);
-  }
-  return "";
-}
-
 int64_t Step::peak(int64_t rank) const {
   return checkers.empty() ? -1 : checkers[rank]->peak();
-}
-
-std::vector<const Recorder *> Step::recorders() const {
-  std::vector<const Recorder *> list;
-  list.reserve(records.size());
-  for (auto &record : records)
-    list.push_back(record.get());
-  return list;
 }
 
 } // namespace stagewright::runtime

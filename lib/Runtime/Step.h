@@ -16,11 +16,10 @@
 #define STAGEWRIGHT_LIB_RUNTIME_STEP_H
 
 #include "Arena.h"
-#include "Artifact.h"
 #include "Checker.h"
-#include "Layout.h"
+#include "HostTensors.h"
 #include "Pool.h"
-#include "Recorder.h"
+#include "Runner.h"
 #include "Transport.h"
 
 #include <atomic>
@@ -48,67 +47,29 @@ struct sw_rank {
 
 namespace stagewright::runtime {
 
-struct StepOptions {
-  int64_t microbatches = 0; ///< 0: as compiled
-  bool trace = false, check = false, profile = false, pin = false;
-  int64_t threads = 1; ///< of each rank
-};
-
-/// The tensor a host sees at an argument or result.
-struct HostTensor {
-  sw_dtype dtype;
-  std::vector<int64_t> shape;
-};
-HostTensor hostArgument(const Interface &argument, int64_t microbatches);
-HostTensor hostResult(const Interface &result, int64_t microbatches);
-
-class Step {
+class Step final : public Runner {
 public:
   Step(std::shared_ptr<const Artifact> artifact, const StepOptions &options);
-  ~Step();
-  Step(const Step &) = delete;
-  Step &operator=(const Step &) = delete;
+  ~Step() override;
 
-  void setInput(int64_t position, const sw_tensor &tensor);
-  /// Runs one step; throws an `Error` with the first failure.
-  void run();
-  void getOutput(int64_t position, const sw_tensor &tensor) const;
-
-  const Manifest &manifest() const { return artifact->manifest(); }
-  int64_t microbatches() const { return count; }
-  double seconds() const { return lastSeconds; }
-  const Layout &layout(int64_t rank) const { return layouts[rank]; }
-  /// Live bytes of a rank as the compiler predicts them.
-  int64_t predictedPeak(int64_t rank) const { return predicted[rank]; }
-  /// Highest number of live bytes of the last step; -1 unless checking.
-  int64_t peak(int64_t rank) const;
-  std::vector<const Recorder *> recorders() const;
+  void setInput(int64_t position, const sw_tensor &tensor) override;
+  void run() override;
+  void getOutput(int64_t position, const sw_tensor &tensor) override;
+  int64_t peak(int64_t rank) const override;
 
 private:
-  void allocate();
-  void fillMicrobatchNumbers();
-  /// Sets the arguments whose data lies in the artifact.
-  void fillConstants();
+  HostArenas tensors() const;
   void startThreads(bool pin);
   void serve(int64_t rank, bool pin);
   void prepare(int64_t rank, bool pin);
   void runRank(sw_rank &rank);
   void stopThreads();
   void waitForThreads();
-  std::string checkPeaks() const;
 
-  std::shared_ptr<const Artifact> artifact;
-  int64_t count; ///< microbatches
   int64_t threadsPerRank;
   int64_t allThreads; ///< of all ranks
-  bool ran = false;
-  double lastSeconds = 0;
-  std::vector<Layout> layouts;
   std::vector<Arena> arenas;
-  std::vector<int64_t> predicted; ///< live bytes by rank
-  std::vector<bool> given;        ///< by argument
   std::vector<std::unique_ptr<Checker>> checkers;
-  std::vector<std::unique_ptr<Recorder>> records;
   std::optional<Transport> transport;
   std::vector<sw_rank> ranks;
 

@@ -62,8 +62,16 @@ public:
        bool profile, int32_t threads)
       : program(sw_load(path.c_str()), sw_unload), step(nullptr, nullptr) {
     ::check(program != nullptr);
-    sw_options options = {
-        sizeof(sw_options), microbatches, trace, check, profile, 0, threads};
+    sw_options options = {sizeof(sw_options),
+                          microbatches,
+                          trace,
+                          check,
+                          profile,
+                          0,
+                          threads,
+                          nullptr,
+                          /*direct=*/0,
+                          0};
     step = {sw_step_create(program.get(), &options), sw_step_destroy};
     ::check(step != nullptr);
   }

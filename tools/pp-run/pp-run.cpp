@@ -31,10 +31,12 @@ using json = nlohmann::json;
 namespace {
 
 struct Options {
-  std::string artifact, inputs, outputs, trace, profile, info;
+  std::string artifact, inputs, outputs, trace, profile, info, devices;
   std::optional<int64_t> microbatches;
   int64_t steps = 1, threads = 1;
   bool repeat = false, check = false, pin = false, json = false;
+  bool direct = false;
+  double deadline = 0;
 };
 
 void declare(CLI::App &app, Options &options) {
@@ -67,6 +69,15 @@ void declare(CLI::App &app, Options &options) {
       ->type_name("N");
   app.add_flag("--pin", options.pin,
                "Pin the threads of rank r to the processors from r * N on");
+  app.add_option("--devices", options.devices,
+                 "The GPU of every rank, as in 0,0,1,1 (default: in order)")
+      ->type_name("LIST");
+  app.add_flag("--no-graph", options.direct,
+               "Enqueue every step anew instead of replaying a CUDA graph");
+  app.add_option("--deadline", options.deadline,
+                 "Seconds that a step on GPUs may take (default: 20 times "
+                 "the slowest before, at least 10)")
+      ->type_name("SECONDS");
   app.add_flag("--json", options.json,
                "Print loss, seconds of every step and bytes as JSON");
   app.add_flag("--info{text}", options.info,
@@ -207,7 +218,8 @@ int run(const Options &options) {
   sw_options how = {sizeof(sw_options),       count,
                     !options.trace.empty(),   options.check,
                     !options.profile.empty(), options.pin,
-                    int32_t(options.threads)};
+                    int32_t(options.threads), options.devices.c_str(),
+                    options.direct,           options.deadline};
   warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
   Owned<sw_step> step(sw_step_create(program.get(), &how), sw_step_destroy);
   if (!step)

@@ -1,0 +1,49 @@
+//===- CublasLt.cpp - cuBLASLt's matrix products --------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CublasLt.h"
+
+#include "Error.h"
+
+namespace stagewright::runtime::cuda {
+
+namespace {
+
+constexpr LibraryName name = {
+    "libcublasLt.so.13", "STAGEWRIGHT_CUBLASLT_LIBRARY",
+    "contractions on a GPU need it",
+    "package libcublas-13-0 of NVIDIA's Debian repository, and with "
+    "nvidia-cublas of PyPI"};
+
+CublasLt openCublasLt() {
+  Library library(name);
+  CublasLt it;
+#define STAGEWRIGHT_LOOK_UP(member, function, ...)                             \
+  it.member.address = reinterpret_cast<int (*)(__VA_ARGS__)>(                  \
+      library.symbol(it.member.symbol));
+  STAGEWRIGHT_CUBLASLT(STAGEWRIGHT_LOOK_UP)
+#undef STAGEWRIGHT_LOOK_UP
+  it.statusString = reinterpret_cast<const char *(*)(int)>(
+      library.symbol("cublasLtGetStatusString"));
+  it.version =
+      reinterpret_cast<size_t (*)()>(library.symbol("cublasLtGetVersion"));
+  it.path = library.path();
+  return it;
+}
+
+} // namespace
+
+const CublasLt &cublasLt() {
+  static CublasLt it = openCublasLt();
+  return it;
+}
+
+void CublasLtErrors::fail(const char *symbol, int status) {
+  raise(symbol, ": ", cublasLt().statusString(status), " (", status, ")");
+}
+
+} // namespace stagewright::runtime::cuda

@@ -1,0 +1,173 @@
+//===- Device.cpp - a GPU and what is loaded on it ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Device.h"
+
+#include "Error.h"
+
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+namespace stagewright::runtime::cuda {
+
+Device::Device(int ordinal) : ordinal(ordinal) {
+  int count = 0;
+  driver().deviceCount(&count);
+  if (ordinal < 0 || ordinal >= count)
+    raise("there is no GPU ", ordinal, "; there are ", count);
+  driver().deviceGet(&device, ordinal);
+  driver().contextRetain(&context, device);
+  use();
+}
+
+// What cannot be given back when a step ends badly goes with the process.
+Device::~Device() {
+  if (module)
+    driver().moduleUnload.address(module);
+  driver().contextRelease.address(device);
+}
+
+void Device::load(const void *image, const Manifest &manifest) {
+  use();
+  try {
+    driver().moduleLoad(&module, image);
+  } catch (const Error &error) {
+    char name[128] = "";
+    int major = 0, minor = 0;
+    driver().deviceName(name, int(sizeof(name)), device);
+    driver().deviceAttribute(&major, int(attributeMajor), device);
+    driver().deviceAttribute(&minor, int(attributeMinor), device);
+    std::string has;
+    for (const std::string &architecture : manifest.architectures)
+      has += (has.empty() ? "" : ", ") + architecture;
+    raise("the artifact's device code (", has, ") does not load on GPU ",
+          ordinal, " (", name, ", sm_", major, minor, "): ", error.what());
+  }
+  // Above this much a kernel must be told; "Shared Memory" in the guide.
+  constexpr int64_t untold = 48 << 10;
+  for (const Kernel &kernel : manifest.kernels) {
+    KernelFunction function = nullptr;
+    if (int status = driver().moduleFunction.address(&function, module,
+                                                     kernel.name.c_str()))
+      raise("malformed artifact: its device code has no kernel '", kernel.name,
+            "' (status ", status, ")");
+    if (kernel.shared > untold)
+      driver().functionSet(function, int(functionMaxDynamicShared),
+                           int(kernel.shared));
+    kernels.push_back(function);
+  }
+}
+
+bool Device::reach(const Device &other) const {
+  int can = 0;
+  driver().canAccessPeer(&can, device, other.device);
+  if (!can)
+    return false;
+  use();
+  int status = driver().enablePeerAccess.address(other.context, 0);
+  if (status && status != statusPeerAlreadyEnabled)
+    DriverErrors::fail(driver().enablePeerAccess.symbol, status);
+  return true;
+}
+
+std::vector<int> placeRanks(const char *list, size_t ranks) {
+  std::vector<int> devices;
+  if (!list || !*list) {
+    int count = 0;
+    driver().deviceCount(&count);
+    for (size_t r = 0; r < ranks; ++r)
+      devices.push_back(
+          size_t(count) >= ranks ? int(r) : int(r * size_t(count) / ranks));
+    return devices;
+  }
+  for (const char *at = list, *end = list + std::strlen(list); at <= end;) {
+    int number = 0;
+    auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || (next != end && *next != ','))
+      raise("the list of devices is '", list,
+            "', expected numbers with commas, as in 0,0,1,1");
+    devices.push_back(number);
+    at = next + 1;
+  }
+  if (devices.size() != ranks)
+    raise("the list of devices '", list, "' has ", devices.size(),
+          " entries, expected one for each of ", ranks, " ranks");
+  return devices;
+}
+
+DeviceMemory::DeviceMemory(const Device &device, int64_t bytes)
+    : device(&device), bytes(bytes) {
+  if (bytes == 0)
+    return;
+  device.use();
+  if (driver().memoryAllocate.address(&address, size_t(bytes))) {
+    size_t free = 0, all = 0;
+    driver().memoryInfo.address(&free, &all);
+    raise("cannot allocate ", bytes, " bytes on GPU ", device.number(),
+          ", of which ", free, " of ", all,
+          " are free; run fewer microbatches or more stages");
+  }
+  driver().fill(address, 0, size_t(bytes), nullptr);
+  driver().streamSynchronize(nullptr);
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (!address)
+    return;
+  driver().contextSet.address(device->handle());
+  driver().memoryFree.address(address);
+}
+
+DeviceMemory::DeviceMemory(DeviceMemory &&other) noexcept
+    : device(other.device), address(std::exchange(other.address, 0)),
+      bytes(other.bytes) {}
+
+PinnedMemory::PinnedMemory(int64_t bytes) {
+  if (bytes == 0)
+    return;
+  void *address = nullptr;
+  driver().hostAllocate(&address, size_t(bytes), unsigned(hostAllocPortable));
+  memory = static_cast<std::byte *>(address);
+  std::memset(memory, 0, size_t(bytes));
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (memory)
+    driver().hostFree.address(memory);
+}
+
+PinnedMemory::PinnedMemory(PinnedMemory &&other) noexcept
+    : memory(std::exchange(other.memory, nullptr)) {}
+
+StreamOwner::StreamOwner(const Device &device) {
+  device.use();
+  driver().streamCreate(&stream, unsigned(streamNonBlocking), 0);
+}
+
+StreamOwner::~StreamOwner() {
+  if (stream)
+    driver().streamDestroy.address(stream);
+}
+
+StreamOwner::StreamOwner(StreamOwner &&other) noexcept
+    : stream(std::exchange(other.stream, nullptr)) {}
+
+EventOwner::EventOwner(const Device &device, unsigned flags) {
+  device.use();
+  driver().eventCreate(&event, flags);
+}
+
+EventOwner::~EventOwner() {
+  if (event)
+    driver().eventDestroy.address(event);
+}
+
+EventOwner::EventOwner(EventOwner &&other) noexcept
+    : event(std::exchange(other.event, nullptr)) {}
+
+} // namespace stagewright::runtime::cuda

@@ -1,0 +1,113 @@
+//===- Device.h - a GPU and what is loaded on it ----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One GPU of this process: its primary context, which all libraries share, and
+// the kernels of an artifact. Owners of memory, streams and events beside it,
+// so that a step that fails while it is made leaves nothing behind.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICE_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICE_H
+
+#include "Driver.h"
+#include "Manifest.h"
+
+#include <memory>
+#include <vector>
+
+namespace stagewright::runtime::cuda {
+
+class Device {
+public:
+  explicit Device(int ordinal);
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  /// Makes it the calling thread's device.
+  void use() const { driver().contextSet(context); }
+  /// Loads device code (a fat binary, a cubin or PTX) and finds its kernels.
+  void load(const void *image, const Manifest &manifest);
+  /// Lets kernels and copies of this device reach the other's memory; false
+  /// where the two have no such way.
+  bool reach(const Device &other) const;
+
+  int number() const { return ordinal; }
+  Context handle() const { return context; }
+  KernelFunction kernel(int64_t number) const { return kernels[number]; }
+
+private:
+  int ordinal, device = 0;
+  Context context = nullptr;
+  Module module = nullptr;
+  std::vector<KernelFunction> kernels;
+};
+
+/// Which GPU each rank runs on, from the user's list ("0,0,1,1"; one entry per
+/// rank). Without a list ranks go to the GPUs in order, neighbours together
+/// where there are fewer GPUs than ranks.
+std::vector<int> placeRanks(const char *list, size_t ranks);
+
+/// Memory of the current device, zeroed.
+class DeviceMemory {
+public:
+  DeviceMemory(const Device &device, int64_t bytes);
+  ~DeviceMemory();
+  DeviceMemory(DeviceMemory &&other) noexcept;
+  DeviceMemory &operator=(DeviceMemory &&) = delete;
+
+  DevicePointer base() const { return address; }
+  int64_t size() const { return bytes; }
+
+private:
+  const Device *device;
+  DevicePointer address = 0;
+  int64_t bytes = 0;
+};
+
+/// Memory of the host that devices copy from and to without its help.
+class PinnedMemory {
+public:
+  explicit PinnedMemory(int64_t bytes);
+  ~PinnedMemory();
+  PinnedMemory(PinnedMemory &&other) noexcept;
+  PinnedMemory &operator=(PinnedMemory &&) = delete;
+
+  std::byte *base() const { return memory; }
+
+private:
+  std::byte *memory = nullptr;
+};
+
+class StreamOwner {
+public:
+  explicit StreamOwner(const Device &device);
+  ~StreamOwner();
+  StreamOwner(StreamOwner &&other) noexcept;
+  StreamOwner &operator=(StreamOwner &&) = delete;
+  Stream get() const { return stream; }
+
+private:
+  Stream stream = nullptr;
+};
+
+class EventOwner {
+public:
+  EventOwner(const Device &device, unsigned flags);
+  ~EventOwner();
+  EventOwner(EventOwner &&other) noexcept;
+  EventOwner &operator=(EventOwner &&) = delete;
+  EventHandle get() const { return event; }
+
+private:
+  EventHandle event = nullptr;
+};
+
+} // namespace stagewright::runtime::cuda
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICE_H

@@ -1,0 +1,50 @@
+//===- DeviceStep.h - a step that runs on GPUs ------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An instance of an artifact whose target is CUDA: one allocation per rank on
+// its GPU (the compiler's arena, slots of messages that leave the device, the
+// workspace of libraries), the recorded and verified program, and its
+// execution. One thread enqueues for all ranks; the step's end is polled, so
+// that a device that hangs ends the step at a deadline and not never.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H
+
+#include "Runner.h"
+
+namespace stagewright::runtime::cuda {
+
+class DeviceStep final : public Runner {
+public:
+  DeviceStep(std::shared_ptr<const Artifact> artifact,
+             const StepOptions &options);
+  ~DeviceStep() override;
+
+  void setInput(int64_t position, const sw_tensor &tensor) override;
+  void run() override;
+  void getOutput(int64_t position, const sw_tensor &tensor) override;
+  int64_t peak(int64_t rank) const override;
+  int64_t allocated(int64_t rank) const override;
+
+private:
+  struct Resources;
+  void place(const StepOptions &options);
+  void wait(int64_t start);
+  void tell(int64_t start, int64_t end);
+
+  bool graph, check;
+  double deadline;    ///< seconds; 0: by the steps before
+  double slowest = 0; ///< seconds of a step that ended
+  bool lost = false;  ///< a device did not end its step
+  std::unique_ptr<Resources> own;
+};
+
+} // namespace stagewright::runtime::cuda
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H

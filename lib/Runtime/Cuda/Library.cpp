@@ -1,0 +1,59 @@
+//===- Library.cpp - libraries that are opened at run time ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Library.h"
+
+#include "Error.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <vector>
+
+namespace stagewright::runtime::cuda {
+
+namespace {
+std::string lastError() {
+  const char *text = dlerror();
+  return text ? text : "no reason given";
+}
+} // namespace
+
+Library::Library(const LibraryName &name) : name(name) {
+  std::vector<std::string> candidates;
+  const char *chosen = std::getenv(name.variable);
+  if (chosen && *chosen) {
+    candidates.emplace_back(chosen);
+  } else {
+    candidates.emplace_back(name.file);
+    for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+      if (const char *home = std::getenv(variable); home && *home)
+        candidates.push_back(std::string(home) + "/lib64/" + name.file);
+  }
+  std::string reason;
+  for (const std::string &candidate : candidates) {
+    handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle) {
+      opened = candidate;
+      return;
+    }
+    if (reason.empty())
+      reason = lastError();
+  }
+  raise("cannot open '", candidates[0], "', and ", name.purpose, ": ", reason,
+        "; it comes with ", name.package, ", and ", name.variable,
+        " names another place");
+}
+
+void *Library::symbol(const char *symbol) const {
+  void *address = dlsym(handle, symbol);
+  if (!address)
+    raise("'", opened, "' has no function '", symbol, "', and ", name.purpose,
+          "; a newer one comes with ", name.package);
+  return address;
+}
+
+} // namespace stagewright::runtime::cuda

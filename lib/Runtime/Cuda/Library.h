@@ -1,0 +1,64 @@
+//===- Library.h - libraries that are opened at run time --------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// CUDA, cuBLASLt and NCCL are opened when a step on a device is made and never
+// before: a build needs none of their headers, a step on processors none of
+// their libraries. What is missing is an error that names the package which
+// has it. An environment variable names another library: another version, or
+// the one of the tests that only records.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_LIBRARY_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_LIBRARY_H
+
+#include <string>
+
+namespace stagewright::runtime::cuda {
+
+/// Where a library is found, and what to tell a user who has not got it.
+struct LibraryName {
+  const char *file;     ///< what the dynamic linker looks for
+  const char *variable; ///< of the environment: a path instead of `file`
+  const char *purpose;  ///< "contractions on a device need it"
+  const char *package;  ///< "NVIDIA's driver (Debian package libcuda1)"
+};
+
+/// An open library. It stays open until the process ends: NVIDIA's libraries
+/// have threads and handlers at exit of their own.
+class Library {
+public:
+  /// Looks for the file where the linker does, then below CUDA_HOME.
+  explicit Library(const LibraryName &name);
+
+  /// The address of a function; an `Error` where there is none.
+  void *symbol(const char *symbol) const;
+  /// What the library was opened as.
+  const std::string &path() const { return opened; }
+
+private:
+  const LibraryName &name;
+  std::string opened;
+  void *handle = nullptr;
+};
+
+/// A function of a library, which returns 0 or a status that `Errors::fail`
+/// turns into an `Error`.
+template <typename Errors, typename... Parameters> struct Function {
+  const char *symbol;
+  int (*address)(Parameters...) = nullptr;
+
+  template <typename... Arguments>
+  void operator()(Arguments... arguments) const {
+    if (int status = address(arguments...))
+      Errors::fail(symbol, status);
+  }
+};
+
+} // namespace stagewright::runtime::cuda
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_LIBRARY_H

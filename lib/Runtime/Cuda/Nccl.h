@@ -1,0 +1,80 @@
+//===- Nccl.h - NCCL's messages between processes ---------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of NCCL that the runtime calls, declared as Driver.h declares the
+// driver's. After NCCL 2.28; every function here is in 2.18 too, and so are the
+// members of `NcclConfig`, which NCCL reads as far as its `size` says.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_NCCL_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_NCCL_H
+
+#include "Driver.h"
+
+struct ncclComm; // NOLINT(readability-identifier-naming): NCCL's name.
+
+namespace stagewright::runtime::cuda {
+
+using Communicator = ncclComm *;
+
+/// What joins the ends of a communicator; passed by value, as NCCL does.
+struct NcclId {
+  char bytes[128];
+};
+
+struct NcclConfig {
+  size_t size = sizeof(NcclConfig);
+  unsigned magic = 0xcafebeef, version = 21800;
+  int blocking = undefined, clusterSize = undefined;
+  int leastBlocks = undefined, mostBlocks = undefined; ///< of a kernel
+  const char *network = nullptr;
+  int splitShare = undefined;
+
+  static constexpr int undefined = -2147483647 - 1;
+};
+
+enum : int { ncclDone = 0, ncclStillInProgress = 7 };
+enum : int { ncclBytes = 1 }; ///< element type: unsigned, 8 bits
+
+// NOLINTBEGIN(bugprone-macro-parentheses): types are among the arguments.
+/// One line per function: the member, the symbol, the types of its parameters.
+#define STAGEWRIGHT_NCCL(X)                                                    \
+  X(version, ncclGetVersion, int *)                                            \
+  X(uniqueId, ncclGetUniqueId, NcclId *)                                       \
+  X(commInit, ncclCommInitRankConfig, Communicator *, int, NcclId, int,        \
+    NcclConfig *)                                                              \
+  X(asyncError, ncclCommGetAsyncError, Communicator, int *)                    \
+  X(commAbort, ncclCommAbort, Communicator)                                    \
+  X(commFinalize, ncclCommFinalize, Communicator)                              \
+  X(commDestroy, ncclCommDestroy, Communicator)                                \
+  X(send, ncclSend, const void *, size_t, int, int, Communicator, Stream)      \
+  X(receive, ncclRecv, void *, size_t, int, int, Communicator, Stream)
+
+struct NcclErrors {
+  [[noreturn]] static void fail(const char *symbol, int status);
+};
+
+struct Nccl {
+#define STAGEWRIGHT_MEMBER(member, function, ...)                              \
+  Function<NcclErrors, __VA_ARGS__> member{#function};
+  STAGEWRIGHT_NCCL(STAGEWRIGHT_MEMBER)
+#undef STAGEWRIGHT_MEMBER
+
+  const char *(*errorString)(int) = nullptr;        ///< ncclGetErrorString
+  const char *(*lastError)(Communicator) = nullptr; ///< ncclGetLastError
+  std::string path;
+};
+// NOLINTEND(bugprone-macro-parentheses)
+
+/// The library, opened by the first call; throws an `Error` where it is
+/// missing.
+const Nccl &nccl();
+
+} // namespace stagewright::runtime::cuda
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_NCCL_H

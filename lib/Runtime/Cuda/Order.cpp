@@ -1,0 +1,185 @@
+//===- Order.cpp - one total order of a step's commands -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Order.h"
+
+#include "Error.h"
+
+#include <deque>
+
+namespace stagewright::runtime::cuda {
+
+namespace {
+
+constexpr int64_t nobody = -1;
+
+/// A channel's slots: who holds them at either end. A hand-off has one ring,
+/// and only the receiver's part of this is used.
+struct Rings {
+  std::vector<int64_t> sending;   ///< by slot: the microbatch being sent
+  std::vector<int64_t> receiving; ///< claimed for, on its way to, or held by it
+  std::vector<bool> arrived;      ///< by slot of the receiver
+  std::deque<int64_t> queue;      ///< sent, and not transferred yet
+};
+
+class Ordering {
+public:
+  Ordering(const Manifest &manifest, const Memory &memory,
+           const std::vector<RankProgram> &programs)
+      : manifest(manifest), memory(memory), programs(programs),
+        next(programs.size(), 0) {
+    for (size_t c = 0; c < manifest.channels.size(); ++c) {
+      size_t slots =
+          size_t(memory.layouts[manifest.channels[c].to].channels[c].slots);
+      rings.push_back({std::vector<int64_t>(slots, nobody),
+                       std::vector<int64_t>(slots, nobody),
+                       std::vector<bool>(slots, false),
+                       {}});
+    }
+  }
+
+  std::vector<Placed> run();
+
+private:
+  const Command &at(size_t rank) const {
+    return programs[rank].commands[next[rank]];
+  }
+  bool over(size_t rank) const {
+    return next[rank] == programs[rank].commands.size();
+  }
+  size_t slotOf(int64_t channel, int64_t m) const {
+    return size_t(m) % rings[channel].receiving.size();
+  }
+  bool step(size_t rank);
+  bool turn(size_t rank);
+  void transfer(int64_t channel);
+  [[noreturn]] void failStuck() const;
+  std::string describeWait(size_t rank) const;
+
+  const Manifest &manifest;
+  const Memory &memory;
+  const std::vector<RankProgram> &programs;
+  std::vector<size_t> next; ///< by rank: the command that has not run
+  std::vector<Rings> rings; ///< by channel
+  std::vector<Placed> order;
+};
+
+/// Transfers what can be: the message is there, and so is a slot for it.
+void Ordering::transfer(int64_t channel) {
+  Rings &ring = rings[channel];
+  while (!ring.queue.empty()) {
+    int64_t m = ring.queue.front();
+    size_t slot = slotOf(channel, m);
+    if (ring.receiving[slot] != nobody)
+      return;
+    ring.queue.pop_front();
+    ring.receiving[slot] = m;
+    ring.arrived[slot] = true;
+    ring.sending[slot] = nobody;
+    order.push_back({-1, 0, channel, m});
+  }
+}
+
+/// Runs the next command of a rank; false where it must wait.
+bool Ordering::step(size_t rank) {
+  const Command &command = at(rank);
+  bool channel =
+      command.kind >= Command::Claim && command.kind <= Command::GiveBack;
+  Rings *ring = channel ? &rings[command.id] : nullptr;
+  size_t slot = channel ? slotOf(command.id, command.m) : 0;
+  bool handOff = channel && memory.routes[command.id] == Route::HandOff;
+  switch (command.kind) {
+  case Command::Claim: {
+    int64_t &holder = handOff ? ring->receiving[slot] : ring->sending[slot];
+    if (holder != nobody)
+      return false;
+    holder = command.m;
+    break;
+  }
+  case Command::Receive:
+    if (ring->receiving[slot] != command.m || !ring->arrived[slot])
+      return false;
+    break;
+  default:
+    break;
+  }
+  order.push_back({int64_t(rank), next[rank]++});
+  if (command.kind == Command::Send && handOff)
+    ring->arrived[slot] = true;
+  if (command.kind == Command::Send && !handOff)
+    ring->queue.push_back(command.m);
+  if (command.kind == Command::GiveBack) {
+    ring->receiving[slot] = nobody;
+    ring->arrived[slot] = false;
+  }
+  if (channel && !handOff)
+    transfer(command.id);
+  return true;
+}
+
+/// Runs a rank to the end of an action; false where it could not move.
+bool Ordering::turn(size_t rank) {
+  bool moved = false;
+  while (!over(rank)) {
+    bool ends = at(rank).kind == Command::EndAction;
+    if (!step(rank))
+      return moved;
+    moved = true;
+    if (ends)
+      break;
+  }
+  return moved;
+}
+
+std::string Ordering::describeWait(size_t rank) const {
+  const Command &command = at(rank);
+  const Channel &channel = manifest.channels[command.id];
+  bool sends = command.kind == Command::Claim;
+  int64_t other = sends ? channel.to : channel.from;
+  return "rank " + std::to_string(rank) +
+         (sends ? " waits to send microbatch " : " waits for microbatch ") +
+         std::to_string(command.m) + " of channel '" + channel.name +
+         (sends ? "' to rank " : "' from rank ") + std::to_string(other) +
+         (over(size_t(other)) ? ", which has ended" : "");
+}
+
+void Ordering::failStuck() const {
+  std::string text = "the ranks wait for each other";
+  for (size_t rank = 0; rank < programs.size(); ++rank)
+    if (!over(rank))
+      text += "; " + describeWait(rank);
+  raise(text);
+}
+
+std::vector<Placed> Ordering::run() {
+  bool left = true;
+  while (left) {
+    bool moved = false;
+    left = false;
+    for (size_t rank = 0; rank < programs.size(); ++rank) {
+      moved |= turn(rank);
+      left |= !over(rank);
+    }
+    if (left && !moved)
+      failStuck();
+  }
+  for (size_t c = 0; c < rings.size(); ++c)
+    for (int64_t m : rings[c].receiving)
+      if (m != nobody)
+        raise("channel '", manifest.channels[c].name,
+              "' still holds microbatch ", m, " at the end of the step");
+  return std::move(order);
+}
+
+} // namespace
+
+std::vector<Placed> orderProgram(const Manifest &manifest, const Memory &memory,
+                                 const std::vector<RankProgram> &programs) {
+  return Ordering(manifest, memory, programs).run();
+}
+
+} // namespace stagewright::runtime::cuda

@@ -1,0 +1,269 @@
+//===- Plan.cpp - a step as work on streams -------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+
+#include "Error.h"
+
+namespace stagewright::runtime::cuda {
+
+namespace {
+
+constexpr size_t none = size_t(-1);
+
+/// The events of a channel, by slot; `none` until one is recorded.
+struct ChannelEvents {
+  std::vector<size_t> sent, freed, moved;
+  int32_t stream = -1; ///< of copies
+};
+
+class Planning {
+public:
+  Planning(const Manifest &manifest, const Memory &memory,
+           const std::vector<RankProgram> &programs, const PlanOptions &options)
+      : manifest(manifest), memory(memory), programs(programs),
+        options(options), computing(programs.size(), -1),
+        messages(programs.size(), -1), turns(programs.size(), none),
+        channels(manifest.channels.size()), open(programs.size()) {}
+
+  Plan run(const std::vector<Placed> &order);
+
+private:
+  /// Spans of a rank that have begun.
+  struct Open {
+    size_t action = none, node = none;
+    bool stamped = true; ///< the action's first stamp is there
+    std::vector<std::pair<int64_t, size_t>> claims; ///< channel, stamp
+  };
+
+  void makeStreams();
+  void fork();
+  void join();
+  void command(int32_t rank, size_t number);
+  void transfer(int64_t channel, int64_t m);
+  void add(Operation::Kind kind, int32_t stream, size_t number, int64_t m = 0) {
+    plan.operations.push_back(
+        {kind, stream, int32_t(plan.streams[stream].rank), number, m});
+  }
+  /// Records an event, a new one at its first time.
+  void record(int32_t stream, size_t &event) {
+    if (event == none)
+      event = plan.events++;
+    add(Operation::Record, stream, event);
+  }
+  void wait(int32_t stream, size_t event) {
+    if (event != none)
+      add(Operation::Wait, stream, event);
+  }
+  size_t stamp(int32_t rank) {
+    add(Operation::Stamp, computing[rank], plan.stamps);
+    return plan.stamps++;
+  }
+  void beginAction(int32_t rank, size_t number, const Command &command);
+  void endAction(int32_t rank);
+  void receive(int32_t rank, const Command &command);
+  size_t slotOf(int64_t channel, int64_t m) const {
+    return size_t(m) % channels[channel].sent.size();
+  }
+
+  const Manifest &manifest;
+  const Memory &memory;
+  const std::vector<RankProgram> &programs;
+  const PlanOptions &options;
+  std::vector<int32_t> computing, messages; ///< streams by rank
+  std::vector<size_t> turns; ///< by rank: its event before a message
+  std::vector<ChannelEvents> channels;
+  std::vector<Open> open; ///< by rank
+  Plan plan;
+};
+
+void Planning::makeStreams() {
+  auto make = [&](StreamUse use) {
+    plan.streams.push_back(use);
+    return int32_t(plan.streams.size() - 1);
+  };
+  for (size_t r = 0; r < programs.size(); ++r)
+    if (options.local[r])
+      computing[r] = make({int64_t(r)});
+  for (size_t c = 0; c < channels.size(); ++c) {
+    const Channel &channel = manifest.channels[c];
+    size_t slots = size_t(memory.layouts[channel.to].channels[c].slots);
+    channels[c].sent.resize(slots, none);
+    channels[c].freed.resize(slots, none);
+    channels[c].moved.resize(slots, none);
+    if (memory.routes[c] == Route::Copy && options.local[channel.from])
+      channels[c].stream = make({channel.from, int64_t(c)});
+    if (memory.routes[c] != Route::Network)
+      continue;
+    for (int64_t rank : {channel.from, channel.to})
+      if (options.local[rank] && messages[rank] < 0) {
+        messages[rank] = make({rank, -1, true});
+        plan.concurrentTransfers = 1;
+      }
+  }
+}
+
+void Planning::fork() {
+  size_t start = none;
+  record(0, start);
+  for (size_t s = 1; s < plan.streams.size(); ++s)
+    wait(int32_t(s), start);
+}
+
+void Planning::join() {
+  for (size_t s = 1; s < plan.streams.size(); ++s) {
+    size_t end = none;
+    record(int32_t(s), end);
+    wait(0, end);
+  }
+}
+
+void Planning::beginAction(int32_t rank, size_t number,
+                           const Command &command) {
+  add(Operation::Begin, computing[rank], number);
+  if (!options.actions)
+    return;
+  open[rank].action = plan.spans.size();
+  open[rank].stamped = false;
+  plan.spans.push_back({Span::Action, rank, command.id, command.m,
+                        int32_t(command.bytes), 0, 0});
+}
+
+void Planning::endAction(int32_t rank) {
+  Open &it = open[rank];
+  if (it.action != none) {
+    Span &span = plan.spans[it.action];
+    if (!it.stamped)
+      span.first = stamp(rank);
+    span.last = stamp(rank);
+    it.stamped = true;
+    it.action = none;
+  }
+  add(Operation::End, computing[rank], 0);
+}
+
+void Planning::receive(int32_t rank, const Command &command) {
+  ChannelEvents &events = channels[command.id];
+  size_t slot = slotOf(command.id, command.m);
+  bool handOff = memory.routes[command.id] == Route::HandOff;
+  size_t before = options.actions ? stamp(rank) : 0;
+  wait(computing[rank], handOff ? events.sent[slot] : events.moved[slot]);
+  if (options.actions) {
+    size_t after = stamp(rank);
+    plan.spans.push_back(
+        {Span::Received, rank, command.id, command.m, 0, before, after});
+  }
+}
+
+void Planning::command(int32_t rank, size_t number) {
+  const Command &it = programs[rank].commands[number];
+  int32_t stream = computing[rank];
+  bool channel = it.kind >= Command::Claim && it.kind <= Command::GiveBack;
+  ChannelEvents *events = channel ? &channels[it.id] : nullptr;
+  size_t slot = channel ? slotOf(it.id, it.m) : 0;
+  bool handOff = channel && memory.routes[it.id] == Route::HandOff;
+  Open &spans = open[rank];
+  switch (it.kind) {
+  case Command::Launch:
+  case Command::Fill:
+  case Command::Copy:
+  case Command::Contract:
+    if (!spans.stamped) {
+      plan.spans[spans.action].first = stamp(rank);
+      spans.stamped = true;
+    }
+    return add(Operation::Work, stream, number);
+  case Command::Claim:
+    wait(stream, handOff ? events->freed[slot] : events->moved[slot]);
+    if (options.actions)
+      spans.claims.emplace_back(it.id, stamp(rank));
+    return;
+  case Command::Send:
+    record(stream, events->sent[slot]);
+    if (options.actions)
+      for (auto claim = spans.claims.begin();; ++claim)
+        if (claim->first == it.id) {
+          size_t first = claim->second;
+          spans.claims.erase(claim);
+          size_t last = stamp(rank);
+          plan.spans.push_back({Span::Sent, rank, it.id, it.m, 0, first, last});
+          return;
+        }
+    return;
+  case Command::Receive:
+    return receive(rank, it);
+  case Command::GiveBack:
+    return record(stream, events->freed[slot]);
+  case Command::BeginAction:
+    return beginAction(rank, number, it);
+  case Command::EndAction:
+    return endAction(rank);
+  case Command::BeginNode:
+    if (options.nodes)
+      spans.node = stamp(rank);
+    return;
+  case Command::EndNode:
+    if (options.nodes && spans.node != none) {
+      size_t last = stamp(rank);
+      plan.spans.push_back({Span::Node, rank, it.id, 0, 0, spans.node, last});
+    }
+    return;
+  case Command::Acquire:
+  case Command::Release:
+    return; // The rank's own stream keeps their order.
+  }
+}
+
+/// A message between processes waits on either side for everything that comes
+/// before it there: see Order.h.
+void Planning::transfer(int64_t number, int64_t m) {
+  const Channel &channel = manifest.channels[number];
+  ChannelEvents &events = channels[number];
+  size_t slot = slotOf(number, m);
+  if (memory.routes[number] == Route::Copy) {
+    wait(events.stream, events.sent[slot]);
+    wait(events.stream, events.freed[slot]);
+    add(Operation::CopyTo, events.stream, size_t(number), m);
+    record(events.stream, events.moved[slot]);
+    return;
+  }
+  for (bool sends : {true, false}) {
+    int64_t rank = sends ? channel.from : channel.to;
+    if (!options.local[rank])
+      continue;
+    record(computing[rank], turns[rank]);
+    wait(messages[rank], turns[rank]);
+    add(sends ? Operation::SendTo : Operation::TakeFrom, messages[rank],
+        size_t(number), m);
+    record(messages[rank], events.moved[slot]);
+  }
+}
+
+Plan Planning::run(const std::vector<Placed> &order) {
+  makeStreams();
+  if (plan.streams.empty())
+    raise("this process runs no rank");
+  fork();
+  for (const Placed &it : order) {
+    if (it.rank >= 0 && options.local[it.rank])
+      command(int32_t(it.rank), it.command);
+    else if (it.rank < 0)
+      transfer(it.channel, it.m);
+  }
+  join();
+  return std::move(plan);
+}
+
+} // namespace
+
+Plan planStep(const Manifest &manifest, const Memory &memory,
+              const std::vector<RankProgram> &programs,
+              const std::vector<Placed> &order, const PlanOptions &options) {
+  return Planning(manifest, memory, programs, options).run(order);
+}
+
+} // namespace stagewright::runtime::cuda

@@ -1,0 +1,65 @@
+//===- Prepare.h - from an artifact to a verified plan ----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Records, orders, plans and verifies a step. That needs addresses, but no
+// device: a dry run gives it made-up ones.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_PREPARE_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_PREPARE_H
+
+#include "Plan.h"
+
+#include <string>
+
+namespace stagewright::runtime::cuda {
+
+struct Prepared {
+  std::vector<RankProgram> programs;
+  Plan plan;
+};
+
+/// What a rank's memory on its device holds, in this order; bytes.
+struct RankMemory {
+  int64_t arena = 0;     ///< as the compiler printed it
+  int64_t senders = 0;   ///< slots of messages that leave the device
+  int64_t workspace = 0; ///< of libraries
+  int64_t total() const { return arena + senders + workspace; }
+};
+
+/// How messages travel between ranks on these devices.
+std::vector<Route> routesOf(const Manifest &manifest,
+                            const std::vector<int> &devices);
+
+/// Sizes of the memory of a rank whose program holds contractions or not.
+RankMemory memoryOf(const Manifest &manifest, const Memory &memory,
+                    int64_t rank, bool contracts);
+
+/// Sets the addresses of `memory` for arenas at `bases`.
+void placeMemory(const Manifest &manifest, Memory &memory,
+                 const std::vector<Address> &bases);
+
+/// The whole road, with addresses set.
+Prepared prepareStep(const Artifact &artifact, const Memory &memory,
+                     int64_t microbatches, const PlanOptions &options);
+
+/// The whole road with made-up addresses. `devices` by rank.
+struct DryRun {
+  Prepared prepared;
+  Memory memory;
+  std::vector<RankMemory> sizes; ///< by rank
+};
+DryRun dryRun(const Artifact &artifact, const std::vector<Layout> &layouts,
+              const std::vector<int> &devices, int64_t microbatches);
+
+/// One line per fact, for people: ranks, streams, operations by kind, events.
+std::string describePlan(const Manifest &manifest, const Prepared &prepared);
+
+} // namespace stagewright::runtime::cuda
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_PREPARE_H

@@ -1,0 +1,269 @@
+//===- Program.cpp - rank programs as data --------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+
+#include "Error.h"
+#include "Slots.h"
+#include "Step.h"
+
+#include <csetjmp>
+#include <cstring>
+
+namespace stagewright::runtime::cuda {
+
+namespace {
+
+/// A rank while its entry runs; generated code knows it as its rank.
+struct Recording : sw_rank {
+  Recording(const Manifest &manifest, const Memory &memory, int64_t number,
+            int64_t count)
+      : manifest(manifest), memory(memory),
+        slots(manifest, memory.layouts[number], number, count) {
+    index = number;
+    microbatches = count;
+    layout = &memory.layouts[number];
+  }
+
+  void add(Command::Kind kind, int64_t id = 0, int64_t m = 0, Address to = 0,
+           Address from = 0, int64_t bytes = 0) {
+    program.commands.push_back({kind, id, m, to, from, bytes});
+  }
+
+  const Manifest &manifest;
+  const Memory &memory;
+  Slots slots;
+  RankProgram program;
+  int64_t node = -1;
+  std::string error;
+  jmp_buf frame;
+};
+
+/// The rank that is recorded: `gemm` and its like are not told it.
+thread_local Recording *current = nullptr;
+
+/// Runs `body`; what it throws ends the recording.
+template <typename Body> auto recorded(sw_rank *rank, Body body) {
+  auto *self = static_cast<Recording *>(rank);
+  try {
+    return body(*self);
+  } catch (const std::exception &error) {
+    self->error = error.what();
+  }
+  _longjmp(self->frame, 1);
+}
+
+void *pointer(Address address) { return reinterpret_cast<void *>(address); }
+Address addressOf(const void *pointer) {
+  return reinterpret_cast<Address>(pointer);
+}
+
+Address slotAddress(const Recording &rank, const Ring &ring, int64_t m) {
+  return rank.memory.arenas[rank.index] + Address(ring.offset) +
+         Address(ring.slots == 1 ? 0 : m % ring.slots * ring.stride);
+}
+
+void *slot(sw_rank *rank, int64_t buffer, int64_t m) {
+  return recorded(rank, [&](Recording &self) {
+    return pointer(slotAddress(self, self.slots.use(buffer, m), m));
+  });
+}
+
+void *acquire(sw_rank *rank, int64_t buffer, int64_t m) {
+  return recorded(rank, [&](Recording &self) {
+    self.slots.acquire(buffer, m);
+    Address to = slotAddress(self, self.layout->buffers[buffer], m);
+    self.add(Command::Acquire, buffer, m, to);
+    return pointer(to);
+  });
+}
+
+void release(sw_rank *rank, int64_t buffer, int64_t m) {
+  recorded(rank, [&](Recording &self) {
+    self.slots.release(buffer, m);
+    self.add(Command::Release, buffer, m);
+  });
+}
+
+void *claim(sw_rank *rank, int64_t channel, int64_t m) {
+  return recorded(rank, [&](Recording &self) {
+    self.slots.claim(channel, m);
+    Address to = self.memory.sent(self.manifest, channel, m);
+    self.add(Command::Claim, channel, m, to);
+    return pointer(to);
+  });
+}
+
+void send(sw_rank *rank, int64_t channel, int64_t m) {
+  recorded(rank, [&](Recording &self) {
+    self.slots.send(channel, m);
+    self.add(Command::Send, channel, m);
+  });
+}
+
+void *recv(sw_rank *rank, int64_t channel, int64_t m) {
+  return recorded(rank, [&](Recording &self) {
+    bool first = self.slots.receive(channel, m);
+    Address to = self.memory.received(self.manifest, channel, m);
+    if (first)
+      self.add(Command::Receive, channel, m, to);
+    return pointer(to);
+  });
+}
+
+void giveBack(sw_rank *rank, int64_t channel, int64_t m) {
+  recorded(rank, [&](Recording &self) {
+    self.slots.giveBack(channel, m);
+    self.add(Command::GiveBack, channel, m);
+  });
+}
+
+void actionBegin(sw_rank *rank, int32_t kind, int64_t stage, int64_t m) {
+  recorded(rank, [&](Recording &self) {
+    self.add(Command::BeginAction, stage, m, 0, 0, kind);
+  });
+}
+
+void actionEnd(sw_rank *rank) {
+  recorded(rank, [&](Recording &self) { self.add(Command::EndAction); });
+}
+
+void nodeBegin(sw_rank *rank, int64_t node) {
+  recorded(rank, [&](Recording &self) {
+    self.node = node;
+    self.add(Command::BeginNode, node);
+  });
+}
+
+void nodeEnd(sw_rank *rank, int64_t node, int64_t bytes) {
+  recorded(rank, [&](Recording &self) {
+    self.slots.useWorkspace(node, bytes);
+    self.add(Command::EndNode, node, 0, 0, 0, bytes);
+  });
+}
+
+void fail(sw_rank *rank, const char *message) {
+  recorded(rank, [&](Recording &) { raise(message); });
+}
+
+/// Work that a program for a device must not ask the processor to do.
+void refuse(const char *what) {
+  recorded(current, [&](Recording &) {
+    raise("the program calls '", what,
+          "', but the artifact's target is a device");
+  });
+}
+
+void gemm(const sw_gemm_desc *, const void *, const void *, void *) {
+  refuse("gemm");
+}
+
+void parallel(void (*)(void **, int64_t, int64_t), void **, int64_t, int64_t) {
+  refuse("parallel");
+}
+
+void convolution(const sw_convolution_desc *, const void *, const void *,
+                 void *) {
+  refuse("convolution");
+}
+
+void launch(sw_rank *rank, int64_t kernel, void *const *arguments) {
+  recorded(rank, [&](Recording &self) {
+    const auto &kernels = self.manifest.kernels;
+    if (kernel < 0 || size_t(kernel) >= kernels.size())
+      raise("kernel ", kernel, " does not exist; there are ", kernels.size());
+    auto &values = self.program.values;
+    int64_t count = kernels[kernel].arguments;
+    self.add(Command::Launch, kernel, 0, values.size(), 0, count);
+    for (int64_t i = 0; i < count; ++i) {
+      uint64_t value = 0;
+      std::memcpy(&value, arguments[i], sizeof(value));
+      values.push_back(value);
+    }
+  });
+}
+
+void fill(sw_rank *rank, void *to, int32_t byte, int64_t bytes) {
+  recorded(rank, [&](Recording &self) {
+    if (bytes > 0)
+      self.add(Command::Fill, 0, 0, addressOf(to), Address(byte & 0xff), bytes);
+  });
+}
+
+void copy(sw_rank *rank, void *to, const void *from, int64_t bytes) {
+  recorded(rank, [&](Recording &self) {
+    if (bytes > 0)
+      self.add(Command::Copy, 0, 0, addressOf(to), addressOf(from), bytes);
+  });
+}
+
+void contract(sw_rank *rank, const sw_contraction_desc *desc, const void *a,
+              const void *b, void *c, void *bias, void *aux) {
+  recorded(rank, [&](Recording &self) {
+    auto &list = self.program.contractions;
+    self.add(Command::Contract, int64_t(list.size()));
+    list.push_back({*desc, addressOf(a), addressOf(b), addressOf(c),
+                    addressOf(bias), addressOf(aux)});
+  });
+}
+
+/// Nothing with a destructor may live here: generated code leaves by longjmp.
+void runEntry(sw_entry entry, Recording &rank) {
+  current = &rank;
+  if (_setjmp(rank.frame) == 0)
+    entry(&rank, rank.microbatches);
+  current = nullptr;
+}
+
+} // namespace
+
+Address Memory::received(const Manifest &manifest, int64_t channel,
+                         int64_t m) const {
+  int64_t to = manifest.channels[channel].to;
+  const Ring &ring = layouts[to].channels[channel];
+  return arenas[to] + Address(ring.offset + m % ring.slots * ring.stride);
+}
+
+Address Memory::sent(const Manifest &manifest, int64_t channel,
+                     int64_t m) const {
+  if (routes[channel] == Route::HandOff)
+    return received(manifest, channel, m);
+  const Ring &ring = layouts[manifest.channels[channel].to].channels[channel];
+  return senders[channel] + Address(m % ring.slots * ring.stride);
+}
+
+std::vector<RankProgram> recordProgram(const Artifact &artifact,
+                                       const Memory &memory,
+                                       int64_t microbatches) {
+  const Manifest &manifest = artifact.manifest();
+  std::vector<RankProgram> programs;
+  for (size_t r = 0; r < manifest.ranks.size(); ++r) {
+    Recording rank(manifest, memory, int64_t(r), microbatches);
+    runEntry(artifact.entry(int64_t(r)), rank);
+    if (rank.error.empty())
+      try {
+        rank.slots.end();
+      } catch (const Error &error) {
+        rank.error = error.what();
+      }
+    if (!rank.error.empty())
+      raise("rank ", r, ": ", rank.error);
+    rank.program.livePeak = rank.slots.peak();
+    programs.push_back(std::move(rank.program));
+  }
+  return programs;
+}
+
+const sw_api &deviceCodeApi() {
+  static const sw_api api = {
+      slot,        acquire,   release,   claim,   send,    recv, giveBack,
+      actionBegin, actionEnd, nodeBegin, nodeEnd, gemm,    fail, parallel,
+      convolution, launch,    fill,      copy,    contract};
+  return api;
+}
+
+} // namespace stagewright::runtime::cuda

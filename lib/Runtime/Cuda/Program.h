@@ -1,0 +1,103 @@
+//===- Program.h - rank programs as data ------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the entry of a rank does is recorded when a step is made: one command
+// per call, in order, with the addresses on the device. From then on a step is
+// data: Order.h finds one total order of the commands of all ranks, Plan.h the
+// streams and events that keep it, Verify.h what holds of it, and a step
+// replays it without generated code.
+//
+// Nothing in an entry may hang on what the device computes, so recording it
+// once is as good as running it at every step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_PROGRAM_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_PROGRAM_H
+
+#include "Artifact.h"
+#include "Layout.h"
+
+namespace stagewright::runtime::cuda {
+
+using Address = uint64_t;
+
+/// How the messages of a channel travel.
+enum class Route {
+  HandOff, ///< one device: the sender writes into the receiver's slot
+  Copy,    ///< two devices of this process: a copy into the receiver's slot
+  Network  ///< two processes: NCCL
+};
+
+/// Where everything of a step lies; by rank or by channel.
+struct Memory {
+  std::vector<Layout> layouts;
+  std::vector<Address> arenas;
+  std::vector<Route> routes;
+  /// The sender's ring of a channel that is no hand-off, as deep and as wide as
+  /// the receiver's.
+  std::vector<Address> senders;
+
+  /// The receiver's slot of microbatch `m`.
+  Address received(const Manifest &manifest, int64_t channel, int64_t m) const;
+  /// Where the sender writes it.
+  Address sent(const Manifest &manifest, int64_t channel, int64_t m) const;
+};
+
+struct Command {
+  enum Kind : uint8_t {
+    Launch,   ///< id: kernel; to: first of its values; bytes: their number
+    Fill,     ///< to, bytes; from: the byte
+    Copy,     ///< to, from, bytes
+    Contract, ///< id: number of the contraction
+    Claim,    ///< id: channel; m; to: the slot
+    Send,
+    Receive,
+    GiveBack, ///< release_channel
+    Acquire,  ///< id: buffer; m; to: the slot
+    Release,
+    BeginAction, ///< id: stage; m; bytes: its letter
+    EndAction,
+    BeginNode, ///< id: node
+    EndNode    ///< bytes: of workspace
+  };
+  Kind kind;
+  int64_t id = 0, m = 0;
+  Address to = 0, from = 0;
+  int64_t bytes = 0;
+
+  /// Whether the device does something.
+  bool works() const { return kind <= Contract; }
+};
+
+struct Contraction {
+  sw_contraction_desc desc;
+  Address a = 0, b = 0, c = 0, bias = 0, aux = 0;
+};
+
+struct RankProgram {
+  std::vector<Command> commands;
+  std::vector<uint64_t> values; ///< of the arguments of launches
+  std::vector<Contraction> contractions;
+  int64_t livePeak = 0; ///< bytes
+};
+
+/// Runs the entry of every rank and gives what it called. Throws an `Error` at
+/// what no program may do: a kernel that does not exist, a place outside of the
+/// rank's memory, a slot that is taken twice or not given back, work for a
+/// processor.
+std::vector<RankProgram> recordProgram(const Artifact &artifact,
+                                       const Memory &memory,
+                                       int64_t microbatches);
+
+/// The table that records; artifacts for a device get it instead of the
+/// processor's.
+const sw_api &deviceCodeApi();
+
+} // namespace stagewright::runtime::cuda
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_PROGRAM_H

@@ -1,0 +1,255 @@
+//===- Verify.cpp - what holds of a plan ----------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verify.h"
+
+#include "Error.h"
+
+#include <algorithm>
+#include <map>
+
+namespace stagewright::runtime::cuda {
+
+namespace {
+
+using Clock = std::vector<uint32_t>; ///< by stream
+
+/// Bytes that a rank may use; with the clock of their last use where other
+/// streams use them too.
+struct Place {
+  Address end = 0;
+  Clock *used = nullptr;
+};
+using Places = std::map<Address, Place>; ///< by their first address
+
+/// The place that has this address; places of one map do not overlap.
+const Place *find(const Places &places, Address address) {
+  auto after = places.upper_bound(address);
+  if (after == places.begin() || address >= std::prev(after)->second.end)
+    return nullptr;
+  return &std::prev(after)->second;
+}
+
+class Verification {
+public:
+  Verification(const Manifest &manifest, const Memory &memory,
+               const std::vector<RankProgram> &programs, const Plan &plan,
+               const std::vector<int64_t> &sizes)
+      : manifest(manifest), memory(memory), programs(programs), plan(plan),
+        sizes(sizes), clocks(plan.streams.size(), Clock(plan.streams.size())),
+        recorded(plan.events), next(programs.size(), 0),
+        always(programs.size()), held(programs.size()) {
+    for (size_t r = 0; r < programs.size(); ++r)
+      for (size_t b = 0; b < manifest.ranks[r].buffers.size(); ++b)
+        if (manifest.ranks[r].buffers[b].kind != BufferKind::Stash)
+          keep(r, memory.layouts[r].buffers[b]);
+  }
+
+  void run();
+
+private:
+  void keep(size_t rank, const Ring &ring) {
+    Address begin = memory.arenas[rank] + Address(ring.offset);
+    if (ring.bytes() > 0)
+      always[rank][begin] = {begin + Address(ring.bytes()), nullptr};
+  }
+  void hold(size_t rank, Address begin, int64_t bytes, Clock *used) {
+    if (bytes > 0)
+      held[rank][begin] = {begin + Address(bytes), used};
+  }
+  int64_t strideOf(int64_t channel) const {
+    return memory.layouts[manifest.channels[channel].to]
+        .channels[channel]
+        .stride;
+  }
+  Clock *slotClock(Address slot) {
+    return &slots.try_emplace(slot, Clock(plan.streams.size())).first->second;
+  }
+  void advance(size_t rank, size_t command);
+  void follow(size_t rank, const Command &command);
+  void work(const Operation &operation);
+  void touch(const Operation &operation, Address address, int64_t bytes);
+  void use(const Operation &operation, Clock &used, Address address);
+  bool isAddress(uint64_t value) const;
+  std::string nameOf(Address address) const;
+
+  const Manifest &manifest;
+  const Memory &memory;
+  const std::vector<RankProgram> &programs;
+  const Plan &plan;
+  const std::vector<int64_t> &sizes;
+  std::vector<Clock> clocks;      ///< by stream
+  std::vector<Clock> recorded;    ///< by event; empty: not yet
+  std::vector<size_t> next;       ///< by rank: the first command not followed
+  std::vector<Places> always;     ///< by rank: all but stashes and channels
+  std::vector<Places> held;       ///< by rank: of these, what it holds now
+  std::map<Address, Clock> slots; ///< of channels: their last uses
+};
+
+/// Follows what a rank holds up to one of its commands.
+void Verification::advance(size_t rank, size_t command) {
+  for (; next[rank] < command; ++next[rank])
+    follow(rank, programs[rank].commands[next[rank]]);
+}
+
+void Verification::follow(size_t rank, const Command &command) {
+  int64_t id = command.id, m = command.m;
+  switch (command.kind) {
+  case Command::Acquire:
+    return hold(rank, command.to, memory.layouts[rank].buffers[id].stride,
+                nullptr);
+  case Command::Release: {
+    const Ring &ring = memory.layouts[rank].buffers[id];
+    held[rank].erase(memory.arenas[rank] + Address(ring.offset) +
+                     Address(m % ring.slots * ring.stride));
+    return;
+  }
+  case Command::Claim:
+  case Command::Receive:
+    return hold(rank, command.to, strideOf(id), slotClock(command.to));
+  case Command::Send:
+    held[rank].erase(memory.sent(manifest, id, m));
+    return;
+  case Command::GiveBack:
+    held[rank].erase(memory.received(manifest, id, m));
+    return;
+  default:
+    return;
+  }
+}
+
+bool Verification::isAddress(uint64_t value) const {
+  for (size_t r = 0; r < sizes.size(); ++r)
+    if (value >= memory.arenas[r] &&
+        value < memory.arenas[r] + Address(sizes[r]))
+      return true;
+  return false;
+}
+
+/// Which buffer or channel has this address.
+std::string Verification::nameOf(Address address) const {
+  for (size_t r = 0; r < programs.size(); ++r) {
+    auto inside = [&](const Ring &ring) {
+      Address begin = memory.arenas[r] + Address(ring.offset);
+      return address >= begin && address < begin + Address(ring.bytes());
+    };
+    const Layout &layout = memory.layouts[r];
+    for (size_t b = 0; b < layout.buffers.size(); ++b)
+      if (inside(layout.buffers[b]))
+        return "'" + manifest.ranks[r].buffers[b].name + "' of rank " +
+               std::to_string(r);
+    for (size_t c = 0; c < layout.channels.size(); ++c)
+      if (inside(layout.channels[c]))
+        return "channel '" + manifest.channels[c].name + "'";
+  }
+  return "no buffer";
+}
+
+/// One use of a slot of a channel: all uses by other streams must be over.
+void Verification::use(const Operation &operation, Clock &used,
+                       Address address) {
+  const Clock &now = clocks[operation.stream];
+  for (size_t s = 0; s < used.size(); ++s)
+    if (used[s] > now[s])
+      raise("rank ", operation.rank, ": ", nameOf(address),
+            " is used while another stream may still use it");
+  used[operation.stream] = now[operation.stream];
+}
+
+void Verification::touch(const Operation &operation, Address address,
+                         int64_t bytes) {
+  // Stashes first: they may lie in the workspace, which is always there.
+  const Place *found = find(held[operation.rank], address);
+  if (!found)
+    found = find(always[operation.rank], address);
+  if (!found)
+    raise("rank ", operation.rank, ": an address of ", nameOf(address),
+          " is used, which the rank does not hold then");
+  const Place &place = *found;
+  if (address + Address(bytes) > place.end)
+    raise("rank ", operation.rank, ": ", bytes, " bytes of ", nameOf(address),
+          " are used, but there are ", place.end - address);
+  if (place.used)
+    use(operation, *place.used, address);
+}
+
+void Verification::work(const Operation &operation) {
+  const RankProgram &program = programs[operation.rank];
+  const Command &command = program.commands[operation.number];
+  switch (command.kind) {
+  case Command::Launch:
+    for (int64_t i = 0; i < command.bytes; ++i)
+      if (uint64_t value = program.values[command.to + Address(i)];
+          isAddress(value))
+        touch(operation, value, 0);
+    return;
+  case Command::Copy:
+    touch(operation, command.from, command.bytes);
+    touch(operation, command.to, command.bytes);
+    return;
+  case Command::Fill:
+    return touch(operation, command.to, command.bytes);
+  case Command::Contract: {
+    const Contraction &it = program.contractions[command.id];
+    for (Address address : {it.a, it.b, it.c, it.bias, it.aux})
+      if (address)
+        touch(operation, address, 0);
+    return;
+  }
+  default:
+    return;
+  }
+}
+
+void Verification::run() {
+  for (const Operation &it : plan.operations) {
+    Clock &clock = clocks[it.stream];
+    ++clock[it.stream];
+    switch (it.kind) {
+    case Operation::Record:
+      recorded[it.number] = clock;
+      break;
+    case Operation::Wait: {
+      const Clock &other = recorded[it.number];
+      if (other.empty())
+        raise("rank ", it.rank, ": event ", it.number,
+              " is waited for before it is recorded");
+      for (size_t s = 0; s < clock.size(); ++s)
+        clock[s] = std::max(clock[s], other[s]);
+      break;
+    }
+    case Operation::Work:
+      advance(size_t(it.rank), it.number);
+      work(it);
+      break;
+    case Operation::CopyTo:
+    case Operation::SendTo:
+    case Operation::TakeFrom: {
+      auto channel = int64_t(it.number);
+      Address from = memory.sent(manifest, channel, it.m);
+      Address to = memory.received(manifest, channel, it.m);
+      if (it.kind != Operation::TakeFrom)
+        use(it, *slotClock(from), from);
+      if (it.kind != Operation::SendTo)
+        use(it, *slotClock(to), to);
+      break;
+    }
+    default:
+      break;
+    }
+  }
+}
+
+} // namespace
+
+void verifyPlan(const Manifest &manifest, const Memory &memory,
+                const std::vector<RankProgram> &programs, const Plan &plan,
+                const std::vector<int64_t> &sizes) {
+  Verification(manifest, memory, programs, plan, sizes).run();
+}
+
+} // namespace stagewright::runtime::cuda

@@ -1,0 +1,93 @@
+//===- Runner.cpp - what a host can do with a step ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runner.h"
+
+#include "Cuda/DeviceStep.h"
+#include "Error.h"
+#include "Step.h"
+
+namespace stagewright::runtime {
+
+Runner::Runner(std::shared_ptr<const Artifact> source,
+               const StepOptions &options)
+    : artifact(std::move(source)), count(options.microbatches) {
+  if (!artifact->entry(0))
+    raise("the artifact was opened for its manifest only");
+  if (count == 0)
+    count = manifest().microbatches;
+  if (count < 0)
+    raise("the number of microbatches is ", count, ", expected at least 1");
+  if (manifest().only && count != manifest().microbatches)
+    raise("the number of microbatches is ", count, ", but the artifact runs ",
+          manifest().microbatches, " only: its schedule '", manifest().schedule,
+          "' is an order for that number; compile it with --microbatches=",
+          count);
+  for (size_t r = 0; r < manifest().ranks.size(); ++r) {
+    layouts.push_back(layOut(manifest(), int64_t(r), count));
+    int64_t printed = manifest().ranks[r].arena;
+    if (count == manifest().microbatches && layouts[r].total != printed)
+      raise("rank ", r, " needs an arena of ", layouts[r].total,
+            " bytes, but the compiler printed ", printed,
+            "; compiler and runtime do not belong together");
+    predicted.push_back(runtime::predictedPeak(manifest(), int64_t(r), count));
+  }
+  given.resize(manifest().arguments.size());
+  if (options.trace || options.profile)
+    for (size_t r = 0; r < manifest().ranks.size(); ++r)
+      records.push_back(std::make_unique<Recorder>(
+          manifest(), r, count, options.trace, options.profile));
+}
+
+void Runner::requireInputs() const {
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!given[i] && manifest().arguments[i].role != "microbatch")
+      raise("argument ", manifest().arguments[i].label(), " was not set");
+}
+
+void Runner::fillConstants() {
+  for (const Interface &argument : manifest().arguments)
+    if (const void *data = artifact->data(argument))
+      setInput(argument.position,
+               {argument.dtype, int32_t(argument.shape.size()),
+                argument.shape.data(), const_cast<void *>(data)});
+}
+
+/// The high-water mark must be what the compiler printed, within one alignment
+/// unit per buffer; for another number of microbatches it is a bound.
+std::string Runner::checkPeaks() const {
+  for (size_t r = 0; r < layouts.size(); ++r) {
+    int64_t seen = peak(int64_t(r));
+    int64_t rings = int64_t(manifest().ranks[r].buffers.size());
+    for (const Ring &ring : layouts[r].channels)
+      rings += ring.stride > 0;
+    bool exact = count == manifest().microbatches;
+    if (seen > predicted[r] + rings * alignment ||
+        (exact && seen < predicted[r] - rings * alignment))
+      return "rank " + std::to_string(r) + ": live bytes reached " +
+             std::to_string(seen) + ", but the compiler printed " +
+             std::to_string(predicted[r]);
+  }
+  return "";
+}
+
+std::vector<const Recorder *> Runner::recorders() const {
+  std::vector<const Recorder *> list;
+  list.reserve(records.size());
+  for (auto &record : records)
+    list.push_back(record.get());
+  return list;
+}
+
+std::unique_ptr<Runner> makeRunner(std::shared_ptr<const Artifact> artifact,
+                                   const StepOptions &options) {
+  if (artifact->manifest().cuda)
+    return std::make_unique<cuda::DeviceStep>(std::move(artifact), options);
+  return std::make_unique<Step>(std::move(artifact), options);
+}
+
+} // namespace stagewright::runtime

@@ -1,0 +1,82 @@
+//===- Runner.h - what a host can do with a step ----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The C ABI's view of a step: tensors in, run, tensors out, and what it cost.
+// Steps on processors (Step.h) and on devices (Cuda/DeviceStep.h) are two of
+// them; the artifact's target chooses.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_RUNNER_H
+#define STAGEWRIGHT_LIB_RUNTIME_RUNNER_H
+
+#include "Artifact.h"
+#include "Layout.h"
+#include "Recorder.h"
+
+#include <memory>
+
+namespace stagewright::runtime {
+
+struct StepOptions {
+  int64_t microbatches = 0; ///< 0: as compiled
+  bool trace = false, check = false, profile = false, pin = false;
+  int64_t threads = 1;      ///< of each rank, on processors
+  std::string devices = {}; ///< of each rank, with commas; empty: in order
+  bool graph = true;        ///< capture the step and replay it, on devices
+  double deadline = 0;      ///< seconds of a step; 0: by the steps before
+};
+
+class Runner {
+public:
+  Runner(std::shared_ptr<const Artifact> source, const StepOptions &options);
+  virtual ~Runner() = default;
+  Runner(const Runner &) = delete;
+  Runner &operator=(const Runner &) = delete;
+
+  virtual void setInput(int64_t position, const sw_tensor &tensor) = 0;
+  /// Runs one step; throws an `Error` with the first failure.
+  virtual void run() = 0;
+  virtual void getOutput(int64_t position, const sw_tensor &tensor) = 0;
+  /// Highest number of live bytes; -1 unless checking.
+  virtual int64_t peak(int64_t rank) const = 0;
+  /// What the runtime itself allocated for a rank.
+  virtual int64_t allocated(int64_t rank) const { return layout(rank).total; }
+
+  const Manifest &manifest() const { return artifact->manifest(); }
+  int64_t microbatches() const { return count; }
+  double seconds() const { return lastSeconds; }
+  const Layout &layout(int64_t rank) const { return layouts[rank]; }
+  /// Live bytes of a rank as the compiler predicts them.
+  int64_t predictedPeak(int64_t rank) const { return predicted[rank]; }
+  std::vector<const Recorder *> recorders() const;
+
+protected:
+  /// Throws where an argument was not set.
+  void requireInputs() const;
+  /// Sets the arguments whose data lies in the artifact.
+  void fillConstants();
+  /// What is wrong with the bytes that were live; empty if nothing.
+  std::string checkPeaks() const;
+
+  std::shared_ptr<const Artifact> artifact;
+  int64_t count; ///< microbatches
+  bool ran = false;
+  double lastSeconds = 0;
+  std::vector<Layout> layouts;
+  std::vector<int64_t> predicted; ///< live bytes by rank
+  std::vector<bool> given;        ///< by argument
+  std::vector<std::unique_ptr<Recorder>> records;
+};
+
+/// A step of the artifact where its target says.
+std::unique_ptr<Runner> makeRunner(std::shared_ptr<const Artifact> artifact,
+                                   const StepOptions &options);
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_RUNNER_H

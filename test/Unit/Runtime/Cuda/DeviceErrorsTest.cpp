@@ -1,0 +1,163 @@
+//===- DeviceErrorsTest.cpp - what cannot run on a device, and why --------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cuda/StubHost.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+struct FaultCase {
+  const char *fault, *text;
+};
+class DeviceFaults : public testing::TestWithParam<FaultCase> {};
+
+TEST_P(DeviceFaults, AreFoundBeforeAnythingRuns) {
+  Stub stub;
+  Variable fault("DEVICE_FAULT", GetParam().fault);
+  EXPECT_EQ(deviceError(), GetParam().text);
+  for (const Call &call : stub.calls())
+    EXPECT_NE(call.word, "alloc");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Device, DeviceFaults,
+    testing::Values(
+        FaultCase{"gemm", "rank 0: the program calls 'gemm', but the "
+                          "artifact's target is a device"},
+        FaultCase{"kernel", "rank 0: kernel 7 does not exist; there are 2"},
+        FaultCase{"workspace", "rank 0: node 'w.F' uses 4096 bytes of "
+                               "workspace, but there are 128"},
+        FaultCase{"leak", "rank 0: stash 'stash.x' slot 0 is taken for "
+                          "microbatch 2 while microbatch 0 holds it"},
+        FaultCase{"too-far", "rank 0: 128 bytes of 'stash.x' of rank 0 are "
+                             "used, but there are 64"},
+        FaultCase{"after-send", "rank 0: an address of channel 'y' is used, "
+                                "which the rank does not hold then"},
+        FaultCase{"early-release",
+                  "rank 0: an address of 'stash.x' of rank 0 is used, which "
+                  "the rank does not hold then"},
+        FaultCase{"circle",
+                  "the ranks wait for each other; rank 0 waits for microbatch "
+                  "0 of channel 'dy' from rank 1; rank 1 waits for microbatch "
+                  "0 of channel 'y' from rank 0"},
+        FaultCase{"early-end",
+                  "the ranks wait for each other; rank 0 waits for microbatch "
+                  "1 of channel 'dy' from rank 1, which has ended"}));
+
+TEST(DeviceErrors, MissingLibrariesNameTheirPackage) {
+  // In a process of its own: once opened, a library stays.
+  EXPECT_EXIT(
+      {
+        Variable none("STAGEWRIGHT_CUDA_LIBRARY", "/nowhere/libcuda.so.1");
+        std::fputs(deviceError().c_str(), stderr);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0),
+      "cannot open '/nowhere/libcuda.so.1', and an artifact for a GPU needs it "
+      "to run: .*; it comes with NVIDIA's driver .Debian package libcuda1., "
+      "and STAGEWRIGHT_CUDA_LIBRARY names another place");
+  EXPECT_EXIT(
+      {
+        Stub stub;
+        Variable none("STAGEWRIGHT_CUBLASLT_LIBRARY", "/nowhere/lt.so");
+        std::fputs(deviceError().c_str(), stderr);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0),
+      "cannot open '/nowhere/lt.so', and contractions on a GPU need it: .*; it "
+      "comes with package libcublas-13-0 of NVIDIA's Debian repository, and "
+      "with nvidia-cublas of PyPI");
+}
+
+TEST(DeviceErrors, AMissingFunctionIsNamed) {
+  EXPECT_EXIT(
+      {
+        Variable other("STAGEWRIGHT_CUDA_LIBRARY", "libm.so.6");
+        std::fputs(deviceError().c_str(), stderr);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0),
+      "'libm.so.6' has no function 'cuInit', and an artifact for a GPU needs "
+      "it to run; a newer one comes with NVIDIA's driver");
+}
+
+TEST(DeviceErrors, NoDeviceIsAnError) {
+  EXPECT_EXIT(
+      {
+        Stub stub;
+        Variable none("STAGEWRIGHT_STUB_DEVICES", "0");
+        std::fputs(deviceError().c_str(), stderr);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "cuInit: asked to fail .STUB_ERROR_100 100.");
+}
+
+TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
+  Stub stub;
+  deviceHost(); // The driver is there.
+  auto errorOf = [](const char *failure) {
+    Variable fail("STAGEWRIGHT_STUB_FAIL", failure);
+    return deviceError();
+  };
+  EXPECT_EQ(errorOf("cuModuleLoadData=209"),
+            "the artifact's device code (sm_90a) does not load on GPU 0 "
+            "(Recorder, sm_90): cuModuleLoadData: asked to fail "
+            "(STUB_ERROR_209 209)");
+  EXPECT_EQ(errorOf("cuModuleGetFunction=500"),
+            "malformed artifact: its device code has no kernel 'step.loss' "
+            "(status 500)");
+  EXPECT_NE(errorOf("cuMemAlloc_v2=2")
+                .find("are free; run fewer microbatches or more stages"),
+            std::string::npos);
+  EXPECT_EQ(errorOf("cublasLtMatmulAlgoGetHeuristic=15"),
+            "cuBLASLt has no algorithm for a contraction of 4 x 4 x 4 in 1 "
+            "batches of f32 and f32 to f32 with epilogue 0");
+}
+
+TEST(DeviceErrors, AFailureInACaptureLeavesTheStepUsable) {
+  Stub stub;
+  Host host = deviceHost();
+  {
+    Variable fail("STAGEWRIGHT_STUB_FAIL", "cuLaunchKernel=1");
+    EXPECT_EQ(host.runError(),
+              "cuLaunchKernel: asked to fail (STUB_ERROR_1 1)");
+  }
+  EXPECT_EQ(host.runError(), "");
+}
+
+TEST(DeviceErrors, ADeviceThatHangsEndsTheStepAtItsDeadline) {
+  Stub stub;
+  sw_options options = Host::defaults();
+  options.deadline = 0.05;
+  Host host = deviceHost(options);
+  stub.calls();
+  {
+    Variable hang("STAGEWRIGHT_STUB_HANG", "1");
+    EXPECT_EQ(host.runError(),
+              "the step did not end on its device within 0.05 seconds; a "
+              "longer deadline can be given");
+  }
+  EXPECT_EQ(host.runError(), "a step before has not ended on its device; "
+                             "start the program anew");
+}
+
+TEST(DeviceErrors, ListsOfDevicesAreChecked) {
+  Stub stub;
+  auto errorOf = [](const char *list) {
+    sw_options options = Host::defaults();
+    options.devices = list;
+    return deviceError(options);
+  };
+  EXPECT_EQ(errorOf("0,x"), "the list of devices is '0,x', expected numbers "
+                            "with commas, as in 0,0,1,1");
+  EXPECT_EQ(errorOf("0"), "the list of devices '0' has 1 entries, expected "
+                          "one for each of 2 ranks");
+  EXPECT_EQ(errorOf("0,9"), "there is no GPU 9; there are 1");
+}
+
+} // namespace

@@ -1,0 +1,214 @@
+//===- DeviceStepTest.cpp - steps on the CUDA that only records -----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cuda/StubHost.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace {
+
+/// The calls that work, as the schedule's text would name them, for one stream.
+std::string work(const std::vector<Call> &calls, int stream) {
+  static const std::map<std::string, std::string> names = {
+      {"matmul", "product"}, {"copy", "copy"}, {"fill", "fill"}};
+  std::string text;
+  for (const Call &call : calls) {
+    if (call.number("stream") != stream)
+      continue;
+    if (call.word == "launch")
+      text += " " + call.values.at("kernel").substr(5);
+    else if (auto name = names.find(call.word); name != names.end())
+      text += " " + name->second;
+  }
+  return text;
+}
+
+size_t count(const std::vector<Call> &calls, const std::string &word) {
+  return size_t(std::count_if(calls.begin(), calls.end(),
+                              [&](const Call &it) { return it.word == word; }));
+}
+
+/// What the entry functions of the fixture ask for with 4 microbatches.
+const char *const rank0 =
+    " fill copy product copy product product copy product product copy product"
+    " product product scale";
+const char *const rank1 =
+    " fill loss copy scale loss copy scale loss copy scale loss copy scale";
+
+/// Streams of the step that was made last.
+std::vector<int> streamsOf(const std::vector<Call> &calls) {
+  std::vector<int> ids;
+  for (const Call &call : calls)
+    if (call.word == "stream")
+      ids.push_back(call.number("id"));
+  return ids;
+}
+
+/// Every event that is waited for was recorded before; the waits there are.
+size_t expectRecordedBefore(const std::vector<Call> &calls) {
+  std::set<int> recorded;
+  size_t waits = 0;
+  for (const Call &call : calls) {
+    if (call.word == "record")
+      recorded.insert(call.number("event"));
+    if (call.word != "wait")
+      continue;
+    ++waits;
+    EXPECT_TRUE(recorded.count(call.number("event"))) << call.line;
+  }
+  return waits;
+}
+
+TEST(DeviceStep, DoesWhatTheEntriesAskForInTheirOrder) {
+  Stub stub;
+  for (bool direct : {true, false}) {
+    sw_options options = Host::defaults();
+    options.direct = direct;
+    Host host = deviceHost(options);
+    std::vector<int> streams = streamsOf(stub.calls());
+    ASSERT_EQ(streams.size(), 2u);
+    host.run();
+    std::vector<Call> calls = stub.calls();
+    EXPECT_EQ(work(calls, streams[0]), rank0);
+    EXPECT_EQ(work(calls, streams[1]), rank1);
+    EXPECT_GE(expectRecordedBefore(calls), 8u); // one for each message
+  }
+}
+
+TEST(DeviceStep, IsOneLaunchFromTheSecondTimeOn) {
+  Stub stub;
+  Host host = deviceHost();
+  host.run();
+  std::vector<Call> first = stub.calls();
+  EXPECT_EQ(count(first, "capture"), 1u);
+  EXPECT_EQ(count(first, "replay"), 1u);
+  host.run();
+  std::vector<Call> second = stub.calls();
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_EQ(second[0].word, "replay");
+  EXPECT_EQ(second[1].word, "record"); // its end, which the host looks for
+}
+
+TEST(DeviceStep, NeitherWaitsForTheHostNorAllocates) {
+  Stub stub;
+  for (bool direct : {true, false}) {
+    sw_options options = Host::defaults();
+    options.direct = direct;
+    Host host = deviceHost(options);
+    stub.calls();
+    host.run();
+    for (const Call &call : stub.calls())
+      for (const char *word : {"synchronize", "alloc", "pin", "free", "unpin",
+                               "stream", "heuristic", "download"})
+        EXPECT_NE(call.word, word) << call.line;
+  }
+}
+
+TEST(DeviceStep, UploadsWhatChanged) {
+  Stub stub;
+  Host host = deviceHost();
+  stub.calls();
+  host.run();
+  EXPECT_EQ(count(stub.calls(), "upload"), 3u); // w, x and the numbers
+  host.run();
+  EXPECT_EQ(count(stub.calls(), "upload"), 0u);
+  host.set<float>(0, SW_F32, {4, 4}, std::vector<float>(16));
+  host.run();
+  EXPECT_EQ(count(stub.calls(), "upload"), 1u);
+  EXPECT_EQ(host.get(2, {16, 4}).size(), 64u);
+  std::vector<Call> calls = stub.calls();
+  EXPECT_EQ(count(calls, "download"), 1u);
+  EXPECT_EQ(count(calls, "synchronize"), 2u);
+}
+
+TEST(DeviceStep, OneAllocationPerRank) {
+  Stub stub;
+  sw_options options = Host::defaults();
+  options.check = 1;
+  {
+    Host host = deviceHost(options);
+    std::vector<Call> calls = stub.calls();
+    ASSERT_EQ(count(calls, "alloc"), 2u);
+    std::vector<std::string> bytes;
+    for (const Call &call : calls)
+      if (call.word == "alloc")
+        bytes.push_back(call.values.at("bytes"));
+    // Rank 0 contracts, so it has a workspace for the library.
+    EXPECT_EQ(bytes, (std::vector<std::string>{std::to_string(768 + (32 << 20)),
+                                               "768"}));
+    EXPECT_EQ(sw_step_arena_bytes(host.step.get(), 1), 768);
+    EXPECT_EQ(sw_step_peak_bytes(host.step.get(), 0), 768);
+  }
+  std::vector<Call> calls = stub.calls();
+  EXPECT_EQ(count(calls, "free"), 2u);
+  EXPECT_EQ(count(calls, "unload"), 1u);
+}
+
+TEST(DeviceStep, SharedMemoryAboveTheUsualIsAskedFor) {
+  Stub stub;
+  Host host = deviceHost();
+  std::vector<std::string> lines;
+  for (const Call &call : stub.calls())
+    if (call.word == "function")
+      lines.push_back(call.line);
+  EXPECT_EQ(lines, std::vector<std::string>{
+                       "function kernel=step.scale attribute=8 value=65536"});
+}
+
+TEST(DeviceStep, RunsAnyNumberOfMicrobatches) {
+  Stub stub;
+  for (int64_t microbatches : {1, 2, 3, 33}) {
+    sw_options options = Host::defaults();
+    options.microbatches = microbatches;
+    Host host = deviceHost(options);
+    stub.calls();
+    host.run();
+    std::vector<Call> calls = stub.calls();
+    EXPECT_EQ(count(calls, "matmul"), size_t(2 * microbatches));
+    EXPECT_EQ(count(calls, "launch"), size_t(2 * microbatches + 1));
+    expectRecordedBefore(calls);
+  }
+}
+
+TEST(DeviceStep, CopiesBetweenDevices) {
+  Stub stub;
+  Variable devices("STAGEWRIGHT_STUB_DEVICES", "2");
+  for (bool direct : {true, false}) {
+    sw_options options = Host::defaults();
+    options.direct = direct;
+    Host host = deviceHost(options); // In order: one GPU each.
+    std::vector<Call> made = stub.calls();
+    EXPECT_EQ(streamsOf(made).size(), 4u); // and one for each channel
+    EXPECT_EQ(count(made, "reach"), 2u);
+    host.run();
+    std::vector<Call> calls = stub.calls();
+    EXPECT_EQ(count(calls, "peer"), 8u);
+    expectRecordedBefore(calls);
+    EXPECT_EQ(work(calls, streamsOf(made)[0]), rank0);
+  }
+  sw_options options = Host::defaults();
+  options.devices = "1,1";
+  Host host = deviceHost(options);
+  EXPECT_EQ(count(stub.calls(), "reach"), 0u);
+  host.run();
+  EXPECT_EQ(count(stub.calls(), "peer"), 0u);
+}
+
+TEST(DeviceStep, StreamsOnOtherDevicesJoinTheGraph) {
+  Stub stub;
+  Variable devices("STAGEWRIGHT_STUB_DEVICES", "2");
+  Host host = deviceHost();
+  stub.calls();
+  host.run();
+  for (const Call &call : stub.calls())
+    EXPECT_EQ(call.line.find("unjoined"), std::string::npos);
+}
+
+} // namespace

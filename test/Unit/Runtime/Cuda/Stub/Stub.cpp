@@ -1,0 +1,64 @@
+//===- Stub.cpp - the text of a CUDA that only records --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Stub.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+namespace stub {
+
+namespace {
+struct Text {
+  std::mutex mutex;
+  std::string lines;
+  ~Text() {
+    const char *path = std::getenv("STAGEWRIGHT_STUB_LOG");
+    FILE *file = path ? std::fopen(path, "w") : nullptr;
+    if (!file)
+      return;
+    std::fwrite(lines.data(), 1, lines.size(), file);
+    std::fclose(file);
+  }
+};
+Text &text() {
+  static Text it;
+  return it;
+}
+} // namespace
+
+void log(const char *format, ...) {
+  char line[4096];
+  va_list arguments;
+  va_start(arguments, format);
+  int size = std::vsnprintf(line, sizeof(line), format, arguments);
+  va_end(arguments);
+  std::lock_guard lock(text().mutex);
+  text().lines.append(line, size_t(size)).append("\n");
+}
+
+int failure(const char *symbol) {
+  const char *wanted = std::getenv("STAGEWRIGHT_STUB_FAIL");
+  size_t size = std::strlen(symbol);
+  if (!wanted || std::strncmp(wanted, symbol, size) != 0 || wanted[size] != '=')
+    return 0;
+  return std::atoi(wanted + size + 1);
+}
+
+} // namespace stub
+
+/// All lines since the last call.
+extern "C" __attribute__((visibility("default"))) const char *stubTake() {
+  static std::string taken;
+  std::lock_guard lock(stub::text().mutex);
+  taken = std::move(stub::text().lines);
+  stub::text().lines.clear();
+  return taken.c_str();
+}
