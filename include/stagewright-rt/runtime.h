@@ -244,8 +244,8 @@ typedef struct sw_options {
   int32_t pin;          ///< pin the threads of the ranks to processors
   int32_t threads;      ///< of each rank; 0: one
   const char *devices;  ///< of each rank, "0,0,1,1"; null: in order
-  int32_t direct;       ///< enqueue every step anew instead of replaying a graph
-  double deadline;      ///< seconds of a step on devices; 0: by those before
+  int32_t direct;  ///< enqueue every step anew instead of replaying a graph
+  double deadline; ///< seconds of a step on devices; 0: by those before
 } sw_options;
 
 /// The reason of the last failure on this thread; empty when there was none.
@@ -277,6 +277,14 @@ SW_EXPORT int sw_argument(const sw_program *program, int64_t index,
 SW_EXPORT int sw_result(const sw_program *program, int64_t index,
                         int64_t microbatches, int64_t *position,
                         sw_tensor *tensor);
+
+/// Proves, without a device, that a step of an artifact for devices finishes
+/// and that its buffers never alias while they live; gives the counts as text
+/// that lives until the next call on this thread. Null: it does not, or the
+/// artifact is for processors. `devices` as in sw_options, null or "": one for
+/// each rank.
+SW_EXPORT const char *sw_dry_run(const sw_program *program,
+                                 int64_t microbatches, const char *devices);
 
 /// Allocates the arenas and starts the threads.
 SW_EXPORT sw_step *sw_step_create(sw_program *program,

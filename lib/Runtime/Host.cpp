@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Blas.h"
+#include "Cuda/Prepare.h"
 #include "DType.h"
 #include "Error.h"
 #include "HostTensors.h"
@@ -125,6 +126,16 @@ int sw_result(const sw_program *program, int64_t index, int64_t microbatches,
                   microbatches, position, tensor);
 }
 
+const char *sw_dry_run(const sw_program *program, int64_t microbatches,
+                       const char *devices) {
+  return guarded<const char *>(nullptr, [&] {
+    static thread_local std::string text;
+    text = cuda::proveStep(*program->artifact, microbatches,
+                           devices ? devices : "");
+    return text.c_str();
+  });
+}
+
 sw_step *sw_step_create(sw_program *program, const sw_options *options) {
   return guarded<sw_step *>(nullptr, [&] {
     StepOptions own;
@@ -202,8 +213,8 @@ int64_t sw_step_predicted_bytes(const sw_step *step, int64_t rank) {
 
 double sw_step_idle_share(const sw_step *step, int64_t rank) {
   return guarded(-1.0, [&] {
-    requireRank(step->step, rank);
-    auto records = step->step.recorders();
+    requireRank(*step->step, rank);
+    auto records = step->step->recorders();
     if (records.empty() || !records[0]->profiles())
       raise("the step was made without the option to profile");
     if (records[rank]->steps().empty())

@@ -94,7 +94,7 @@ std::string profileJson(const Manifest &manifest,
                   std::to_string(rank.stages[s]) + Recorder::actionKinds[k],
                   ranks[r]->samples(s, k));
   }
-  return json{{"device_class", "cpu-core"},
+  return json{{"device_class", manifest.cuda ? "cuda" : "cpu-core"},
               {"nodes", nodes},
               {"actions", actions},
               {"hops", hopsOf(manifest, ranks)},

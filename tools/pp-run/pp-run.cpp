@@ -35,7 +35,7 @@ struct Options {
   std::optional<int64_t> microbatches;
   int64_t steps = 1, threads = 1;
   bool repeat = false, check = false, pin = false, json = false;
-  bool direct = false;
+  bool direct = false, dry = false;
   double deadline = 0;
 };
 
@@ -74,6 +74,9 @@ void declare(CLI::App &app, Options &options) {
       ->type_name("LIST");
   app.add_flag("--no-graph", options.direct,
                "Enqueue every step anew instead of replaying a CUDA graph");
+  app.add_flag("--dry-run", options.dry,
+               "Record, order and verify a step for GPUs without running it; "
+               "needs no GPU");
   app.add_option("--deadline", options.deadline,
                  "Seconds that a step on GPUs may take (default: 20 times "
                  "the slowest before, at least 10)")
@@ -198,6 +201,15 @@ void warnOfThreads(int64_t ranks, int64_t threads) {
                  "--threads-per-rank\n";
 }
 
+int dryRun(const Options &options, const sw_program *program) {
+  const char *text = sw_dry_run(program, options.microbatches.value_or(0),
+                                options.devices.c_str());
+  if (!text)
+    raiseLastError();
+  std::cout << text;
+  return 0;
+}
+
 int run(const Options &options) {
   if (options.microbatches && *options.microbatches < 1)
     raise("the number of microbatches is ", *options.microbatches,
@@ -210,6 +222,8 @@ int run(const Options &options) {
 
   // The artifact first: what is none needs no arguments either.
   auto program = open(sw_load, options.artifact);
+  if (options.dry)
+    return dryRun(options, program.get());
   if (options.inputs.empty())
     raise("no arguments for the step; give them with --inputs=FILE");
   json manifest = json::parse(sw_manifest(program.get()));

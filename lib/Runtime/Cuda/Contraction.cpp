@@ -10,7 +10,7 @@
 #include "DType.h"
 #include "Error.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace stagewright::runtime::cuda {
 
@@ -41,33 +41,7 @@ uint32_t alignmentOf(const LtMatrix &matrix, const LtProduct &product) {
   return uint32_t(bits & -bits);
 }
 
-template <typename T> void set(LtDesc desc, int attribute, const T &value) {
-  cublasLt().descSet(desc, attribute, static_cast<const void *>(&value),
-                     sizeof(value));
-}
-
-} // namespace
-
-Contractions::Contractions(const Device &device) : device(device) {
-  device.use();
-  cublasLt().create(&handle);
-}
-
-Contractions::~Contractions() {
-  for (const Prepared &it : list)
-    destroy(it);
-  cublasLt().destroy.address(handle);
-}
-
-void Contractions::destroy(const Prepared &it) {
-  if (it.desc)
-    cublasLt().descDestroy.address(it.desc);
-  for (LtLayout layout : {it.a, it.b, it.c})
-    if (layout)
-      cublasLt().layoutDestroy.address(layout);
-}
-
-LtLayout Contractions::layoutOf(const LtMatrix &matrix, int64_t batches) const {
+LtLayout layoutOf(const LtMatrix &matrix, int64_t batches) {
   const CublasLt &lt = cublasLt();
   LtLayout layout = nullptr;
   lt.layoutCreate(&layout, typeOf(matrix.dtype), uint64_t(matrix.rows),
@@ -83,33 +57,70 @@ LtLayout Contractions::layoutOf(const LtMatrix &matrix, int64_t batches) const {
   return layout;
 }
 
-void Contractions::describe(Prepared &it,
-                            const Contraction &contraction) const {
-  const LtProduct &product = it.product;
-  const sw_contraction_desc &desc = contraction.desc;
-  cublasLt().descCreate(&it.desc, product.compute,
-                        product.compute == compute64 ? int(real64)
-                                                     : int(real32));
-  set(it.desc, ltDescTransposeA,
-      int32_t(product.a.transposed ? operationTranspose : operationNone));
-  set(it.desc, ltDescTransposeB,
-      int32_t(product.b.transposed ? operationTranspose : operationNone));
-  set(it.desc, ltDescEpilogue, uint32_t(product.epilogue));
-  if (contraction.bias) {
-    set(it.desc, ltDescBias, contraction.bias);
-    set(it.desc, ltDescBiasType, int32_t(typeOf(desc.bias_dtype)));
-  }
-  if (contraction.aux) {
-    set(it.desc, ltDescAux, contraction.aux);
-    set(it.desc, ltDescAuxRow, desc.aux_row);
-    set(it.desc, ltDescAuxType, int32_t(typeOf(desc.aux_dtype)));
-  }
-  it.a = layoutOf(product.a, product.batches);
-  it.b = layoutOf(product.b, product.batches);
-  it.c = layoutOf(product.c, product.batches);
+template <typename T> void set(LtDesc desc, int attribute, const T &value) {
+  cublasLt().descSet(desc, attribute, static_cast<const void *>(&value),
+                     sizeof(value));
 }
 
-const LtAlgorithm &Contractions::advise(const Prepared &it,
+} // namespace
+
+LtCall::LtCall(const Contraction &contraction)
+    : product(asProduct(contraction)) {
+  try {
+    describe(contraction);
+  } catch (...) {
+    destroy();
+    throw;
+  }
+}
+
+LtCall::~LtCall() { destroy(); }
+
+LtCall::LtCall(LtCall &&other) noexcept
+    : product(other.product), desc(std::exchange(other.desc, nullptr)),
+      a(std::exchange(other.a, nullptr)), b(std::exchange(other.b, nullptr)),
+      c(std::exchange(other.c, nullptr)), algorithm(other.algorithm) {}
+
+void LtCall::destroy() const {
+  if (desc)
+    cublasLt().descDestroy.address(desc);
+  for (LtLayout layout : {a, b, c})
+    if (layout)
+      cublasLt().layoutDestroy.address(layout);
+}
+
+void LtCall::describe(const Contraction &contraction) {
+  const sw_contraction_desc &wanted = contraction.desc;
+  cublasLt().descCreate(&desc, product.compute,
+                        product.compute == compute64 ? int(real64)
+                                                     : int(real32));
+  set(desc, ltDescTransposeA,
+      int32_t(product.a.transposed ? operationTranspose : operationNone));
+  set(desc, ltDescTransposeB,
+      int32_t(product.b.transposed ? operationTranspose : operationNone));
+  set(desc, ltDescEpilogue, uint32_t(product.epilogue));
+  if (contraction.bias) {
+    set(desc, ltDescBias, contraction.bias);
+    set(desc, ltDescBiasType, int32_t(typeOf(wanted.bias_dtype)));
+  }
+  if (contraction.aux) {
+    set(desc, ltDescAux, contraction.aux);
+    set(desc, ltDescAuxRow, wanted.aux_row);
+    set(desc, ltDescAuxType, int32_t(typeOf(wanted.aux_dtype)));
+  }
+  a = layoutOf(product.a, product.batches);
+  b = layoutOf(product.b, product.batches);
+  c = layoutOf(product.c, product.batches);
+}
+
+Contractions::Contractions(const Device &device) : device(device) {
+  device.use();
+  cublasLt().create(&handle);
+}
+
+Contractions::~Contractions() { cublasLt().destroy.address(handle); }
+
+const LtAlgorithm &Contractions::advise(const LtCall &it,
                                         const Contraction &contraction) {
   const LtProduct &product = it.product;
   uint32_t alignments[3] = {alignmentOf(product.a, product),
@@ -159,22 +170,15 @@ const LtAlgorithm &Contractions::advise(const Prepared &it,
 
 size_t Contractions::prepare(const Contraction &contraction) {
   device.use();
-  Prepared it;
-  it.product = asProduct(contraction);
-  try {
-    describe(it, contraction);
-    it.algorithm = advise(it, contraction);
-  } catch (...) {
-    destroy(it);
-    throw;
-  }
-  list.push_back(it);
+  LtCall it(contraction);
+  it.algorithm = advise(it, contraction);
+  list.push_back(std::move(it));
   return list.size() - 1;
 }
 
 void Contractions::call(size_t number, DevicePointer workspace,
                         Stream stream) const {
-  const Prepared &it = list[number];
+  const LtCall &it = list[number];
   const LtProduct &product = it.product;
   // Scalars have the type of the sums.
   float one = 1, beta = product.adds ? 1.f : 0.f;

@@ -53,6 +53,24 @@ struct LtProduct {
 /// of 1, an epilogue on a C whose columns are not contiguous.
 LtProduct asProduct(const Contraction &contraction);
 
+/// A contraction described to the library; needs no device.
+class LtCall {
+public:
+  explicit LtCall(const Contraction &contraction);
+  ~LtCall();
+  LtCall(LtCall &&other) noexcept;
+  LtCall &operator=(LtCall &&) = delete;
+
+  LtProduct product;
+  LtDesc desc = nullptr;
+  LtLayout a = nullptr, b = nullptr, c = nullptr;
+  LtAlgorithm algorithm = {}; ///< to be filled
+
+private:
+  void describe(const Contraction &contraction);
+  void destroy() const;
+};
+
 /// The contractions of the ranks on one device, ready to be called.
 class Contractions {
 public:
@@ -68,20 +86,11 @@ public:
   size_t shapes() const { return advice.size(); }
 
 private:
-  struct Prepared {
-    LtProduct product;
-    LtDesc desc = nullptr;
-    LtLayout a = nullptr, b = nullptr, c = nullptr;
-    LtAlgorithm algorithm = {};
-  };
-  void describe(Prepared &it, const Contraction &contraction) const;
-  LtLayout layoutOf(const LtMatrix &matrix, int64_t batches) const;
-  const LtAlgorithm &advise(const Prepared &it, const Contraction &contraction);
-  static void destroy(const Prepared &it);
+  const LtAlgorithm &advise(const LtCall &it, const Contraction &contraction);
 
   const Device &device;
   LtHandle handle = nullptr;
-  std::vector<Prepared> list;
+  std::vector<LtCall> list;
   std::map<std::vector<int64_t>, LtAlgorithm> advice;
 };
 

@@ -9,7 +9,6 @@
 
 #include "Error.h"
 
-#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -73,31 +72,6 @@ bool Device::reach(const Device &other) const {
   if (status && status != statusPeerAlreadyEnabled)
     DriverErrors::fail(driver().enablePeerAccess.symbol, status);
   return true;
-}
-
-std::vector<int> placeRanks(const char *list, size_t ranks) {
-  std::vector<int> devices;
-  if (!list || !*list) {
-    int count = 0;
-    driver().deviceCount(&count);
-    for (size_t r = 0; r < ranks; ++r)
-      devices.push_back(
-          size_t(count) >= ranks ? int(r) : int(r * size_t(count) / ranks));
-    return devices;
-  }
-  for (const char *at = list, *end = list + std::strlen(list); at <= end;) {
-    int number = 0;
-    auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc() || (next != end && *next != ','))
-      raise("the list of devices is '", list,
-            "', expected numbers with commas, as in 0,0,1,1");
-    devices.push_back(number);
-    at = next + 1;
-  }
-  if (devices.size() != ranks)
-    raise("the list of devices '", list, "' has ", devices.size(),
-          " entries, expected one for each of ", ranks, " ranks");
-  return devices;
 }
 
 DeviceMemory::DeviceMemory(const Device &device, int64_t bytes)

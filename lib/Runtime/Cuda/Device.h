@@ -48,11 +48,6 @@ private:
   std::vector<KernelFunction> kernels;
 };
 
-/// Which GPU each rank runs on, from the user's list ("0,0,1,1"; one entry per
-/// rank). Without a list ranks go to the GPUs in order, neighbours together
-/// where there are fewer GPUs than ranks.
-std::vector<int> placeRanks(const char *list, size_t ranks);
-
 /// Memory of the current device, zeroed.
 class DeviceMemory {
 public:

@@ -77,7 +77,9 @@ DeviceStep::~DeviceStep() {
 /// run, which needs no device.
 void DeviceStep::place(const StepOptions &options) {
   size_t size = layouts.size();
-  std::vector<int> numbers = placeRanks(options.devices.c_str(), size);
+  int present = 0;
+  driver().deviceCount(&present);
+  std::vector<int> numbers = placeRanks(options.devices, size, present);
   DryRun dry = dryRun(*artifact, layouts, numbers, count);
   for (size_t r = 0; r < size; ++r) {
     std::unique_ptr<Device> &device = own->devices[numbers[r]];

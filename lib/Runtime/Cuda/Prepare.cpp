@@ -8,8 +8,10 @@
 #include "Prepare.h"
 
 #include "Contraction.h"
+#include "Error.h"
 #include "Verify.h"
 
+#include <charconv>
 #include <sstream>
 
 namespace stagewright::runtime::cuda {
@@ -90,6 +92,31 @@ DryRun dryRun(const Artifact &artifact, const std::vector<Layout> &layouts,
   return it;
 }
 
+std::vector<int> placeRanks(const std::string &list, size_t ranks, int count) {
+  std::vector<int> devices;
+  if (list.empty()) {
+    for (size_t r = 0; r < ranks; ++r)
+      devices.push_back(
+          size_t(count) >= ranks ? int(r) : int(r * size_t(count) / ranks));
+    return devices;
+  }
+  const char *end = list.data() + list.size();
+  for (const char *at = list.data(); at <= end;) {
+    int number = 0;
+    auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || (next != end && *next != ','))
+      raise("the list of devices is '", list,
+            "', expected numbers with commas, as in 0,0,1,1");
+    devices.push_back(number);
+    at = next + 1;
+  }
+  if (devices.size() != ranks)
+    raise("the list of devices '", list, "' has ", devices.size(),
+          " entries, expected one for each of ", ranks, " ranks");
+  return devices;
+}
+
+namespace {
 std::string describePlan(const Manifest &manifest, const Prepared &prepared) {
   int64_t kinds[4] = {}, copies = 0, messages = 0, actions = 0;
   for (const Operation &it : prepared.plan.operations) {
@@ -115,6 +142,25 @@ std::string describePlan(const Manifest &manifest, const Prepared &prepared) {
       << " transfers that wait for a partner on one device at once\n"
       << "verified     events in order, slots never shared, addresses held\n";
   return out.str();
+}
+
+} // namespace
+
+std::string proveStep(const Artifact &artifact, int64_t microbatches,
+                      const std::string &devices) {
+  const Manifest &manifest = artifact.manifest();
+  if (!manifest.cuda)
+    raise("the artifact's target is the processor; there is nothing to prove "
+          "without running it");
+  int64_t count = microbatches > 0 ? microbatches : manifest.microbatches;
+  size_t ranks = manifest.ranks.size();
+  std::vector<Layout> layouts;
+  for (size_t r = 0; r < ranks; ++r)
+    layouts.push_back(layOut(manifest, int64_t(r), count));
+  return describePlan(
+      manifest,
+      dryRun(artifact, layouts, placeRanks(devices, ranks, int(ranks)), count)
+          .prepared);
 }
 
 } // namespace stagewright::runtime::cuda

@@ -57,8 +57,15 @@ struct DryRun {
 DryRun dryRun(const Artifact &artifact, const std::vector<Layout> &layouts,
               const std::vector<int> &devices, int64_t microbatches);
 
-/// One line per fact, for people: ranks, streams, operations by kind, events.
-std::string describePlan(const Manifest &manifest, const Prepared &prepared);
+/// Which GPU each rank runs on, from the user's list ("0,0,1,1"; one entry per
+/// rank). Without one ranks go to `count` GPUs in order, neighbours together
+/// where there are fewer GPUs than ranks.
+std::vector<int> placeRanks(const std::string &list, size_t ranks, int count);
+
+/// Prepares a step with made-up addresses; what was proved and counted, one
+/// line per fact.
+std::string proveStep(const Artifact &artifact, int64_t microbatches,
+                      const std::string &devices);
 
 } // namespace stagewright::runtime::cuda
 
