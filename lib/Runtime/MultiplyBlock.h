@@ -120,8 +120,10 @@ private:
       if (first)
         packPanel(b + j * p.bColumn, int(used), int(width), packed + j * terms);
       for (int i = 0; i < count; ++i) {
-        Tile<T> tile = tiles[i];
+        // In place: a copy would wait for what was just written.
+        Tile<T> &tile = tiles[i];
         tile.b = tile.ahead = panel;
+        tile.aheadStep = tile.aheadBlock = 0;
         if (packed) {
           tile.bTerm = width;
           tile.bInner = tile.terms * width;
@@ -181,7 +183,7 @@ private:
   }
 
   /// Runs a tile on one panel, `used` of whose `width` columns C has.
-  void multiplyPanel(Tile<T> tile, int64_t width, int64_t used,
+  void multiplyPanel(Tile<T> &tile, int64_t width, int64_t used,
                      const TileRows<T> &of, T *c) const {
     int vectors = int(width / part.tiles.lanes);
     if (used < width || p.cColumn != 1)
