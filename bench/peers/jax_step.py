@@ -10,6 +10,7 @@ NAME gives (function, (parameters, *batches)); every microbatch is the same.
 
 import importlib
 import json
+import os
 import pathlib
 import sys
 import time
@@ -26,12 +27,16 @@ def load(specification):
 
 
 def accumulated(function, count):
-    """The step over batches with the microbatches in front: the mean of the function's results over them."""
+    """The step over batches with the microbatches in front: the mean of the function's results over them. With
+    BENCH_UNROLL=1 XLA sees every microbatch by itself."""
+    unroll = count if os.environ.get("BENCH_UNROLL") == "1" else 1
+
     def step(parameters, *batches):
         def one(total, batch):
             return jax.tree.map(jnp.add, total, function(parameters, *batch)), None
         shapes = jax.eval_shape(function, parameters, *(batch[0] for batch in batches))
-        total, _ = jax.lax.scan(one, jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes), batches)
+        total, _ = jax.lax.scan(one, jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes), batches,
+                                unroll=unroll)
         return jax.tree.map(lambda a: a / count, total)
     return step
 

@@ -13,6 +13,7 @@ class Model:
     function: str
     sizes: dict
     one_core: float  # how long our step may take, in steps of jax.jit on one core
+    unrolled: bool = False  # whether jax.jit is faster with microbatches written out than by lax.scan
 
     @property
     def source(self):
@@ -32,7 +33,7 @@ MODELS = {model.name: model for model in (
     GPT,
     GPT.sized("gpt-512", D=512, H=8, T=256),
     Model("llama", "llama.py:llama", dict(V=512, D=256, H=4, G=2, F=704, L=4, T=128, B=4), 0.65),
-    Model("convnet", "convnet.py:convnet", dict(S=32, C=32, B=8, K=10), 0.85))}
+    Model("convnet", "convnet.py:convnet", dict(S=32, C=32, B=8, K=10), 0.85, unrolled=True))}
 
 # Small and deep, for what grows with the number of operations and not with their sizes.
 DEEP = GPT.sized("deep", D=64, T=32, B=2)

@@ -61,7 +61,8 @@ class Session:
 
     def jax(self, model, cores):
         command = ["taskset", "-c", cores, self.python, PEERS / "jax_step.py", "serve", model.source, MICROBATCHES]
-        return Peer("jax", [command], self.work / "jax.log", {**model.environment, **(ONE_CORE if cores == "0" else {})})
+        environment = {**model.environment, "BENCH_UNROLL": str(int(model.unrolled)), **(ONE_CORE if cores == "0" else {})}
+        return Peer("jax", [command], self.work / "jax.log", environment)
 
     def jax_says(self, what, model, *more):
         """What the JAX peer prints for `compile`, `memory` or `export`."""
