@@ -282,9 +282,11 @@ SW_EXPORT int sw_result(const sw_program *program, int64_t index,
 /// and that its buffers never alias while they live; gives the counts as text
 /// that lives until the next call on this thread. Null: it does not, or the
 /// artifact is for processors. `devices` as in sw_options, null or "": one for
-/// each rank.
+/// each rank; with `processes` every rank has a process of its own and messages
+/// wait for both their ends, as NCCL's do.
 SW_EXPORT const char *sw_dry_run(const sw_program *program,
-                                 int64_t microbatches, const char *devices);
+                                 int64_t microbatches, const char *devices,
+                                 int processes);
 
 /// Allocates the arenas and starts the threads.
 SW_EXPORT sw_step *sw_step_create(sw_program *program,
@@ -302,6 +304,9 @@ SW_EXPORT int sw_step_get_output(sw_step *step, int64_t position,
 
 /// Wall time of the last step, seconds.
 SW_EXPORT double sw_step_seconds(const sw_step *step);
+/// Of them, what the host took to hand the step to the devices; 0 on
+/// processors.
+SW_EXPORT double sw_step_enqueue_seconds(const sw_step *step);
 /// Bytes allocated for one rank; the sum over all for rank -1.
 SW_EXPORT int64_t sw_step_arena_bytes(const sw_step *step, int64_t rank);
 /// Highest number of live bytes seen on one rank (checking mode only, else

@@ -127,11 +127,11 @@ int sw_result(const sw_program *program, int64_t index, int64_t microbatches,
 }
 
 const char *sw_dry_run(const sw_program *program, int64_t microbatches,
-                       const char *devices) {
+                       const char *devices, int processes) {
   return guarded<const char *>(nullptr, [&] {
     static thread_local std::string text;
     text = cuda::proveStep(*program->artifact, microbatches,
-                           devices ? devices : "");
+                           devices ? devices : "", processes != 0);
     return text.c_str();
   });
 }
@@ -183,6 +183,10 @@ int sw_step_get_output(sw_step *step, int64_t position,
 }
 
 double sw_step_seconds(const sw_step *step) { return step->step->seconds(); }
+
+double sw_step_enqueue_seconds(const sw_step *step) {
+  return step->step->enqueueSeconds();
+}
 
 int64_t sw_step_arena_bytes(const sw_step *step, int64_t rank) {
   return guarded<int64_t>(-1, [&] {

@@ -50,6 +50,9 @@ public:
   const Manifest &manifest() const { return artifact->manifest(); }
   int64_t microbatches() const { return count; }
   double seconds() const { return lastSeconds; }
+  /// Of them, what the host took until everything was with the devices; 0 on
+  /// processors.
+  double enqueueSeconds() const { return lastEnqueue; }
   const Layout &layout(int64_t rank) const { return layouts[rank]; }
   /// Live bytes of a rank as the compiler predicts them.
   int64_t predictedPeak(int64_t rank) const { return predicted[rank]; }
@@ -66,7 +69,7 @@ protected:
   std::shared_ptr<const Artifact> artifact;
   int64_t count; ///< microbatches
   bool ran = false;
-  double lastSeconds = 0;
+  double lastSeconds = 0, lastEnqueue = 0;
   std::vector<Layout> layouts;
   std::vector<int64_t> predicted; ///< live bytes by rank
   std::vector<bool> given;        ///< by argument

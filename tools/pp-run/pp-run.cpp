@@ -35,7 +35,7 @@ struct Options {
   std::optional<int64_t> microbatches;
   int64_t steps = 1, threads = 1;
   bool repeat = false, check = false, pin = false, json = false;
-  bool direct = false, dry = false;
+  bool direct = false, dry = false, processes = false;
   double deadline = 0;
 };
 
@@ -77,6 +77,9 @@ void declare(CLI::App &app, Options &options) {
   app.add_flag("--dry-run", options.dry,
                "Record, order and verify a step for GPUs without running it; "
                "needs no GPU");
+  app.add_flag("--processes", options.processes,
+               "With --dry-run: every rank in a process of its own, with "
+               "messages that wait for both ends");
   app.add_option("--deadline", options.deadline,
                  "Seconds that a step on GPUs may take (default: 20 times "
                  "the slowest before, at least 10)")
@@ -177,11 +180,13 @@ void report(const Options &options, sw_step *step, const json &manifest,
 
 /// The loss is null where the step has none.
 void reportJson(const Options &options, sw_step *step, const json &manifest,
-                std::optional<double> loss,
-                const std::vector<double> &seconds) {
+                std::optional<double> loss, const std::vector<double> &seconds,
+                const std::vector<double> &enqueue) {
   json found = {{"loss", nullptr},
                 {"seconds", seconds},
                 {"arena_bytes", sw_step_arena_bytes(step, -1)}};
+  if (!enqueue.empty())
+    found["enqueue_seconds"] = enqueue;
   if (loss)
     found["loss"] = *loss;
   if (!options.profile.empty()) {
@@ -203,7 +208,7 @@ void warnOfThreads(int64_t ranks, int64_t threads) {
 
 int dryRun(const Options &options, const sw_program *program) {
   const char *text = sw_dry_run(program, options.microbatches.value_or(0),
-                                options.devices.c_str());
+                                options.devices.c_str(), options.processes);
   if (!text)
     raiseLastError();
   std::cout << text;
@@ -222,6 +227,9 @@ int run(const Options &options) {
 
   // The artifact first: what is none needs no arguments either.
   auto program = open(sw_load, options.artifact);
+  if (options.processes && !options.dry)
+    raise("--processes belongs to --dry-run: ranks of devices run in one "
+          "process");
   if (options.dry)
     return dryRun(options, program.get());
   if (options.inputs.empty())
@@ -241,11 +249,14 @@ int run(const Options &options) {
   setInputs(program.get(), step.get(), manifest, count, options.repeat,
             options.inputs);
 
-  std::vector<double> seconds;
+  std::vector<double> seconds, enqueue;
+  bool cuda = manifest.at("target").value("kind", "") == "cuda";
   for (int64_t i = 0; i < options.steps; ++i) {
     if (sw_step_run(step.get()) != 0)
       raiseLastError();
     seconds.push_back(sw_step_seconds(step.get()));
+    if (cuda)
+      enqueue.push_back(sw_step_enqueue_seconds(step.get()));
   }
 
   if (!options.outputs.empty())
@@ -260,7 +271,7 @@ int run(const Options &options) {
   std::optional<double> loss =
       readLoss(program.get(), step.get(), manifest, count);
   if (options.json) {
-    reportJson(options, step.get(), manifest, loss, seconds);
+    reportJson(options, step.get(), manifest, loss, seconds, enqueue);
     return 0;
   }
   if (loss)

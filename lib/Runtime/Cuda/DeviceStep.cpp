@@ -80,7 +80,7 @@ void DeviceStep::place(const StepOptions &options) {
   int present = 0;
   driver().deviceCount(&present);
   std::vector<int> numbers = placeRanks(options.devices, size, present);
-  DryRun dry = dryRun(*artifact, layouts, numbers, count);
+  DryRun dry = dryRun(*artifact, layouts, routesOf(manifest(), numbers), count);
   for (size_t r = 0; r < size; ++r) {
     std::unique_ptr<Device> &device = own->devices[numbers[r]];
     if (!device) {
@@ -142,6 +142,7 @@ void DeviceStep::run() {
       own->execution->follow(int64_t(r));
   }
   own->execution->start(graph);
+  lastEnqueue = double(now() - start) * 1e-9;
   wait(start);
   int64_t end = now();
   lastSeconds = double(end - start) * 1e-9;

@@ -133,7 +133,8 @@ void Execution::issue(const Operation &it, bool capturing) {
   }
   case Operation::SendTo:
   case Operation::TakeFrom:
-    raise("messages between processes need NCCL");
+    raise("messages between processes are planned, but not sent: run all ranks "
+          "in one process");
   case Operation::Begin: {
     const Command &command = programs[it.rank].commands[it.number];
     return beginRange(char(command.bytes), command.id, command.m);

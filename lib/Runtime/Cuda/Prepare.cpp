@@ -11,6 +11,7 @@
 #include "Error.h"
 #include "Verify.h"
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 
@@ -55,39 +56,57 @@ void placeMemory(const Manifest &manifest, Memory &memory,
   }
 }
 
+namespace {
+/// Puts recorded programs on the streams of the ranks of one process.
+Plan verifiedPlan(const Manifest &manifest, const Memory &memory,
+                  const std::vector<RankProgram> &programs,
+                  const std::vector<Placed> &order,
+                  const PlanOptions &options) {
+  Plan plan = planStep(manifest, memory, programs, order, options);
+  std::vector<int64_t> sizes;
+  for (size_t r = 0; r < programs.size(); ++r)
+    sizes.push_back(memoryOf(manifest, memory, int64_t(r),
+                             !programs[r].contractions.empty())
+                        .total());
+  verifyPlan(manifest, memory, programs, plan, sizes);
+  return plan;
+}
+
+/// Addresses far apart, and nothing that a program could take for a number of
+/// its own.
+Memory madeUp(const Manifest &manifest, const std::vector<Layout> &layouts,
+              const std::vector<Route> &routes) {
+  constexpr Address first = Address(1) << 56, distance = Address(1) << 49;
+  Memory memory;
+  memory.layouts = layouts;
+  memory.routes = routes;
+  std::vector<Address> bases;
+  for (size_t r = 0; r < layouts.size(); ++r)
+    bases.push_back(first + r * distance);
+  placeMemory(manifest, memory, bases);
+  return memory;
+}
+} // namespace
+
 Prepared prepareStep(const Artifact &artifact, const Memory &memory,
                      int64_t microbatches, const PlanOptions &options) {
   const Manifest &manifest = artifact.manifest();
   Prepared it;
   it.programs = recordProgram(artifact, memory, microbatches);
   auto order = orderProgram(manifest, memory, it.programs);
-  it.plan = planStep(manifest, memory, it.programs, order, options);
-  std::vector<int64_t> sizes;
-  for (size_t r = 0; r < it.programs.size(); ++r)
-    sizes.push_back(memoryOf(manifest, memory, int64_t(r),
-                             !it.programs[r].contractions.empty())
-                        .total());
-  verifyPlan(manifest, memory, it.programs, it.plan, sizes);
+  it.plan = verifiedPlan(manifest, memory, it.programs, order, options);
   return it;
 }
 
 DryRun dryRun(const Artifact &artifact, const std::vector<Layout> &layouts,
-              const std::vector<int> &devices, int64_t microbatches) {
-  const Manifest &manifest = artifact.manifest();
+              const std::vector<Route> &routes, int64_t microbatches) {
   DryRun it;
-  it.memory.layouts = layouts;
-  it.memory.routes = routesOf(manifest, devices);
-  // Far apart, and nothing that a program could take for a number of its own.
-  constexpr Address first = Address(1) << 56, distance = Address(1) << 49;
-  std::vector<Address> bases;
-  for (size_t r = 0; r < layouts.size(); ++r)
-    bases.push_back(first + r * distance);
-  placeMemory(manifest, it.memory, bases);
+  it.memory = madeUp(artifact.manifest(), layouts, routes);
   PlanOptions options;
   options.local.assign(layouts.size(), true);
   it.prepared = prepareStep(artifact, it.memory, microbatches, options);
   for (size_t r = 0; r < layouts.size(); ++r)
-    it.sizes.push_back(memoryOf(manifest, it.memory, int64_t(r),
+    it.sizes.push_back(memoryOf(artifact.manifest(), it.memory, int64_t(r),
                                 !it.prepared.programs[r].contractions.empty()));
   return it;
 }
@@ -117,19 +136,29 @@ std::vector<int> placeRanks(const std::string &list, size_t ranks, int count) {
 }
 
 namespace {
-std::string describePlan(const Manifest &manifest, const Prepared &prepared) {
-  int64_t kinds[4] = {}, copies = 0, messages = 0, actions = 0;
-  for (const Operation &it : prepared.plan.operations) {
-    if (it.kind == Operation::Work)
-      ++kinds[prepared.programs[it.rank].commands[it.number].kind];
-    copies += it.kind == Operation::CopyTo;
-    messages += it.kind == Operation::SendTo || it.kind == Operation::TakeFrom;
-    actions += it.kind == Operation::Begin;
+/// Adds up the plans of all processes.
+std::string describe(const Manifest &manifest,
+                     const std::vector<RankProgram> &programs,
+                     const std::vector<Plan> &plans) {
+  int64_t kinds[4] = {}, copies = 0, messages = 0, actions = 0, most = 0;
+  size_t streams = 0, events = 0;
+  for (const Plan &plan : plans) {
+    streams += plan.streams.size();
+    events += plan.events;
+    most = std::max(most, plan.concurrentTransfers);
+    for (const Operation &it : plan.operations) {
+      if (it.kind == Operation::Work)
+        ++kinds[programs[it.rank].commands[it.number].kind];
+      copies += it.kind == Operation::CopyTo;
+      messages +=
+          it.kind == Operation::SendTo || it.kind == Operation::TakeFrom;
+      actions += it.kind == Operation::Begin;
+    }
   }
   std::ostringstream out;
-  out << "ranks        " << prepared.programs.size() << "\n"
-      << "streams      " << prepared.plan.streams.size() << "\n"
-      << "events       " << prepared.plan.events << "\n"
+  out << "ranks        " << programs.size() << "\n"
+      << "streams      " << streams << "\n"
+      << "events       " << events << "\n"
       << "actions      " << actions << "\n"
       << "launches     " << kinds[Command::Launch] << " of "
       << manifest.kernels.size() << " kernels\n"
@@ -138,16 +167,15 @@ std::string describePlan(const Manifest &manifest, const Prepared &prepared) {
       << "copies       " << kinds[Command::Copy] << "\n"
       << "transfers    " << copies << " between devices, " << messages
       << " ends of messages between processes\n"
-      << "under way    at most " << prepared.plan.concurrentTransfers
+      << "under way    at most " << most
       << " transfers that wait for a partner on one device at once\n"
       << "verified     events in order, slots never shared, addresses held\n";
   return out.str();
 }
-
 } // namespace
 
 std::string proveStep(const Artifact &artifact, int64_t microbatches,
-                      const std::string &devices) {
+                      const std::string &devices, bool processes) {
   const Manifest &manifest = artifact.manifest();
   if (!manifest.cuda)
     raise("the artifact's target is the processor; there is nothing to prove "
@@ -157,10 +185,21 @@ std::string proveStep(const Artifact &artifact, int64_t microbatches,
   std::vector<Layout> layouts;
   for (size_t r = 0; r < ranks; ++r)
     layouts.push_back(layOut(manifest, int64_t(r), count));
-  return describePlan(
-      manifest,
-      dryRun(artifact, layouts, placeRanks(devices, ranks, int(ranks)), count)
-          .prepared);
+  std::vector<Route> routes =
+      routesOf(manifest, placeRanks(devices, ranks, int(ranks)));
+  if (processes)
+    std::fill(routes.begin(), routes.end(), Route::Network);
+  Memory memory = madeUp(manifest, layouts, routes);
+  auto programs = recordProgram(artifact, memory, count);
+  auto order = orderProgram(manifest, memory, programs);
+  std::vector<Plan> plans;
+  for (size_t p = 0; p < (processes ? ranks : 1); ++p) {
+    PlanOptions options;
+    options.local.assign(ranks, !processes);
+    options.local[p] = true;
+    plans.push_back(verifiedPlan(manifest, memory, programs, order, options));
+  }
+  return describe(manifest, programs, plans);
 }
 
 } // namespace stagewright::runtime::cuda

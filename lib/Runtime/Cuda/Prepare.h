@@ -55,7 +55,7 @@ struct DryRun {
   std::vector<RankMemory> sizes; ///< by rank
 };
 DryRun dryRun(const Artifact &artifact, const std::vector<Layout> &layouts,
-              const std::vector<int> &devices, int64_t microbatches);
+              const std::vector<Route> &routes, int64_t microbatches);
 
 /// Which GPU each rank runs on, from the user's list ("0,0,1,1"; one entry per
 /// rank). Without one ranks go to `count` GPUs in order, neighbours together
@@ -63,9 +63,10 @@ DryRun dryRun(const Artifact &artifact, const std::vector<Layout> &layouts,
 std::vector<int> placeRanks(const std::string &list, size_t ranks, int count);
 
 /// Prepares a step with made-up addresses; what was proved and counted, one
-/// line per fact.
+/// line per fact. With `processes` every rank has a process of its own, and
+/// each one's plan is verified.
 std::string proveStep(const Artifact &artifact, int64_t microbatches,
-                      const std::string &devices);
+                      const std::string &devices, bool processes);
 
 } // namespace stagewright::runtime::cuda
 
