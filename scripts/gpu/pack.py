@@ -3,10 +3,12 @@
 import dataclasses
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import cases
 
@@ -29,8 +31,13 @@ def libraries(program):
 
 
 def compile_case(case, build, root, target):
-    """Imports the model and compiles it; the error's text where that fails."""
-    module = target.parent / f"{case.name}.mlir"
+    """Imports the model and compiles it; the error's text where that fails. What the import writes does not stay."""
+    with tempfile.TemporaryDirectory() as folder:
+        return compile_in(pathlib.Path(folder), case, build, root, target)
+
+
+def compile_in(folder, case, build, root, target):
+    module = folder / "step.mlir"
     environment = {**os.environ, **case.environment, "PYTHONPATH": str(root / "python"), "JAX_PLATFORMS": "cpu"}
     commands = [[sys.executable, "-m", "stagewright", "import", "jax", root / "test/Integration/models" / case.model, "-o", module],
                 [build / "bin/pp-compile", module, "--target=cuda", f"--cluster=local:{case.stages}", f"--stages={case.stages}",
@@ -41,7 +48,6 @@ def compile_case(case, build, root, target):
         if done.returncode:
             target.unlink(missing_ok=True)
             return (done.stderr.strip().splitlines() or ["no reason given"])[0]
-    module.unlink()
     return None
 
 
