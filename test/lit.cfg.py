@@ -31,6 +31,13 @@ config.substitutions.append(("%python", config.python or sys.executable))
 config.substitutions.append(("%interposer", config.stagewright_build + "/lib/stagewright-interposer.so"))
 config.substitutions.append(("%fixtures", config.stagewright_build + "/unit/fixtures"))
 
+# `REQUIRES: cuda-toolkit`: assembles kernels; no GPU is needed.
+toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+if os.path.exists(os.path.join(toolkit, "bin", "ptxas")):
+    config.available_features.add("cuda-toolkit")
+if "CUDA_HOME" in os.environ:
+    config.environment["CUDA_HOME"] = toolkit
+
 # `REQUIRES: no-sanitizer`: what loads our code into a program that is not instrumented, or counts allocations.
 if not config.sanitize:
     config.available_features.add("no-sanitizer")

@@ -26,6 +26,9 @@ def HostRaiseContractions
     before and the result narrowed after it. Transposed operands and results are folded into its maps.
     **Never** raises a row-wise product and sum (no rows of its own on either side), which is a reduction.
   }];
+  let options = [
+    Option<"keepTypes", "keep-types", "bool", "false",
+           "Operands and results stay narrow: a device's library accumulates in float32">];
   let statistics = [
     Statistic<"numRaised", "contractions-raised", "Contractions raised">,
     Statistic<"numTransposed", "transposes-folded", "Transposed copies folded into a contraction">];
@@ -279,6 +282,9 @@ def HostContractionsToCalls : Pass<"host-contractions-to-calls", "::mlir::Module
     merged into rows, columns and sum is a contraction. What no descriptor can hold becomes loops around the call.
     **Never** copies an operand.
   }];
+  let options = [
+    Option<"mixed", "mixed", "bool", "false",
+           "Operands may be of different and narrow types, which the call carries as `host.types`">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }

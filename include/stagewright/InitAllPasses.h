@@ -9,6 +9,7 @@
 #define STAGEWRIGHT_INITALLPASSES_H
 
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
@@ -21,8 +22,10 @@ inline void registerAllPasses() {
   pipeline::registerPipelinePasses();
   rank::registerRankPasses();
   registerPipelineToRankPasses();
+  device::registerRankToDevicePasses();
   host::registerRankToHostPasses();
   registerHostPipelines();
+  registerDevicePipelines();
 }
 
 } // namespace stagewright

@@ -16,6 +16,7 @@
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Pipelines/Pipelines.h"
 #include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Target/DeviceTarget.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -216,19 +217,35 @@ LogicalResult compileTo(Level level, ModuleOp module,
         failed(runText(module, timing, proofs(module))))
       return failure();
   }
+  std::unique_ptr<DeviceTarget> device;
+  if (options.target != "host" && level >= Level::Host) {
+    auto created = createDeviceTarget(options.target);
+    if (!created)
+      return module.emitError() << llvm::toString(created.takeError());
+    device = std::move(*created);
+  }
   if (level >= Level::Host &&
-      failed(run(module, timing, [](OpPassManager &manager) {
-        buildBodyPipeline(manager, {});
+      failed(run(module, timing, [&](OpPassManager &manager) {
+        device ? buildDeviceBodyPipeline(manager, {})
+               : buildBodyPipeline(manager, {});
         return success();
       })))
     return failure();
   describeMemory(module, report);
   if (level >= Level::Host && failed(checkMemory(module)))
     return failure();
+  if (device && level >= Level::Kernels &&
+      failed(run(module, timing, [](OpPassManager &manager) {
+        buildDeviceCallPipeline(manager);
+        return success();
+      })))
+    return failure();
   if (level < Level::LLVM)
     return success();
-  return run(module, timing, [](OpPassManager &manager) {
-    buildLLVMPipeline(manager);
+  if (device && failed(device->embed(module, timing)))
+    return failure();
+  return run(module, timing, [&](OpPassManager &manager) {
+    device ? buildDeviceLLVMPipeline(manager) : buildLLVMPipeline(manager);
     return success();
   });
 }

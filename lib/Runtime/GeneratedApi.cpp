@@ -9,6 +9,9 @@
 #include "Error.h"
 #include "Guarded.h"
 #include "ParallelGemm.h"
+#include "Twins.h"
+
+#include <cstring>
 
 namespace stagewright::runtime {
 
@@ -150,25 +153,31 @@ void fail(sw_rank *rank, const char *message) {
   guarded(rank, [&] { raise(message); });
 }
 
-/// What only artifacts for a device may call.
-void refuse(sw_rank *rank, const char *what) {
+// What artifacts for a device call, run at once: an artifact for the host has
+// such calls where its kernels are to be checked.
+
+void launch(sw_rank *rank, int64_t kernel, void *const *arguments) {
   guarded(rank, [&] {
-    raise("the program calls '", what,
-          "', but the artifact's target is the processor");
+    runTwin(*reinterpret_cast<const sw_twin *>(kernel), arguments);
   });
 }
 
-void launch(sw_rank *rank, int64_t, void *const *) { refuse(rank, "launch"); }
-
-void fill(sw_rank *rank, void *, int32_t, int64_t) { refuse(rank, "fill"); }
-
-void copy(sw_rank *rank, void *, const void *, int64_t) {
-  refuse(rank, "copy");
+void fill(sw_rank *, void *to, int32_t byte, int64_t bytes) {
+  std::memset(to, byte, size_t(bytes));
 }
 
-void contractOnDevice(sw_rank *rank, const sw_contraction_desc *, const void *,
-                      const void *, void *, void *, void *) {
-  refuse(rank, "contract");
+void copy(sw_rank *, void *to, const void *from, int64_t bytes) {
+  std::memcpy(to, from, size_t(bytes));
+}
+
+void contractOnDevice(sw_rank *rank, const sw_contraction_desc *desc,
+                      const void *a, const void *b, void *c, void *, void *) {
+  guarded(rank, [&] {
+    bool plain = desc->gemm.dtype == SW_F32 && desc->a_dtype == SW_F32 &&
+                 desc->b_dtype == SW_F32 && desc->epilogue == SW_EPILOGUE_NONE;
+    plain ? parallelGemm(*rank, desc->gemm, a, b, c)
+          : contractOnHost(*desc, a, b, c);
+  });
 }
 
 } // namespace

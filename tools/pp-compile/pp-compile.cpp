@@ -17,6 +17,7 @@
 #include "stagewright/Support/Files.h"
 #include "stagewright/Support/Units.h"
 #include "stagewright/Target/Artifact.h"
+#include "stagewright/Target/DeviceTarget.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
@@ -75,6 +76,11 @@ cl::opt<std::string> profile("profile",
                              cl::desc("Costs measured by pp-run --profile"),
                              cl::cat(category));
 cl::opt<std::string>
+    deviceTarget("target",
+                 cl::desc("Where stages run: host, the default, or cuda, or "
+                          "cuda with architectures, as cuda:sm_80,sm_90a"),
+                 cl::init("host"), cl::cat(category));
+cl::opt<std::string>
     targetCpu("target-cpu",
               cl::desc("Processor to compile for: native, the default, or a "
                        "name of LLVM such as x86-64-v3 (AVX2) or x86-64-v4 "
@@ -109,7 +115,17 @@ cl::opt<bool> explainMemory("explain-memory",
 cl::opt<bool> quiet("quiet", cl::desc("Do not print plan and memory"),
                     cl::cat(category));
 
-enum class Emit { Graph, Program, Schedule, Rank, Host, LLVM, Artifact };
+enum class Emit {
+  Graph,
+  Program,
+  Schedule,
+  Rank,
+  Host,
+  Kernels,
+  LLVM,
+  Artifact,
+  Assembly
+};
 cl::opt<Emit> emit(
     "emit", cl::desc("Where to stop"), cl::init(Emit::Artifact),
     cl::values(clEnumValN(Emit::Graph, "graph", "layers and costs"),
@@ -117,6 +133,11 @@ cl::opt<Emit> emit(
                clEnumValN(Emit::Schedule, "schedule", "order of every rank"),
                clEnumValN(Emit::Rank, "rank", "rank programs"),
                clEnumValN(Emit::Host, "host", "kernels and calls"),
+               clEnumValN(Emit::Kernels, "kernels",
+                          "kernels of a device, and calls that launch them"),
+               clEnumValN(Emit::Assembly, "assembly",
+                          "kernels as the device's assembler reads them, for "
+                          "the first architecture"),
                clEnumValN(Emit::LLVM, "llvm", "LLVM IR, not optimised"),
                clEnumValN(Emit::Artifact, "artifact", "the artifact")),
     cl::cat(category));
@@ -175,6 +196,17 @@ LogicalResult writeText(llvm::function_ref<void(llvm::raw_ostream &)> print) {
   return failure();
 }
 
+LogicalResult writeAssembly(ModuleOp module) {
+  auto device = createDeviceTarget(deviceTarget);
+  llvm::Expected<std::string> text =
+      device ? (*device)->assembly(module)
+             : llvm::Expected<std::string>(device.takeError());
+  if (text)
+    return writeText([&](llvm::raw_ostream &stream) { stream << *text; });
+  llvm::errs() << "error: " << llvm::toString(text.takeError()) << "\n";
+  return failure();
+}
+
 LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   CompileOptions options;
   options.cluster = cluster;
@@ -184,6 +216,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.placement = placement;
   options.objective = objective;
   options.profile = profile;
+  options.target = deviceTarget;
   if (failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
@@ -222,7 +255,9 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   }
 
   CompileReport report;
-  Level level = Level(std::min(int(emit.getValue()), int(Level::LLVM)));
+  Level level = emit == Emit::Assembly
+                    ? Level::Kernels
+                    : Level(std::min(int(emit.getValue()), int(Level::LLVM)));
   if (failed(compileTo(level, *module, options, scope, &report)))
     return failure();
   if (emit == Emit::Artifact) {
@@ -237,6 +272,8 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
                    << " units, " << code.cached << " from the cache\n";
     return success();
   }
+  if (emit == Emit::Assembly)
+    return writeAssembly(*module);
   if (emit == Emit::LLVM) {
     llvm::LLVMContext llvmContext;
     auto translated = translateArtifact(*module, llvmContext, target);

@@ -22,8 +22,9 @@
 
 namespace stagewright {
 
-/// Levels of the road, in its order.
-enum class Level { Graph, Program, Schedule, Rank, Host, LLVM };
+/// Levels of the road, in its order. Only devices have kernels; for the host
+/// that level is the one before.
+enum class Level { Graph, Program, Schedule, Rank, Host, Kernels, LLVM };
 
 /// What a user may decide. Empty or absent: the module's attribute, else the
 /// default that the pass names.
@@ -43,6 +44,9 @@ struct CompileOptions {
   /// How many times larger than its operands the result of a contraction that
   /// backwards repeat must be; 0: none is.
   std::optional<int64_t> repeatRatio;
+  /// Where stage functions run: `host`, or a device as `createDeviceTarget`
+  /// names it.
+  std::string target = "host";
 };
 
 /// What was decided on the way, as text for people.

@@ -36,6 +36,20 @@ void buildBodyPipeline(mlir::OpPassManager &manager,
 /// comes first.
 void buildLLVMPipeline(mlir::OpPassManager &manager);
 
+/// The same for a device: kernels lie in functions of their own.
+void buildDeviceBodyPipeline(mlir::OpPassManager &manager,
+                             const HostPipelineOptions &options);
+
+/// Kernels to the gpu dialect, and rank programs to functions that launch them;
+/// `buildDeviceBodyPipeline` comes first.
+void buildDeviceCallPipeline(mlir::OpPassManager &manager);
+
+/// Those functions to the LLVM dialect, once the kernels are compiled and gone.
+void buildDeviceLLVMPipeline(mlir::OpPassManager &manager);
+
+/// Registers `device-bodies` and `rank-to-device` (bodies, then calls).
+void registerDevicePipelines();
+
 /// Registers both: `host-bodies` and `rank-to-host` (bodies, then LLVM).
 void registerHostPipelines();
 

@@ -20,6 +20,12 @@ namespace stagewright::host {
 
 namespace {
 
+/// Whether the first argument of a body is the `sw_rank *`: a device's is.
+bool takesRank(func::FuncOp body) {
+  return body.getNumArguments() > 0 &&
+         isa<LLVM::LLVMPointerType>(body.getArgumentTypes()[0]);
+}
+
 /// Writes one program as a function `(rank, microbatches)`.
 struct Writer {
   ModuleOp module;
@@ -154,12 +160,14 @@ struct Writer {
 
   void writeCall(rank::CallOp op) {
     Location loc = op.getLoc();
+    auto body = module.lookupSymbol<func::FuncOp>(op.getCallee());
     SmallVector<Value> arguments;
+    if (takesRank(body))
+      arguments.push_back(context);
     for (OperandRange range :
          {op.getInputs(), op.getOutputs(), op.getAccumulators()})
       for (Value value : range)
         arguments.push_back(mapping.lookup(value));
-    auto body = module.lookupSymbol<func::FuncOp>(op.getCallee());
     if (body.getNumArguments() > arguments.size()) {
       Value base = op.getWorkspace()
                        ? offset(loc, slotOf(loc, op.getWorkspace()),
@@ -290,7 +298,8 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
       auto body = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
       auto isBuffer = [](Type type) { return isa<MemRefType>(type); };
       if (body && !body.isExternal() && body.getNumResults() == 0 &&
-          llvm::all_of(body.getArgumentTypes(), isBuffer))
+          llvm::all_of(body.getArgumentTypes().drop_front(takesRank(body)),
+                       isBuffer))
         return WalkResult::advance();
       call.emitError() << "calls '" << call.getCallee()
                        << "', which is no function on buffers; run the host "

@@ -8,7 +8,9 @@
 #include "stagewright/Target/Artifact.h"
 #include "Emission.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -22,6 +24,8 @@ namespace stagewright {
 void registerArtifactTranslations(DialectRegistry &registry) {
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
 }
 
 static llvm::json::Object describe(const Processor &processor) {
@@ -45,8 +49,13 @@ static std::string completeManifest(StringRef text,
   if (!others.empty())
     target["others"] = std::move(others);
   llvm::json::Object &object = *manifest.getAsObject();
+  // A device's part is known already, with the libraries it needs.
+  if (llvm::json::Object *device = object.getObject("target"))
+    for (auto &entry : *device)
+      target[entry.first] = std::move(entry.second);
+  else
+    object["libraries"] = llvm::json::Array{"blas"};
   object["target"] = std::move(target);
-  object["libraries"] = llvm::json::Array{"blas"};
   std::string complete;
   llvm::raw_string_ostream(complete) << manifest;
   return complete;

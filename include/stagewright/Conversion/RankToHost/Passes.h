@@ -47,6 +47,8 @@ constexpr llvm::StringLiteral kWorkspace = "rank.workspace";
 constexpr llvm::StringLiteral kOverwrite = "host.overwrite";
 /// Attribute of a linalg.generic: it is a convolution, and becomes a call.
 constexpr llvm::StringLiteral kConvolution = "host.convolution";
+/// Attribute of a call of a contraction: element types of A, B and C.
+constexpr llvm::StringLiteral kTypes = "host.types";
 /// Attribute of a loop: its turns are independent, in any order and at once.
 constexpr llvm::StringLiteral kParallel = "host.parallel";
 /// Alignment of every buffer, in bytes: one cache line, one widest vector.

@@ -99,7 +99,11 @@ struct HostContractionsToCallsPass
     : impl::HostContractionsToCallsBase<HostContractionsToCallsPass> {
   using HostContractionsToCallsBase::HostContractionsToCallsBase;
 
+  using Sizes = std::array<int64_t, 3>; ///< bytes of an element of A, B and C
+
   DenseMap<Attribute, LLVM::GlobalOp> descriptors;
+  ArrayAttr typesOfCall; ///< element types of A, B and C
+
   void runOnOperation() override {
     descriptors.clear();
     SmallVector<linalg::LinalgOp> contractions;
@@ -129,12 +133,18 @@ struct HostContractionsToCallsPass
                << operands[i].getType();
     }
     Type element = cast<MemRefType>(operands[2].getType()).getElementType();
-    for (Value operand : operands)
-      if (cast<MemRefType>(operand.getType()).getElementType() != element ||
-          (!element.isF32() && !element.isF64()))
+    SmallVector<Attribute> types;
+    Sizes sizes;
+    for (auto [i, operand] : llvm::enumerate(operands)) {
+      Type of = cast<MemRefType>(operand.getType()).getElementType();
+      if (!mixed && (of != element || (!element.isF32() && !element.isF64())))
         return op->emitError()
                << "contraction must be in f32 or f64 throughout, but got "
                << operand.getType();
+      types.push_back(TypeAttr::get(of));
+      sizes[i] = of.getIntOrFloatBitWidth() / 8;
+    }
+    typesOfCall = ArrayAttr::get(&getContext(), types);
 
     SmallVector<SmallVector<int64_t>> steps[3];
     for (int i = 0; i < 3; ++i)
@@ -149,7 +159,7 @@ struct HostContractionsToCallsPass
     for (int i = 0; i < 3; ++i)
       base[i] = address(builder, op.getLoc(), operands[i]);
     for (const LoopBox &box : boxesOf(op))
-      lowerBox(builder, op, box, loops, base);
+      lowerBox(builder, op, box, loops, base, sizes);
     op->erase();
     return success();
   }
@@ -157,17 +167,18 @@ struct HostContractionsToCallsPass
   /// The points in `box`. Of each of `loops` the strides count; `base` holds
   /// the addresses of the first elements of all points.
   void lowerBox(OpBuilder &builder, linalg::LinalgOp op, const LoopBox &box,
-                ArrayRef<Loop> loops, const Value (&start)[3]) {
+                ArrayRef<Loop> loops, const Value (&start)[3],
+                const Sizes &sizes) {
     Location loc = op.getLoc();
     Type element = cast<MemRefType>(op->getOperandTypes()[2]).getElementType();
-    int64_t size = element.getIntOrFloatBitWidth() / 8;
     Value base[3];
     for (int i = 0; i < 3; ++i) {
       int64_t offset = 0;
       for (auto [loop, begin] : llvm::zip_equal(loops, box.begins))
         offset += begin * loop.stride[i];
-      base[i] = offset == 0 ? start[i]
-                            : advance(builder, loc, start[i], offset * size);
+      base[i] = offset == 0
+                    ? start[i]
+                    : advance(builder, loc, start[i], offset * sizes[i]);
     }
     auto loopsOf = [&](ArrayRef<unsigned> dims, int key) {
       return merge(llvm::map_to_vector(dims,
@@ -189,9 +200,9 @@ struct HostContractionsToCallsPass
     Loops outer;
     Call call = matrix ? gemm(nest, dtype, beta, outer)
                        : convolution(nest, dtype, beta, base, outer);
-    emit(builder, loc, call, base, outer, size);
+    emit(builder, loc, call, base, outer, sizes);
     if (!nest.k.empty())
-      emitRestOfSum(builder, loc, call.adding(), base, outer, nest.k, size);
+      emitRestOfSum(builder, loc, call.adding(), base, outer, nest.k, sizes);
   }
 
   /// What a product walks; a call takes its loops out of it.
@@ -281,17 +292,17 @@ struct HostContractionsToCallsPass
   /// Calls for all points of the loops `k` but the origin, which is done.
   void emitRestOfSum(OpBuilder &builder, Location loc, const Call &call,
                      Value (&base)[3], ArrayRef<Loop> outer, ArrayRef<Loop> k,
-                     int64_t size) {
+                     const Sizes &sizes) {
     for (auto [i, loop] : llvm::enumerate(k)) {
       // Loop i from 1, loops before it at 0, loops after it in full.
       Loops nest(outer);
       llvm::append_range(nest, k.drop_front(i + 1));
       Value first[3];
       for (int j = 0; j < 3; ++j)
-        first[j] = advance(builder, loc, base[j], loop.stride[j] * size);
+        first[j] = advance(builder, loc, base[j], loop.stride[j] * sizes[j]);
       nest.push_back(
           {loop.extent - 1, {loop.stride[0], loop.stride[1], loop.stride[2]}});
-      emit(builder, loc, call, first, nest, size);
+      emit(builder, loc, call, first, nest, sizes);
     }
   }
 
@@ -317,7 +328,7 @@ struct HostContractionsToCallsPass
   }
 
   void emit(OpBuilder &builder, Location loc, const Call &call,
-            const Value (&base)[3], ArrayRef<Loop> outer, int64_t size) {
+            const Value (&base)[3], ArrayRef<Loop> outer, const Sizes &sizes) {
     if (!outer.empty()) {
       OpBuilder::InsertionGuard guard(builder);
       auto constant = [&](int64_t value) {
@@ -331,8 +342,8 @@ struct HostContractionsToCallsPass
         next[i] = arith::AddIOp::create(
             builder, loc, base[i],
             arith::MulIOp::create(builder, loc, loop.getInductionVar(),
-                                  constant(outer[0].stride[i] * size)));
-      return emit(builder, loc, call, next, outer.drop_front(), size);
+                                  constant(outer[0].stride[i] * sizes[i])));
+      return emit(builder, loc, call, next, outer.drop_front(), sizes);
     }
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
     SmallVector<Value> arguments = {LLVM::AddressOfOp::create(
@@ -343,7 +354,9 @@ struct HostContractionsToCallsPass
       arguments.push_back(
           LLVM::IntToPtrOp::create(builder, loc, pointer, integer));
     }
-    LLVM::CallOp::create(builder, loc, functionOf(call), arguments);
+    auto made = LLVM::CallOp::create(builder, loc, functionOf(call), arguments);
+    if (mixed)
+      made->setAttr(kTypes, typesOfCall);
   }
 
   LLVM::GlobalOp descriptorOf(const Call &call) {

@@ -110,10 +110,20 @@ struct HostRaiseContractionsPass
     Type wide = element.isF64() ? element : rewriter.getF32Type();
     if (!isa<FloatType>(element))
       return;
+    Type factor = wide;
+    auto typeOf = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getElementType();
+    };
+    Type given = typeOf(operands->first->get());
+    if (keepTypes && given == typeOf(operands->second->get()) &&
+        (given == element || element == wide)) {
+      factor = given;
+      wide = element;
+    }
     Location loc = op.getLoc();
     rewriter.setInsertionPoint(op);
-    Value lhs = convertElements(rewriter, loc, operands->first->get(), wide);
-    Value rhs = convertElements(rewriter, loc, operands->second->get(), wide);
+    Value lhs = convertElements(rewriter, loc, operands->first->get(), factor);
+    Value rhs = convertElements(rewriter, loc, operands->second->get(), factor);
     Value init = out->get();
     if (element != wide)
       init =

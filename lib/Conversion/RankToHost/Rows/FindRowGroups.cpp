@@ -27,8 +27,6 @@ static constexpr size_t kMostMembers = 32;
 /// that do not read each other.
 static constexpr int64_t kSharedElements = 1024;
 
-/// Fewest bytes of a group: what is smaller stays in the first-level cache.
-static constexpr int64_t kFewestBytes = 32 << 10;
 /// Most bytes that a value may have in a row for an operation to join that has
 /// fewer rows than the group.
 static constexpr int64_t kLargestRow = 16 << 10;
@@ -55,13 +53,13 @@ bool isOnScores(linalg::ContractOp op) {
   return batched && sizes[2] >= 2 * sizes[1];
 }
 
-bool isCandidate(Operation *op) {
+bool isCandidate(Operation *op, BlockLimits limits) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
       linalgOp.getNumLoops() == 0 || linalgOp.hasDynamicShape())
     return false;
   if (auto contract = dyn_cast<linalg::ContractOp>(op))
-    return isOnScores(contract);
+    return limits.scores > 0 && isOnScores(contract);
   bool simple = isa<linalg::GenericOp>(op) && !op->hasAttr(kConvolution);
   linalgOp.getBlock()->walk([&](Operation *inner) {
     simple &= !isa<scf::SCFDialect>(inner->getDialect());
@@ -85,13 +83,13 @@ public:
 
   SmallVector<RowGroup> run() {
     for (size_t i = 0; i < ops.size(); ++i)
-      if (isCandidate(ops[i]))
+      if (isCandidate(ops[i], limits))
         place(i);
     SmallVector<RowGroup> found;
     for (RowGroup &group : groups)
       if (group.members.size() > 1) {
         RowGroup blocked = group.withoutContiguous();
-        if (blocked.bytesPerRow() * blocked.numRows() < kFewestBytes)
+        if (blocked.bytesPerRow() * blocked.numRows() < limits.fewest)
           continue;
         blocked.sortRows();
         found.push_back(std::move(blocked));

@@ -82,7 +82,9 @@ llvm::SmallVector<mlir::tensor::ExtractOp> gathersOf(mlir::linalg::LinalgOp op);
 /// How large a block may be, in bytes.
 struct BlockLimits {
   int64_t values; ///< all values of a block together
-  int64_t scores; ///< one value of a group with contractions
+  int64_t scores; ///< one value of a group with contractions; 0: no such group
+  /// All values of a group: what is smaller stays in the first-level cache.
+  int64_t fewest = 32 << 10;
 };
 
 /// The groups of at least two members in `block`. Linear in the operations, as

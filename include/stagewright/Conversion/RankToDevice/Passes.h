@@ -1,0 +1,55 @@
+//===- Passes.h - from rank programs to kernels of a device -----*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Constructors and registration of the passes in dialects/Rank/DevicePasses.td,
+// where each is described. They end at the gpu dialect: what one vendor's
+// devices alone can do comes behind it, in Target. Much of what comes before
+// kernels is the same for the host and stands in RankToHost.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_CONVERSION_RANKTODEVICE_PASSES_H
+#define STAGEWRIGHT_CONVERSION_RANKTODEVICE_PASSES_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace stagewright::device {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+/// Attribute of an operation of a body: the number of its kernel in that body.
+constexpr llvm::StringLiteral kGroup = "device.group";
+/// Attribute of a member of a row group: its loop for each row.
+constexpr llvm::StringLiteral kRows = "device.rows";
+/// Attribute of a kernel's declaration: its number among the kernels.
+constexpr llvm::StringLiteral kKernel = "device.kernel";
+/// Attributes of a kernel: blocks of the grid, threads of a block (three
+/// numbers each), and bytes of shared memory of a block.
+constexpr llvm::StringLiteral kGrid = "device.grid";
+constexpr llvm::StringLiteral kBlock = "device.block";
+constexpr llvm::StringLiteral kShared = "device.shared";
+/// Attribute of a kernel: bytes that it may touch behind each argument; -1 for
+/// a number.
+constexpr llvm::StringLiteral kExtents = "device.extents";
+/// Name of the module of all kernels.
+constexpr llvm::StringLiteral kKernels = "kernels";
+
+} // namespace stagewright::device
+
+#endif // STAGEWRIGHT_CONVERSION_RANKTODEVICE_PASSES_H

@@ -1,0 +1,178 @@
+//===- GroupKernels.cpp - which operations become one kernel --------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../RankToHost/Rows/GroupRows.h"
+#include "RowLoops.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+#define GEN_PASS_DEF_DEVICEGROUPKERNELS
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+namespace {
+
+/// Fewest rows of a group: fewer leave most of a device idle.
+constexpr int64_t kFewestRows = 64;
+
+using host::RowGroup;
+using host::RowMember;
+
+bool isSingle(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && !isa<linalg::ContractOp, linalg::FillOp>(op) &&
+         linalgOp.hasPureTensorSemantics();
+}
+
+/// Puts the members of each group side by side, behind all that they read.
+class Order {
+public:
+  Order(Block &block, ArrayRef<SmallVector<Operation *>> groups)
+      : block(block), groups(groups) {
+    for (auto [i, group] : llvm::enumerate(groups))
+      for (Operation *op : group)
+        groupOf[op] = i;
+  }
+
+  void run() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : block.without_terminator())
+      ops.push_back(&op);
+    for (Operation *op : ops) {
+      // A group waits for its last member, unless something reads it before.
+      auto group = groupOf.find(op);
+      if (group == groupOf.end() || groups[group->second].back() == op)
+        place(op);
+    }
+  }
+
+private:
+  SmallVector<Operation *> readsOf(Operation *op) {
+    SetVector<Value> values(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), values);
+    SmallVector<Operation *> makers;
+    for (Value value : values)
+      if (Operation *maker = value.getDefiningOp();
+          maker && maker->getBlock() == &block)
+        makers.push_back(maker);
+    return makers;
+  }
+
+  /// Places what `op` and its group read, then them. The depth of the recursion
+  /// is that of a chain of unplaced operations.
+  void place(Operation *op) {
+    if (!reached.insert(op).second)
+      return;
+    auto group = groupOf.find(op);
+    SmallVector<Operation *> unit = {op};
+    if (group != groupOf.end())
+      unit.assign(groups[group->second]);
+    reached.insert(unit.begin(), unit.end());
+    for (Operation *member : unit)
+      for (Operation *read : readsOf(member))
+        place(read);
+    for (Operation *member : unit)
+      member->moveBefore(block.getTerminator());
+  }
+
+  Block &block;
+  ArrayRef<SmallVector<Operation *>> groups;
+  DenseMap<Operation *, size_t> groupOf;
+  llvm::DenseSet<Operation *> reached;
+};
+
+struct DeviceGroupKernelsPass
+    : impl::DeviceGroupKernelsBase<DeviceGroupKernelsPass> {
+  void runOnOperation() override {
+    if (!host::isBody(getOperation()))
+      return;
+    Block &block = getOperation().front();
+    // Fills that nothing starts from would be kernels.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    SmallVector<SmallVector<Operation *>> groups;
+    for (const RowGroup &group : host::findRowGroups(
+             block, {/*values=*/1 << 20, /*scores=*/0, /*fewest=*/0}))
+      if (auto members = membersOf(group); members.size() > 1)
+        groups.push_back(std::move(members));
+    numGroups += groups.size();
+    for (ArrayRef<Operation *> group : groups)
+      numGrouped += group.size();
+    llvm::DenseSet<Operation *> grouped;
+    for (ArrayRef<Operation *> group : groups)
+      grouped.insert(group.begin(), group.end());
+    for (Operation &op : block)
+      if (isSingle(&op) && !grouped.contains(&op))
+        groups.push_back({&op});
+    for (SmallVector<Operation *> &group : groups)
+      addFills(group);
+    Order(block, groups).run();
+    Builder builder(&getContext());
+    for (auto [number, group] : llvm::enumerate(groups))
+      for (Operation *op : group)
+        op->setAttr(kGroup, builder.getI64IntegerAttr(int64_t(number)));
+  }
+
+  /// The members that share a kernel, marked with their rows. Left out are sums
+  /// over rows, which need threads of other rows, inner loops of mixed kinds,
+  /// and whatever reads what is left out.
+  SmallVector<Operation *> membersOf(const RowGroup &group) {
+    SmallVector<Operation *> members;
+    if (group.numRows() < kFewestRows)
+      return members;
+    Builder builder(&getContext());
+    llvm::DenseSet<Operation *> out;
+    for (const RowMember &member : group.members) {
+      Operation *op = member.op;
+      SetVector<Value> reads(op->operand_begin(), op->operand_end());
+      getUsedValuesDefinedAbove(op->getRegions(), reads);
+      bool fits = !member.sums && llvm::none_of(reads, [&](Value value) {
+        return out.contains(value.getDefiningOp());
+      });
+      if (fits) {
+        op->setAttr(kRows, builder.getDenseI64ArrayAttr(
+                               llvm::to_vector_of<int64_t>(member.loops)));
+        fits = succeeded(RowLoops::get(member.op));
+      }
+      if (fits)
+        members.push_back(op);
+      else
+        out.insert(op);
+    }
+    for (const RowMember &member : group.members)
+      if (members.size() < 2 || out.contains(member.op))
+        member.op->removeAttr(kRows);
+    return members;
+  }
+
+  /// Puts the fill that a member starts from before it; a fill of its own.
+  void addFills(SmallVector<Operation *> &group) {
+    SmallVector<Operation *> members;
+    for (Operation *op : group) {
+      for (OpOperand &init : cast<linalg::LinalgOp>(op).getDpsInitsMutable()) {
+        auto fill = init.get().getDefiningOp<linalg::FillOp>();
+        if (!fill || fill->getBlock() != op->getBlock())
+          continue;
+        if (!fill->hasOneUse()) {
+          OpBuilder builder(op);
+          fill = cast<linalg::FillOp>(builder.clone(*fill));
+          init.set(fill.getResult(0));
+        }
+        members.push_back(fill);
+      }
+      members.push_back(op);
+    }
+    group = std::move(members);
+  }
+};
+
+} // namespace
+} // namespace stagewright::device

@@ -1,0 +1,235 @@
+//===- LowerCalls.cpp - launches and contractions as calls ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright-rt/runtime.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+#include "llvm/Support/JSON.h"
+#include <cstring>
+
+using namespace mlir;
+
+namespace stagewright::device {
+#define GEN_PASS_DEF_DEVICEPASSRANK
+#define GEN_PASS_DEF_DEVICELOWERCALLS
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+namespace {
+
+struct DevicePassRankPass : impl::DevicePassRankBase<DevicePassRankPass> {
+  void runOnOperation() override {
+    auto pointer = LLVM::LLVMPointerType::get(&getContext());
+    for (auto body : getOperation().getOps<func::FuncOp>())
+      if (host::isBody(body) &&
+          failed(body.insertArgument(0, pointer, {}, body.getLoc())))
+        return signalPassFailure();
+  }
+};
+
+int32_t dtypeOf(Type type) {
+  return type.isF64()    ? SW_F64
+         : type.isF16()  ? SW_F16
+         : type.isBF16() ? SW_BF16
+                         : SW_F32;
+}
+
+/// Writes the calls of one function. The arguments of a launch lie on the
+/// stack, which is taken once.
+class Caller {
+public:
+  explicit Caller(func::FuncOp function)
+      : function(function), builder(function.getContext()),
+        pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
+
+  void launch(func::CallOp call, int64_t kernel) {
+    Location loc = call.getLoc();
+    takeStack(loc);
+    builder.setInsertionPoint(call);
+    for (auto [i, operand] : llvm::enumerate(call.getOperands())) {
+      Value value = operand;
+      if (isa<MemRefType>(value.getType()))
+        value = pointerOf(value);
+      else if (isa<IndexType>(value.getType()))
+        value = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                           value);
+      LLVM::StoreOp::create(builder, loc, value, wordAt(loc, words, i));
+    }
+    Value number = arith::ConstantIntOp::create(builder, loc,
+                                                builder.getI64Type(), kernel);
+    invoke(loc, "sw_launch", {function.getArgument(0), number, table});
+    call.erase();
+  }
+
+  void contract(LLVM::CallOp call, StringRef descriptor) {
+    Location loc = call.getLoc();
+    builder.setInsertionPoint(call);
+    Value desc = LLVM::AddressOfOp::create(builder, loc, pointer, descriptor);
+    Value none = LLVM::ZeroOp::create(builder, loc, pointer);
+    OperandRange operands = call.getArgOperands();
+    invoke(loc, "sw_contract",
+           {function.getArgument(0), desc, operands[1], operands[2],
+            operands[3], none, none});
+    call.erase();
+  }
+
+private:
+  /// Room for the arguments of the largest launch, and its table of addresses.
+  void takeStack(Location loc) {
+    if (table)
+      return;
+    size_t most = 1;
+    function.walk([&](func::CallOp call) {
+      most = std::max<size_t>(most, call.getNumOperands());
+    });
+    builder.setInsertionPointToStart(&function.front());
+    Value count = arith::ConstantIntOp::create(
+        builder, loc, builder.getI64Type(), int64_t(most));
+    words = LLVM::AllocaOp::create(builder, loc, pointer, builder.getI64Type(),
+                                   count);
+    table = LLVM::AllocaOp::create(builder, loc, pointer, pointer, count);
+    for (size_t i = 0; i < most; ++i)
+      LLVM::StoreOp::create(builder, loc, wordAt(loc, words, i),
+                            wordAt(loc, table, i));
+  }
+
+  Value wordAt(Location loc, Value base, size_t index) {
+    return LLVM::GEPOp::create(builder, loc, pointer, builder.getI64Type(),
+                               base, ArrayRef<LLVM::GEPArg>{int32_t(index)});
+  }
+
+  Value pointerOf(Value buffer) {
+    if (auto cast = buffer.getDefiningOp<UnrealizedConversionCastOp>())
+      if (cast.getInputs().size() == 1 &&
+          cast.getInputs()[0].getType() == pointer)
+        return cast.getInputs()[0];
+    return UnrealizedConversionCastOp::create(builder, buffer.getLoc(), pointer,
+                                              buffer)
+        .getResult(0);
+  }
+
+  void invoke(Location loc, StringRef name, ArrayRef<Value> arguments) {
+    auto module = function->getParentOfType<ModuleOp>();
+    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!callee) {
+      OpBuilder top(module.getBodyRegion());
+      callee = LLVM::LLVMFuncOp::create(
+          top, loc, name,
+          LLVM::LLVMFunctionType::get(
+              LLVM::LLVMVoidType::get(module.getContext()),
+              llvm::to_vector(ValueRange(arguments).getTypes())));
+    }
+    LLVM::CallOp::create(builder, loc, callee, arguments);
+  }
+
+  func::FuncOp function;
+  OpBuilder builder;
+  LLVM::LLVMPointerType pointer;
+  Value words, table;
+};
+
+struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
+  llvm::StringMap<std::string> descriptors; ///< by words and types
+
+  void runOnOperation() override {
+    descriptors.clear();
+    ModuleOp module = getOperation();
+    SymbolTable symbols(module);
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Caller caller(function);
+      SmallVector<Operation *> calls;
+      function.walk([&](Operation *op) {
+        if (isa<func::CallOp>(op) || op->hasAttr(host::kTypes))
+          calls.push_back(op);
+      });
+      for (Operation *op : calls) {
+        if (auto call = dyn_cast<LLVM::CallOp>(op)) {
+          caller.contract(call, descriptorFor(call, symbols));
+          continue;
+        }
+        auto call = cast<func::CallOp>(op);
+        auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+        if (auto number = callee->getAttrOfType<IntegerAttr>(kKernel))
+          caller.launch(call, number.getInt());
+      }
+    }
+    for (auto function :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (function->hasAttr(kKernel))
+        function.erase();
+    describeKernels(module);
+  }
+
+  /// The descriptor of a call of `sw_gemm`, with the types of its operands.
+  StringRef descriptorFor(LLVM::CallOp call, SymbolTable &symbols) {
+    auto address = call.getArgOperands()[0].getDefiningOp<LLVM::AddressOfOp>();
+    auto old = symbols.lookup<LLVM::GlobalOp>(address.getGlobalName());
+    auto words = cast<DenseElementsAttr>(old.getValueOrNull());
+    SmallVector<int64_t> numbers(words.getValues<int64_t>());
+    sw_contraction_desc desc = {};
+    std::memcpy(&desc.gemm, numbers.data(), sizeof(desc.gemm));
+    auto types = call->getAttrOfType<ArrayAttr>(host::kTypes);
+    auto dtype = [&](unsigned i) {
+      return dtypeOf(cast<TypeAttr>(types[i]).getValue());
+    };
+    desc.a_dtype = dtype(0);
+    desc.b_dtype = dtype(1);
+    desc.gemm.dtype = dtype(2);
+    desc.epilogue = SW_EPILOGUE_NONE;
+    SmallVector<int64_t> out(sizeof(desc) / sizeof(int64_t));
+    std::memcpy(out.data(), &desc, sizeof(desc));
+    std::string &name = descriptors[StringRef(
+        reinterpret_cast<const char *>(&desc), sizeof(desc))];
+    if (name.empty()) {
+      name = "contract." + std::to_string(descriptors.size() - 1);
+      OpBuilder builder(getOperation().getBodyRegion());
+      LLVM::GlobalOp::create(
+          builder, call.getLoc(),
+          LLVM::LLVMArrayType::get(builder.getI64Type(), unsigned(out.size())),
+          /*isConstant=*/true, LLVM::Linkage::Private, name,
+          DenseElementsAttr::get(RankedTensorType::get({int64_t(out.size())},
+                                                       builder.getI64Type()),
+                                 ArrayRef<int64_t>(out)),
+          /*alignment=*/8);
+    }
+    return name;
+  }
+
+  /// Adds the kernels to the manifest.
+  void describeKernels(ModuleOp module) {
+    auto text = module->getAttrOfType<StringAttr>("rank.manifest");
+    auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(kKernels);
+    if (!text || !kernels)
+      return;
+    llvm::json::Value manifest =
+        llvm::cantFail(llvm::json::parse(text.getValue()));
+    llvm::json::Array list;
+    for (auto kernel : kernels.getOps<gpu::GPUFuncOp>()) {
+      auto numbers = [&](StringRef name) {
+        llvm::json::Array array;
+        for (int64_t number :
+             kernel->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef())
+          array.push_back(number);
+        return array;
+      };
+      list.push_back(llvm::json::Object{
+          {"name", kernel.getName()},
+          {"grid", numbers(kGrid)},
+          {"block", numbers(kBlock)},
+          {"shared", kernel->getAttrOfType<IntegerAttr>(kShared).getInt()},
+          {"arguments", int64_t(kernel.getNumArguments())}});
+    }
+    (*manifest.getAsObject())["kernels"] = std::move(list);
+    std::string all;
+    llvm::raw_string_ostream(all) << manifest;
+    module->setAttr("rank.manifest", StringAttr::get(&getContext(), all));
+  }
+};
+
+} // namespace
+} // namespace stagewright::device

@@ -1,0 +1,94 @@
+//===- WriteKernels.cpp - kernels as code of one thread -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ThreadWriter.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+#define GEN_PASS_DEF_DEVICEWRITEKERNELS
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+namespace {
+
+/// Bytes from the pointer of a buffer to the end of its last element; -1 for
+/// what is no buffer.
+int64_t extentOf(Type type) {
+  auto buffer = dyn_cast<MemRefType>(type);
+  if (!buffer)
+    return -1;
+  auto [strides, offset] = buffer.getStridesAndOffset();
+  int64_t last = offset;
+  for (auto [extent, stride] : llvm::zip_equal(buffer.getShape(), strides))
+    last += (extent - 1) * stride;
+  Type element = buffer.getElementType();
+  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  return (last + 1) * ((bits + 7) / 8);
+}
+
+struct DeviceWriteKernelsPass
+    : impl::DeviceWriteKernelsBase<DeviceWriteKernelsPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<func::FuncOp> kernels;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function->hasAttr("host.kernel") && !function.isExternal())
+        kernels.push_back(function);
+    OpBuilder builder(module.getBodyRegion());
+    builder.setInsertionPointToEnd(module.getBody());
+    auto target = gpu::GPUModuleOp::create(builder, module.getLoc(), kKernels);
+    for (auto [number, kernel] : llvm::enumerate(kernels))
+      if (failed(write(kernel, int64_t(number), target)))
+        return signalPassFailure();
+  }
+
+  LogicalResult write(func::FuncOp kernel, int64_t number,
+                      gpu::GPUModuleOp module) {
+    OpBuilder builder(module.getBodyRegion());
+    builder.setInsertionPointToEnd(module.getBody());
+    auto pointer = LLVM::LLVMPointerType::get(&getContext());
+    SmallVector<Type> types;
+    for (Type type : kernel.getArgumentTypes()) {
+      if (!isa<MemRefType>(type) && !isa<IndexType>(type) &&
+          !type.isInteger(64))
+        return kernel.emitError() << "kernel takes a " << type
+                                  << "; only buffers and 64-bit numbers can be "
+                                     "given to a device";
+      types.push_back(isa<MemRefType>(type) ? Type(pointer)
+                                            : builder.getI64Type());
+    }
+    std::string name = kernel.getSymName().str();
+    std::replace(name.begin(), name.end(), '.', '_');
+    auto function = gpu::GPUFuncOp::create(builder, kernel.getLoc(), name,
+                                           builder.getFunctionType(types, {}));
+    function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                      builder.getUnitAttr());
+    ThreadWriter writer(kernel, function);
+    if (failed(writeRows(writer, kernel)) &&
+        failed(writeElementwise(writer, kernel)) &&
+        failed(writeLoops(writer, kernel)))
+      return kernel.emitError()
+             << "kernel has a form that no device code is written for";
+    writer.builder.setInsertionPointToEnd(&function.getBody().front());
+    gpu::ReturnOp::create(writer.builder, kernel.getLoc());
+    function->setAttr(kGrid, builder.getDenseI64ArrayAttr(writer.shape.grid));
+    function->setAttr(kBlock, builder.getDenseI64ArrayAttr(writer.shape.block));
+    function->setAttr(kShared, builder.getI64IntegerAttr(writer.shape.shared));
+    function->setAttr(kExtents,
+                      builder.getDenseI64ArrayAttr(llvm::map_to_vector(
+                          kernel.getArgumentTypes(), extentOf)));
+    function.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
+        llvm::to_vector_of<int32_t>(writer.shape.block)));
+    kernel.eraseBody();
+    kernel->setAttr(kKernel, builder.getI64IntegerAttr(number));
+    return success();
+  }
+};
+
+} // namespace
+} // namespace stagewright::device

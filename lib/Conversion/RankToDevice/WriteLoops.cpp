@@ -1,0 +1,122 @@
+//===- WriteLoops.cpp - loops with data-dependent places ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A scatter arrives as a loop over its updates, each of which adds a row to a
+// row that an index names. Every thread runs the loop for one column, so the
+// updates of one place keep their order, whoever makes them. What reads and
+// writes single elements is run by one thread.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ThreadWriter.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+namespace {
+
+constexpr int64_t kThreads = 128;
+
+/// Whether `op` reads and writes element i of every operand in turn i.
+bool isElementwise(linalg::LinalgOp op) {
+  if (op.getNumParallelLoops() != op.getNumLoops() || op.hasDynamicShape())
+    return false;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<MemRefType>(operand.get().getType()) &&
+        !op.getMatchingIndexingMap(&operand).isIdentity())
+      return false;
+  return true;
+}
+
+int64_t turnsOf(linalg::LinalgOp op) {
+  int64_t turns = 1;
+  for (int64_t range : op.getStaticLoopRanges())
+    turns *= range;
+  return turns;
+}
+
+} // namespace
+
+LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
+  SmallVector<linalg::LinalgOp> inner;
+  bool single = false, known = true;
+  kernel.walk([&](Operation *op) {
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      inner.push_back(linalgOp);
+    single |= isa<memref::StoreOp>(op);
+    known &= !isa<memref::AllocOp, memref::AllocaOp, memref::CopyOp>(op);
+  });
+  if (!known)
+    return failure();
+  int64_t columns = single || inner.empty() ? 1 : turnsOf(inner.front());
+  for (linalg::LinalgOp op : inner) {
+    if (op.hasDynamicShape())
+      return failure();
+    if (!isElementwise(op) || turnsOf(op) != columns)
+      columns = 1;
+  }
+  int64_t threads = std::min<int64_t>(kThreads, llvm::alignTo(columns, kWarp));
+  writer.shape.block[0] = threads;
+  writer.shape.grid[0] = llvm::divideCeil(columns, threads);
+  Value column =
+      writer.add(writer.times(writer.blockId(gpu::Dimension::x), threads),
+                 writer.threadId());
+
+  // One element of `op`, at `indices` of its loops.
+  auto writePoint = [&](linalg::LinalgOp op, ValueRange indices) {
+    SmallVector<Value> arguments;
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<MemRefType>(operand.get().getType())) {
+        arguments.push_back(writer.lookup(operand.get()));
+        continue;
+      }
+      Memory memory = writer.memoryOf(operand.get());
+      arguments.push_back(writer.load(
+          memory, writer.placeOf(memory, op.getMatchingIndexingMap(&operand),
+                                 indices)));
+    }
+    SmallVector<Value> made = writer.body(op, indices, arguments);
+    for (auto [init, value] : llvm::zip_equal(op.getDpsInitsMutable(), made)) {
+      Memory memory = writer.memoryOf(init.get());
+      writer.store(
+          memory,
+          writer.placeOf(memory, op.getMatchingIndexingMap(&init), indices),
+          value);
+    }
+  };
+  auto special = [&](Operation &op) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (!linalgOp)
+      return op.getBlock() == &kernel.front() &&
+             (isa<func::ReturnOp>(op) || ThreadWriter::isPrelude(op));
+    SmallVector<int64_t> ranges = linalgOp.getStaticLoopRanges();
+    if (columns != 1) {
+      writePoint(linalgOp, writer.split(column, ranges));
+      return true;
+    }
+    writer.loop(turnsOf(linalgOp), {},
+                [&](Value turn, ValueRange) -> SmallVector<Value> {
+                  writePoint(linalgOp, writer.split(turn, ranges));
+                  return {};
+                });
+    return true;
+  };
+  Value inside = threads * writer.shape.grid[0] == columns
+                     ? Value()
+                     : writer.isLess(column, columns);
+  writer.where(inside, {}, [&]() -> SmallVector<Value> {
+    writer.special = special;
+    writer.cloneBlock(kernel.front(), {});
+    writer.special = nullptr;
+    return {};
+  });
+  return success();
+}
+
+} // namespace stagewright::device

@@ -1,0 +1,110 @@
+//===- DevicePipeline.cpp - rank programs to kernels of a device ----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Dialect/Rank/Transforms/Passes.h"
+#include "stagewright/Pipelines/Pipelines.h"
+
+using namespace mlir;
+
+namespace stagewright {
+
+void buildDeviceBodyPipeline(OpPassManager &manager,
+                             const HostPipelineOptions &options) {
+  //===--------------------------------------------------------------------===//
+  // Fusion, as for the host, but contractions keep narrow types: the device's
+  // library reads them.
+  //===--------------------------------------------------------------------===//
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(createConvertElementwiseToLinalgPass());
+    body.addPass(createCanonicalizerPass());
+    body.addPass(createCSEPass());
+    body.addPass(host::createHostRaiseConvolutions());
+    body.addPass(host::createHostRaiseContractions({/*keepTypes=*/true}));
+    body.addPass(host::createHostSumSlices());
+    body.addPass(host::createHostFoldAccumulation());
+    body.addPass(host::createHostFuseElementwise({options.maxOps}));
+    body.addPass(createCanonicalizerPass());
+    body.addPass(createCSEPass());
+    body.addPass(host::createHostRaiseContractions({/*keepTypes=*/true}));
+    body.addPass(host::createHostFoldAccumulation());
+    body.addPass(host::createHostOrderLoops());
+    body.addPass(device::createDeviceGroupKernels());
+    body.addPass(host::createHostPassDestinations());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Buffers. Kernels come before the workspace: what stays in registers needs
+  // no place there.
+  //===--------------------------------------------------------------------===//
+  manager.addPass(host::createHostBufferize());
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(createCanonicalizerPass());
+    body.addPass(createCSEPass());
+    body.addPass(createCanonicalizerPass());
+  }
+  manager.addPass(device::createDeviceOutlineKernels());
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(createCanonicalizerPass());
+    body.addPass(createCSEPass());
+    body.addPass(host::createHostPlanWorkspace());
+    body.addPass(createCSEPass());
+  }
+  manager.addPass(host::createHostSizeWorkspaces());
+  manager.addPass(rank::createVerifyRankPrograms());
+  // What rank programs do to slots.
+  manager.addPass(host::createHostOutlineKernels());
+}
+
+void buildDeviceCallPipeline(OpPassManager &manager) {
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(host::createHostRelaxFloats());
+    body.addPass(host::createHostApproximateMath());
+    body.addPass(createCanonicalizerPass());
+    body.addPass(createCSEPass());
+  }
+  manager.addPass(device::createDeviceWriteKernels());
+  manager.addPass(device::createDevicePassRank());
+  manager.addPass(host::createHostContractionsToCalls({/*mixed=*/true}));
+  manager.addPass(host::createLowerRankToHost());
+  manager.addPass(device::createDeviceLowerCalls());
+}
+
+void buildDeviceLLVMPipeline(OpPassManager &manager) {
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(memref::createExpandStridedMetadataPass());
+    body.addPass(createLowerAffinePass());
+  }
+  manager.addPass(host::createConvertHostToLLVM());
+}
+
+void registerDevicePipelines() {
+  PassPipelineRegistration<HostPipelineOptions>(
+      "device-bodies", "stage functions from tensors to kernels and calls",
+      buildDeviceBodyPipeline);
+  PassPipelineRegistration<HostPipelineOptions>(
+      "rank-to-device",
+      "rank programs to host code that launches kernels of a device",
+      [](OpPassManager &manager, const HostPipelineOptions &options) {
+        buildDeviceBodyPipeline(manager, options);
+        buildDeviceCallPipeline(manager);
+      });
+}
+
+} // namespace stagewright

@@ -1,0 +1,133 @@
+//===- CudaTarget.cpp - kernels for NVIDIA's devices ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cuda.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/ThreadPool.h"
+
+using namespace mlir;
+
+namespace stagewright::cuda {
+namespace {
+
+class CudaTarget : public DeviceTarget {
+public:
+  explicit CudaTarget(std::vector<std::string> architectures)
+      : names(std::move(architectures)) {}
+
+  LogicalResult embed(ModuleOp module, TimingScope &timing) override {
+    auto kernels = *module.getOps<gpu::GPUModuleOp>().begin();
+    auto code = compile(kernels, timing);
+    if (!code)
+      return module.emitError() << llvm::toString(code.takeError());
+    kernels.erase();
+    OpBuilder builder(module.getBodyRegion());
+    LLVM::GlobalOp::create(
+        builder, module.getLoc(),
+        LLVM::LLVMArrayType::get(builder.getI8Type(), unsigned(code->size())),
+        /*isConstant=*/true, LLVM::Linkage::External, "stagewright_fatbin",
+        builder.getStringAttr(StringRef(code->data(), code->size())),
+        /*alignment=*/64);
+    describe(module);
+    return success();
+  }
+
+  llvm::Expected<std::string> assembly(ModuleOp module) override {
+    auto bitcode = lower(*module.getOps<gpu::GPUModuleOp>().begin());
+    if (!bitcode)
+      return bitcode.takeError();
+    return toPtx(*bitcode, names.front());
+  }
+
+private:
+  static llvm::Expected<llvm::SmallString<0>> lower(Operation *kernels) {
+    if (failed(lowerToNvvm(kernels)))
+      return llvm::createStringError("kernels have no form in NVVM");
+    return translate(kernels);
+  }
+
+  llvm::Expected<llvm::SmallVector<char, 0>> compile(Operation *kernels,
+                                                     TimingScope &timing) {
+    TimingScope lowering = timing.nest("kernels to NVVM");
+    auto bitcode = lower(kernels);
+    if (!bitcode)
+      return bitcode.takeError();
+    lowering.stop();
+    TimingScope scope = timing.nest("kernels to machine code");
+    std::vector<llvm::SmallVector<char, 0>> parts(names.size());
+    std::vector<std::string> errors(names.size());
+    {
+      llvm::DefaultThreadPool pool;
+      for (size_t i = 0; i < names.size(); ++i)
+        pool.async([&, i] {
+          if (auto part = compileFor(*bitcode, names[i]))
+            parts[i] = std::move(*part);
+          else
+            errors[i] = llvm::toString(part.takeError());
+        });
+      pool.wait();
+    }
+    for (const std::string &error : errors)
+      if (!error.empty())
+        return llvm::createStringError("%s", error.c_str());
+    return join(parts, names);
+  }
+
+  static llvm::Expected<llvm::SmallVector<char, 0>>
+  compileFor(StringRef bitcode, StringRef architecture) {
+    auto ptx = toPtx(bitcode, architecture);
+    if (!ptx)
+      return ptx.takeError();
+    std::string log;
+    return assemble(*ptx, architecture, log);
+  }
+
+  /// Says in the manifest for which devices the kernels are.
+  void describe(ModuleOp module) {
+    auto text = module->getAttrOfType<StringAttr>("rank.manifest");
+    llvm::json::Value manifest =
+        llvm::cantFail(llvm::json::parse(text.getValue()));
+    llvm::json::Array architectures;
+    for (const std::string &name : names)
+      architectures.push_back(name);
+    llvm::json::Object &object = *manifest.getAsObject();
+    object["target"] = llvm::json::Object{
+        {"kind", "cuda"}, {"architectures", std::move(architectures)}};
+    object["libraries"] = llvm::json::Array();
+    std::string complete;
+    llvm::raw_string_ostream(complete) << manifest;
+    module->setAttr("rank.manifest",
+                    StringAttr::get(module.getContext(), complete));
+  }
+
+  std::vector<std::string> names; ///< of architectures
+};
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<DeviceTarget>>
+createTarget(llvm::StringRef architectures) {
+  std::vector<std::string> names;
+  for (llvm::StringRef name : llvm::split(architectures, ',')) {
+    llvm::StringRef digits = name;
+    unsigned number;
+    if (!digits.consume_front("sm_") || digits.consumeInteger(10, number) ||
+        number < 80 || !(digits.empty() || digits == "a" || digits == "f"))
+      return llvm::createStringError(
+          "architecture '%s' is unknown; expected sm_80 or later, as sm_90a, "
+          "or host",
+          name.str().c_str());
+    names.push_back(name.str());
+  }
+  return std::make_unique<CudaTarget>(std::move(names));
+}
+
+} // namespace stagewright::cuda

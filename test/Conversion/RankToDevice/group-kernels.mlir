@@ -1,0 +1,81 @@
+// RUN: pp-opt %s --split-input-file --device-group-kernels | FileCheck %s
+
+// A softmax is one kernel, with the fills that its sums start from; the contraction behind it is none.
+// CHECK-LABEL: @softmax
+// CHECK: linalg.fill {device.group = 0 : i64}
+// CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
+// CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
+// CHECK: linalg.fill {device.group = 0 : i64}
+// CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
+// CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
+// CHECK-NOT: device.group
+// CHECK: linalg.contract
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func private @softmax(%x: tensor<64x128xf32>, %w: tensor<128x8xf32>) -> tensor<64x8xf32> {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %f = tensor.empty() : tensor<64x128xf32>
+  %lows = linalg.fill ins(%low : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %max = linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x128xf32>) outs(%lows : tensor<64xf32>) {
+  ^bb0(%a: f32, %m: f32):
+    %0 = arith.maximumf %m, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %exp = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %max : tensor<64x128xf32>, tensor<64xf32>) outs(%f : tensor<64x128xf32>) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %0 = arith.subf %a, %m : f32
+    %1 = math.exp %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x128xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %sum = linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%exp : tensor<64x128xf32>) outs(%zeros : tensor<64xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %out = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%exp, %sum : tensor<64x128xf32>, tensor<64xf32>) outs(%f : tensor<64x128xf32>) {
+  ^bb0(%a: f32, %s: f32, %o: f32):
+    %0 = arith.divf %a, %s : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x128xf32>
+  %g = tensor.empty() : tensor<64x8xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%g : tensor<64x8xf32>) -> tensor<64x8xf32>
+  %y = linalg.contract indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+      ins(%out, %w : tensor<64x128xf32>, tensor<128x8xf32>) outs(%start : tensor<64x8xf32>) -> tensor<64x8xf32>
+  return %y : tensor<64x8xf32>
+}
+
+// -----
+
+// Too few rows for a device: every operation a kernel of its own.
+// CHECK-LABEL: @few
+// CHECK: linalg.fill {device.group = 0 : i64}
+// CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64}
+// CHECK: linalg.generic {{.*}} attrs =  {device.group = 1 : i64}
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func private @few(%x: tensor<8x128xf32>) -> tensor<8x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %f = tensor.empty() : tensor<8x128xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %sum = linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x128xf32>) outs(%zeros : tensor<8xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %out = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %sum : tensor<8x128xf32>, tensor<8xf32>) outs(%f : tensor<8x128xf32>) {
+  ^bb0(%a: f32, %s: f32, %o: f32):
+    %0 = arith.subf %a, %s : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x128xf32>
+  return %out : tensor<8x128xf32>
+}

@@ -1,0 +1,93 @@
+// RUN: pp-opt %s --split-input-file --device-write-kernels | FileCheck %s
+
+// Neighbouring loops are one; a thread takes four elements side by side.
+// CHECK-LABEL: func.func private @kernel.elementwise(
+// CHECK-SAME: device.kernel = 0
+// CHECK: gpu.module @kernels
+// CHECK: gpu.func @kernel_elementwise(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) kernel
+// CHECK-SAME: device.block = array<i64: 256, 1, 1>
+// CHECK-SAME: device.extents = array<i64: 65536, 65536>
+// CHECK-SAME: device.grid = array<i64: 16, 1, 1>
+// CHECK-SAME: device.shared = 0
+// CHECK-NOT: arith.remui
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// CHECK-COUNT-4: arith.negf
+// CHECK: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
+#map = affine_map<(i, j) -> (i, j)>
+func.func private @kernel.elementwise(%x: memref<64x256xf32>, %y: memref<64x256xf32>) attributes {host.kernel} {
+  linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64x256xf32>) outs(%y : memref<64x256xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// A row is one warp's: what one operation makes the next finds in registers, and sums meet by shuffles.
+// CHECK-LABEL: gpu.func @kernel_rows
+// CHECK-SAME: device.block = array<i64: 128, 1, 1>
+// CHECK-SAME: device.grid = array<i64: 16, 1, 1>
+// CHECK: llvm.load {{.*}} -> vector<4xf32>
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK-NOT: llvm.load
+// CHECK-COUNT-4: arith.divf
+// CHECK: llvm.store {{.*}} vector<4xf32>
+// CHECK-NOT: gpu.barrier
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func private @kernel.rows(%x: memref<64x128xf32>, %y: memref<64x128xf32>) attributes {host.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = memref.alloc() : memref<64x128xf32>
+  %s = memref.alloc() : memref<64xf32>
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64x128xf32>) outs(%e : memref<64x128xf32>) attrs = {device.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.mulf %a, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%s : memref<64xf32>)
+  linalg.generic {indexing_maps = [#rows, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%e : memref<64x128xf32>) outs(%s : memref<64xf32>) attrs = {device.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %o, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%e, %s : memref<64x128xf32>, memref<64xf32>) outs(%y : memref<64x128xf32>) attrs = {device.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.divf %a, %b : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// A scatter runs for every column at once, and for one column in its order.
+// CHECK-LABEL: gpu.func @kernel_scatter
+// CHECK-SAME: device.block = array<i64: 64, 1, 1>
+// CHECK: scf.for
+// CHECK: llvm.load {{.*}} -> i32
+// CHECK: arith.addf
+// CHECK: llvm.store
+func.func private @kernel.scatter(%ids: memref<16xi32>, %rows: memref<16x64xf32>, %table: memref<32x64xf32>) attributes {host.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c16 step %c1 {
+    %id = memref.load %ids[%i] : memref<16xi32>
+    %at = arith.index_cast %id : i32 to index
+    %from = memref.subview %rows[%i, 0] [1, 64] [1, 1] : memref<16x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    %to = memref.subview %table[%at, 0] [1, 64] [1, 1] : memref<32x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> (j)>], iterator_types = ["parallel"]}
+        ins(%from : memref<64xf32, strided<[1], offset: ?>>) outs(%to : memref<64xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.addf %o, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
