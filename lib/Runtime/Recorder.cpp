@@ -112,8 +112,12 @@ void Recorder::endStep(int64_t start, int64_t end) {
 
 double Recorder::idleShare() const {
   std::vector<double> shares;
+  // Clocks of a device may call a step shorter than what it did, or nothing.
   for (const StepTimes &step : stepTimes)
-    shares.push_back(1 - double(step.busy) / double(step.end - step.start));
+    shares.push_back(step.end > step.start
+                         ? std::max(0.0, 1 - double(step.busy) /
+                                                 double(step.end - step.start))
+                         : 0.0);
   auto middle = shares.begin() + std::ptrdiff_t(shares.size() / 2);
   std::nth_element(shares.begin(), middle, shares.end());
   return *middle;
