@@ -1,6 +1,7 @@
 """The lit suite: every *.mlir under test/, run with the tools of one build tree."""
 
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -41,3 +42,10 @@ if "CUDA_HOME" in os.environ:
 # `REQUIRES: no-sanitizer`: what loads our code into a program that is not instrumented, or counts allocations.
 if not config.sanitize:
     config.available_features.add("no-sanitizer")
+
+# `REQUIRES: mpi`: ranks as processes. More of them than processors, and in containers by root.
+if shutil.which("mpirun") and os.path.exists(config.stagewright_build + "/lib/libstagewright-mpi.so") and not config.sanitize:
+    config.available_features.add("mpi")
+    config.substitutions.append(("%mpirun", "mpirun --quiet --oversubscribe"))
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        config.environment[name] = "1"

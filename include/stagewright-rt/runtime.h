@@ -244,8 +244,11 @@ typedef struct sw_options {
   int32_t pin;          ///< pin the threads of the ranks to processors
   int32_t threads;      ///< of each rank; 0: one
   const char *devices;  ///< of each rank, "0,0,1,1"; null: in order
-  int32_t direct;  ///< enqueue every step anew instead of replaying a graph
-  double deadline; ///< seconds of a step on devices; 0: by those before
+  int32_t direct;    ///< enqueue every step anew instead of replaying a graph
+  double deadline;   ///< seconds of a step on devices, of a wait between
+                     ///< processes; 0: by the steps before
+  int32_t processes; ///< this process runs one rank; after sw_connect
+  int32_t any_hosts; ///< ranks go to processes in order, whatever their hosts
 } sw_options;
 
 /// The reason of the last failure on this thread; empty when there was none.
@@ -322,6 +325,25 @@ SW_EXPORT double sw_step_idle_share(const sw_step *step, int64_t rank);
 /// the median seconds of nodes, actions and steps over all steps as a profile.
 SW_EXPORT int sw_step_write_trace(sw_step *step, const char *path);
 SW_EXPORT int sw_step_write_profile(sw_step *step, const char *path);
+
+/// Joins the processes that a launcher (mpirun, srun) started, one for each
+/// rank, by the engine "mpi"; once, before anything of MPI. Then creating a
+/// step with `processes`, running it, its outputs and its reports are calls
+/// that all processes make in the same order. Results and files come to the
+/// one that runs rank 0; `data` of tensors may be null in the others.
+SW_EXPORT int sw_connect(const char *transport);
+/// The number of this process, once it has a step that of its rank, and how
+/// many there are.
+SW_EXPORT int64_t sw_process(void);
+SW_EXPORT int64_t sw_process_count(void);
+/// Collective: fails in all processes, with the same error, when one of them
+/// gives one that is not null or empty. What one process does alone (loading,
+/// inputs, files) is agreed on before the next call of all.
+SW_EXPORT int sw_agree(const char *error);
+/// Leaves the others; collective, after the steps are destroyed.
+SW_EXPORT int sw_disconnect(void);
+/// Ends all processes at once.
+SW_EXPORT void sw_abort(int status);
 
 #ifdef __cplusplus
 }

@@ -30,6 +30,8 @@ public:
   std::byte *base() const { return memory; }
   int64_t size() const { return bytes; }
   void populate();
+  /// Leaves the memory to the process, for those who may still write there.
+  void leave() { memory = nullptr, bytes = 0; }
 
 private:
   std::byte *memory = nullptr;

@@ -97,6 +97,7 @@ void releaseChannel(sw_rank *rank, int64_t channel, int64_t m) {
 
 void actionBegin(sw_rank *rank, int32_t kind, int64_t stage, int64_t m) {
   guarded(rank, [&] {
+    rank->transport->progress();
     rank->transport->checkFailed();
     if (rank->checker)
       rank->checker->beginAction();
@@ -111,13 +112,14 @@ void actionEnd(sw_rank *rank) {
 }
 
 void nodeBegin(sw_rank *rank, int64_t node) {
+  rank->transport->progress();
   if (rank->recorder)
     rank->recorder->beginNode();
 }
 
 void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
   guarded(rank, [&] {
-    const auto &nodes = rank->step->manifest().ranks[rank->index].nodes;
+    const auto &nodes = rank->described->nodes;
     if (node < 0 || size_t(node) >= nodes.size())
       raise("node ", node, " does not exist");
     if (rank->recorder)

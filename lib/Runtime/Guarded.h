@@ -13,12 +13,14 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_GUARDED_H
 #define STAGEWRIGHT_LIB_RUNTIME_GUARDED_H
 
-#include "Step.h"
+#include "Rank.h"
+
+#include <exception>
 
 namespace stagewright::runtime {
 
 /// Runs `body`; whatever it throws ends the step, and this thread goes back to
-/// where its share of the step began: `Step::runRank`, or a part of a loop. The
+/// where its share of the step began: `runRank`, or a part of a loop. The
 /// exception is gone before the jump, and frames between (generated code and
 /// this one) own nothing.
 template <typename Body> auto guarded(sw_rank *rank, Body body) {

@@ -11,6 +11,7 @@
 #include "Error.h"
 #include "HostTensors.h"
 #include "MappedFile.h"
+#include "Processes/Processes.h"
 #include "Runner.h"
 
 #include "stagewright-rt/runtime.h"
@@ -151,7 +152,9 @@ sw_step *sw_step_create(sw_program *program, const sw_options *options) {
              options->threads ? options->threads : 1,
              options->devices ? options->devices : "",
              options->direct == 0,
-             options->deadline};
+             options->deadline,
+             options->processes != 0,
+             options->any_hosts != 0};
     }
     return new sw_step{makeRunner(program->artifact, own)};
   });
@@ -232,6 +235,8 @@ int sw_step_write_trace(sw_step *step, const char *path) {
     auto records = step->step->recorders();
     if (records.empty() || !records[0]->traces())
       raise("the step was made without the option to trace");
+    if (!step->step->gatherRecords())
+      return 0;
     write(path, traceJson(step->step->manifest(), records));
     return 0;
   });
@@ -242,7 +247,49 @@ int sw_step_write_profile(sw_step *step, const char *path) {
     auto records = step->step->recorders();
     if (records.empty() || !records[0]->profiles())
       raise("the step was made without the option to profile");
+    if (!step->step->gatherRecords())
+      return 0;
     write(path, profileJson(step->step->manifest(), records));
     return 0;
   });
+}
+
+int sw_connect(const char *transport) {
+  return guarded(-1, [&] {
+    Processes::connect(transport);
+    return 0;
+  });
+}
+
+int64_t sw_process(void) {
+  return Processes::get() ? Processes::get()->messenger().self() : 0;
+}
+
+int64_t sw_process_count(void) {
+  return Processes::get() ? Processes::get()->messenger().size() : 1;
+}
+
+int sw_agree(const char *error) {
+  std::string text = error ? error : "";
+  return guarded(-1, [&] {
+    if (Processes *processes = Processes::get())
+      processes->agree(text, now(), true, Patience(0, 0));
+    else if (!text.empty())
+      raise(text);
+    return 0;
+  });
+}
+
+int sw_disconnect(void) {
+  return guarded(-1, [&] {
+    if (Processes *processes = Processes::get())
+      processes->close();
+    return 0;
+  });
+}
+
+void sw_abort(int status) {
+  if (Processes *processes = Processes::get())
+    processes->messenger().abort(status);
+  std::_Exit(status);
 }

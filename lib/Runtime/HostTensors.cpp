@@ -110,7 +110,7 @@ void copyIn(const HostArenas &arenas, size_t argument,
     const Ring &ring = arenas.layouts[r].buffers[b];
     std::byte *base = arenas.bases[r] + ring.offset;
     auto bytes = size_t(buffer.bytes);
-    if (bytes == 0)
+    if (bytes == 0 || !arenas.bases[r])
       return;
     if (buffer.kind != BufferKind::Batch) {
       std::memcpy(base, data + std::max<int64_t>(buffer.slice, 0) * bytes,
@@ -149,7 +149,7 @@ void fillMicrobatchNumbers(const HostArenas &arenas) {
   for (size_t r = 0; r < arenas.bases.size(); ++r) {
     const auto &buffers = arenas.manifest.ranks[r].buffers;
     for (size_t b = 0; b < buffers.size(); ++b) {
-      if (buffers[b].kind != BufferKind::Microbatch)
+      if (buffers[b].kind != BufferKind::Microbatch || !arenas.bases[r])
         continue;
       const Ring &ring = arenas.layouts[r].buffers[b];
       for (int64_t m = 0; m < arenas.microbatches; ++m) // little-endian

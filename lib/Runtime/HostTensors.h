@@ -28,7 +28,8 @@ struct HostTensor {
 HostTensor hostArgument(const Interface &argument, int64_t microbatches);
 HostTensor hostResult(const Interface &result, int64_t microbatches);
 
-/// Memory that holds what hosts give and take, one base for each rank.
+/// Memory that holds what hosts give and take, one base for each rank; null for
+/// ranks of other processes.
 struct HostArenas {
   const Manifest &manifest;
   const std::vector<Layout> &layouts;

@@ -229,6 +229,8 @@ RankManifest parseRank(const json &object, const Manifest &manifest) {
   RankManifest rank;
   rank.device = string(object, "device");
   rank.entry = string(object, "entry");
+  if (object.contains("host"))
+    rank.host = integer(object, "host", 0, maxDepth);
   rank.stages = object.at("stages").get<std::vector<int64_t>>();
   rank.nodes = object.at("nodes").get<std::vector<std::string>>();
   for (const json &buffer : object.at("buffers"))

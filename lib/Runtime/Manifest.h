@@ -89,6 +89,7 @@ struct Kernel {
 
 struct RankManifest {
   std::string device, entry;
+  int64_t host = 0; ///< where the device is, in numbers of the plan
   std::vector<int64_t> stages;
   std::vector<Buffer> buffers;
   std::vector<std::string> nodes;

@@ -17,6 +17,7 @@
 #include "Manifest.h"
 
 #include <chrono>
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -83,6 +84,11 @@ public:
   std::span<const StepTimes> steps() const { return stepTimes; }
   /// The median, over steps, of the part of their time in which no action ran.
   double idleShare() const;
+
+  /// All that was recorded as bytes, and back into a recorder of the same rank
+  /// and options in another process, whose clock is `shift` ahead.
+  std::vector<std::byte> pack() const;
+  void unpack(std::span<const std::byte> bytes, int64_t shift);
 
 private:
   void add(const Event &event);

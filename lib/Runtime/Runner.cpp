@@ -9,6 +9,7 @@
 
 #include "Cuda/DeviceStep.h"
 #include "Error.h"
+#include "Processes/ProcessStep.h"
 #include "Step.h"
 
 namespace stagewright::runtime {
@@ -85,6 +86,14 @@ std::vector<const Recorder *> Runner::recorders() const {
 
 std::unique_ptr<Runner> makeRunner(std::shared_ptr<const Artifact> artifact,
                                    const StepOptions &options) {
+  if (options.processes) {
+    if (artifact->manifest().cuda)
+      raise("the artifact's target is a device, whose ranks are one process; "
+            "run them with --transport=threads");
+    if (!Processes::get())
+      raise("a rank for this process needs the others; call sw_connect first");
+    return makeProcessStep(std::move(artifact), options, *Processes::get());
+  }
   if (artifact->manifest().cuda)
     return std::make_unique<cuda::DeviceStep>(std::move(artifact), options);
   return std::make_unique<Step>(std::move(artifact), options);

@@ -29,6 +29,8 @@ struct StepOptions {
   std::string devices = {}; ///< of each rank, with commas; empty: in order
   bool graph = true;        ///< capture the step and replay it, on devices
   double deadline = 0;      ///< seconds of a step; 0: by the steps before
+  bool processes = false;   ///< this process runs one rank
+  bool anyHosts = false;    ///< wherever it was started
 };
 
 class Runner {
@@ -57,6 +59,8 @@ public:
   /// Live bytes of a rank as the compiler predicts them.
   int64_t predictedPeak(int64_t rank) const { return predicted[rank]; }
   std::vector<const Recorder *> recorders() const;
+  /// Brings the records of all ranks here, or to another process: then false.
+  virtual bool gatherRecords() { return true; }
 
 protected:
   /// Throws where an argument was not set.

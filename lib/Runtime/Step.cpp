@@ -45,7 +45,7 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
       checkers.push_back(
           std::make_unique<Checker>(manifest().ranks[r], layouts[r], bases[r]));
     sw_rank &rank = ranks[r];
-    rank.step = this;
+    rank.described = &manifest().ranks[r];
     rank.index = int64_t(r);
     rank.microbatches = count;
     rank.layout = &layouts[r];
@@ -164,17 +164,8 @@ void Step::serve(int64_t rank, bool pin) {
     ++seen;
     if (quit.load())
       return;
-    runRank(ranks[rank]);
+    runRank(ranks[rank], artifact->entry(rank));
   }
-}
-
-void Step::runRank(sw_rank &rank) {
-  // Nothing with a destructor may live here: generated code leaves by longjmp.
-  jmp_buf frame;
-  here() = {&rank, &frame, false};
-  if (_setjmp(frame) == 0)
-    artifact->entry(rank.index)(&rank, count);
-  rank.transport->finish(rank.index);
 }
 
 void Step::run() {

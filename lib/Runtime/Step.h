@@ -19,31 +19,14 @@
 #include "Checker.h"
 #include "HostTensors.h"
 #include "Pool.h"
+#include "Rank.h"
 #include "Runner.h"
-#include "Transport.h"
+#include "ThreadTransport.h"
 
 #include <atomic>
-#include <csetjmp>
 #include <memory>
 #include <optional>
 #include <thread>
-
-namespace stagewright::runtime {
-class Step;
-} // namespace stagewright::runtime
-
-/// What generated code knows as its rank.
-struct sw_rank {
-  stagewright::runtime::Step *step = nullptr;
-  int64_t index = 0;
-  int64_t microbatches = 0;
-  const stagewright::runtime::Layout *layout = nullptr;
-  std::byte *arena = nullptr;
-  stagewright::runtime::Transport *transport = nullptr;
-  stagewright::runtime::Checker *checker = nullptr;   ///< null unless checking
-  stagewright::runtime::Recorder *recorder = nullptr; ///< null unless recording
-  stagewright::runtime::Pool *pool = nullptr;         ///< null: one thread
-};
 
 namespace stagewright::runtime {
 
@@ -62,7 +45,6 @@ private:
   void startThreads(bool pin);
   void serve(int64_t rank, bool pin);
   void prepare(int64_t rank, bool pin);
-  void runRank(sw_rank &rank);
   void stopThreads();
   void waitForThreads();
 
@@ -70,7 +52,7 @@ private:
   int64_t allThreads; ///< of all ranks
   std::vector<Arena> arenas;
   std::vector<std::unique_ptr<Checker>> checkers;
-  std::optional<Transport> transport;
+  std::optional<ThreadTransport> transport;
   std::vector<sw_rank> ranks;
 
   // The host rings `generation` to start a step or, with `quit`, to end the

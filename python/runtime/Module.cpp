@@ -71,7 +71,9 @@ public:
                           threads,
                           nullptr,
                           /*direct=*/0,
-                          0};
+                          0,
+                          /*processes=*/0,
+                          /*any_hosts=*/0};
     step = {sw_step_create(program.get(), &options), sw_step_destroy};
     ::check(step != nullptr);
   }

@@ -125,20 +125,22 @@ void setInputs(const sw_program *program, sw_step *step, const json &manifest,
 }
 
 void writeOutputs(const sw_program *program, sw_step *step,
-                  int64_t microbatches, const std::string &path) {
+                  int64_t microbatches, bool write, const std::string &path) {
   int64_t count = sw_result_count(program);
   std::vector<std::vector<std::byte>> storage(count);
   std::map<std::string, TensorView> tensors;
   for (int64_t i = 0; i < count; ++i) {
     Described it = describe(sw_result, program, i, microbatches);
-    storage[i].resize(size_t(tensorBytes(it.dtype, it.shape).value_or(0)));
+    if (write)
+      storage[i].resize(size_t(tensorBytes(it.dtype, it.shape).value_or(0)));
     sw_tensor wanted = {it.dtype, int32_t(it.shape.size()), it.shape.data(),
                         storage[i].data()};
     if (sw_step_get_output(step, it.position, &wanted) != 0)
       raiseLastError();
     tensors[std::to_string(it.position)] = {it.dtype, it.shape, storage[i]};
   }
-  writeSafetensors(path, tensors);
+  if (write)
+    writeSafetensors(path, tensors);
 }
 
 std::optional<double> readLoss(const sw_program *program, sw_step *step,

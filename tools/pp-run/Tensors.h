@@ -29,9 +29,10 @@ void setInputs(const sw_program *program, sw_step *step,
                const nlohmann::json &manifest, int64_t microbatches,
                bool repeat, const std::string &path);
 
-/// Writes every result to the file, in one step.
+/// Writes every result to the file, in one step; without `write`, helps the
+/// process that does.
 void writeOutputs(const sw_program *program, sw_step *step,
-                  int64_t microbatches, const std::string &path);
+                  int64_t microbatches, bool write, const std::string &path);
 
 /// The value of the result with the role "loss", if it is a single number.
 std::optional<double> readLoss(const sw_program *program, sw_step *step,

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Info.h"
+#include "Launch.h"
 #include "Tensors.h"
 
 #include "Error.h"
@@ -31,11 +32,12 @@ using json = nlohmann::json;
 namespace {
 
 struct Options {
-  std::string artifact, inputs, outputs, trace, profile, info, devices;
+  std::string artifact, inputs, outputs, trace, profile, info, devices,
+      transport;
   std::optional<int64_t> microbatches;
   int64_t steps = 1, threads = 1;
   bool repeat = false, check = false, pin = false, json = false;
-  bool direct = false, dry = false, processes = false;
+  bool direct = false, dry = false, processes = false, anyHosts = false;
   double deadline = 0;
 };
 
@@ -80,9 +82,16 @@ void declare(CLI::App &app, Options &options) {
   app.add_flag("--processes", options.processes,
                "With --dry-run: every rank in a process of its own, with "
                "messages that wait for both ends");
+  app.add_option("--transport", options.transport,
+                 "'threads': all ranks are this process; 'mpi': each is a "
+                 "process that mpirun or srun started (default: as started)")
+      ->type_name("NAME");
+  app.add_flag("--any-hosts", options.anyHosts,
+               "Give process i rank i, whatever hosts the plan was made for");
   app.add_option("--deadline", options.deadline,
-                 "Seconds that a step on GPUs may take (default: 20 times "
-                 "the slowest before, at least 10)")
+                 "Seconds that a step on GPUs, or a wait of a process, may "
+                 "take (default: 20 times the slowest step before, at least "
+                 "10)")
       ->type_name("SECONDS");
   app.add_flag("--json", options.json,
                "Print loss, seconds of every step and bytes as JSON");
@@ -206,16 +215,10 @@ void warnOfThreads(int64_t ranks, int64_t threads) {
                  "--threads-per-rank\n";
 }
 
-int dryRun(const Options &options, const sw_program *program) {
-  const char *text = sw_dry_run(program, options.microbatches.value_or(0),
-                                options.devices.c_str(), options.processes);
-  if (!text)
-    raiseLastError();
-  std::cout << text;
-  return 0;
-}
-
-int run(const Options &options) {
+void check(const Options &options) {
+  if (options.processes && !options.dry)
+    raise("--processes belongs to --dry-run: ranks of devices run in one "
+          "process");
   if (options.microbatches && *options.microbatches < 1)
     raise("the number of microbatches is ", *options.microbatches,
           ", expected at least 1");
@@ -224,16 +227,47 @@ int run(const Options &options) {
   if (options.threads < 1 || options.threads > 1024)
     raise("the number of threads per rank is ", options.threads,
           ", expected 1 to 1024");
+}
 
-  // The artifact first: what is none needs no arguments either.
+int dryRun(const Options &options) {
+  check(options);
   auto program = open(sw_load, options.artifact);
-  if (options.processes && !options.dry)
-    raise("--processes belongs to --dry-run: ranks of devices run in one "
-          "process");
-  if (options.dry)
-    return dryRun(options, program.get());
-  if (options.inputs.empty())
-    raise("no arguments for the step; give them with --inputs=FILE");
+  const char *text = sw_dry_run(program.get(), options.microbatches.value_or(0),
+                                options.devices.c_str(), options.processes);
+  if (!text)
+    raiseLastError();
+  std::cout << text;
+  return 0;
+}
+
+/// Of a good step, what the options ask for. All processes come here.
+void writeFiles(const Options &options, Launch &launch,
+                const sw_program *program, sw_step *step, int64_t count) {
+  launch.together([&] {
+    if (!options.outputs.empty())
+      writeOutputs(program, step, count, launch.speaks(), options.outputs);
+  });
+  launch.together([&] {
+    if (!options.trace.empty() &&
+        sw_step_write_trace(step, options.trace.c_str()) != 0)
+      raiseLastError();
+  });
+  launch.together([&] {
+    if (!options.profile.empty() &&
+        sw_step_write_profile(step, options.profile.c_str()) != 0)
+      raiseLastError();
+  });
+}
+
+int run(const Options &options, Launch &launch) {
+  Owned<sw_program> program(nullptr, sw_unload);
+  launch.together([&] {
+    check(options);
+    // The artifact first: what is none needs no arguments either.
+    program = open(sw_load, options.artifact);
+    if (options.inputs.empty())
+      raise("no arguments for the step; give them with --inputs=FILE");
+  });
   json manifest = json::parse(sw_manifest(program.get()));
   int64_t count =
       options.microbatches.value_or(manifest.at("microbatches").get<int64_t>());
@@ -241,35 +275,34 @@ int run(const Options &options) {
                     !options.trace.empty(),   options.check,
                     !options.profile.empty(), options.pin,
                     int32_t(options.threads), options.devices.c_str(),
-                    options.direct,           options.deadline};
-  warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
-  Owned<sw_step> step(sw_step_create(program.get(), &how), sw_step_destroy);
-  if (!step)
-    raiseLastError();
-  setInputs(program.get(), step.get(), manifest, count, options.repeat,
-            options.inputs);
+                    options.direct,           options.deadline,
+                    launch.joined(),          options.anyHosts};
+  if (!launch.joined())
+    warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
+  Owned<sw_step> step(nullptr, sw_step_destroy);
+  launch.together([&] {
+    step.reset(sw_step_create(program.get(), &how));
+    if (!step)
+      raiseLastError();
+    setInputs(program.get(), step.get(), manifest, count, options.repeat,
+              options.inputs);
+  });
 
   std::vector<double> seconds, enqueue;
   bool cuda = manifest.at("target").value("kind", "") == "cuda";
   for (int64_t i = 0; i < options.steps; ++i) {
     if (sw_step_run(step.get()) != 0)
-      raiseLastError();
+      launch.raiseEverywhere();
     seconds.push_back(sw_step_seconds(step.get()));
     if (cuda)
       enqueue.push_back(sw_step_enqueue_seconds(step.get()));
   }
-
-  if (!options.outputs.empty())
-    writeOutputs(program.get(), step.get(), count, options.outputs);
-  if (!options.trace.empty() &&
-      sw_step_write_trace(step.get(), options.trace.c_str()) != 0)
-    raiseLastError();
-  if (!options.profile.empty() &&
-      sw_step_write_profile(step.get(), options.profile.c_str()) != 0)
-    raiseLastError();
+  writeFiles(options, launch, program.get(), step.get(), count);
 
   std::optional<double> loss =
       readLoss(program.get(), step.get(), manifest, count);
+  if (!launch.speaks())
+    return 0;
   if (options.json) {
     reportJson(options, step.get(), manifest, loss, seconds, enqueue);
     return 0;
@@ -281,21 +314,44 @@ int run(const Options &options) {
   return 0;
 }
 
+/// Runs as the only process or as one of several; of these one speaks.
+int launched(const Options &options) {
+  Launch launch(options.transport);
+  try {
+    return run(options, launch);
+  } catch (const Agreed &error) {
+    if (launch.speaks())
+      std::cerr << "pp-run: error: " << error.what() << std::endl;
+  } catch (const std::exception &error) {
+    std::cerr << "pp-run: error: " << error.what() << std::endl;
+    if (launch.joined())
+      sw_abort(1); // The others have not heard.
+  }
+  return 1;
+}
+
 } // namespace
 
 // NOLINTNEXTLINE(bugprone-exception-escape): of the streams, out of memory
 int main(int argc, char **argv) {
   CLI::App app("Runs a step that pp-compile compiled: a thread or more "
-               "per rank, no compiler and no Python in the process.");
+               "per rank, or a process; no compiler and no Python in it.");
   Options options;
   declare(app, options);
+  // What concerns no step is said once.
+  bool first = numberByLauncher().value_or(0) == 0;
   try {
     app.parse(argc, argv);
-    return options.info.empty() ? run(options) : info(options);
+    if (options.info.empty() && !options.dry)
+      return launched(options);
+    if (!first)
+      return 0;
+    return options.dry ? dryRun(options) : info(options);
   } catch (const CLI::CallForHelp &help) {
-    return app.exit(help);
+    return first ? app.exit(help) : 0;
   } catch (const std::exception &error) {
-    std::cerr << "pp-run: error: " << error.what() << "\n";
+    if (first)
+      std::cerr << "pp-run: error: " << error.what() << "\n";
   }
   return 1;
 }

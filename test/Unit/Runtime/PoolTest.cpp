@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <thread>
 
 using namespace stagewright::runtime;
 

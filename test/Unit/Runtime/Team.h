@@ -9,6 +9,7 @@
 #define STAGEWRIGHT_TEST_UNIT_RUNTIME_TEAM_H
 
 #include "Guarded.h"
+#include "ThreadTransport.h"
 
 #include <memory>
 #include <random>
@@ -19,9 +20,9 @@ namespace stagewright::runtime {
 struct Team {
   explicit Team(int64_t threads) {
     manifest.ranks.resize(1);
-    transport = std::make_unique<Transport>(manifest, layouts,
-                                            std::vector<std::byte *>{}, 1,
-                                            /*poison=*/false, /*spins=*/20);
+    transport = std::make_unique<ThreadTransport>(
+        manifest, layouts, std::vector<std::byte *>{}, 1,
+        /*poison=*/false, /*spins=*/20);
     rank.transport = transport.get();
     if (threads > 1) {
       pool = std::make_unique<Pool>(threads, /*maySpin=*/false);
@@ -31,7 +32,7 @@ struct Team {
 
   Manifest manifest;
   std::vector<Layout> layouts;
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<ThreadTransport> transport;
   std::unique_ptr<Pool> pool;
   sw_rank rank;
 };

@@ -1,11 +1,11 @@
-//===- TransportTest.cpp - channels between threads -----------------------===//
+//===- ThreadTransportTest.cpp - channels between threads -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Transport.h"
+#include "ThreadTransport.h"
 #include "Error.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Pair {
       layouts.push_back(layOut(manifest, rank, microbatches));
       memory[rank].resize(size_t(layouts[rank].total));
     }
-    transport = std::make_unique<Transport>(
+    transport = std::make_unique<ThreadTransport>(
         manifest, layouts,
         std::vector<std::byte *>{memory[0].data(), memory[1].data()},
         microbatches, poison, 1000);
@@ -56,7 +56,7 @@ struct Pair {
   Manifest manifest;
   std::vector<Layout> layouts;
   std::vector<std::byte> memory[2];
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<ThreadTransport> transport;
 };
 
 int64_t &number(std::byte *slot) { return *reinterpret_cast<int64_t *>(slot); }

@@ -1,11 +1,11 @@
-//===- Transport.cpp - channels between threads ---------------------------===//
+//===- ThreadTransport.cpp - channels between threads ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Transport.h"
+#include "ThreadTransport.h"
 
 #include "Error.h"
 #include "Processors.h"
@@ -15,10 +15,10 @@
 
 namespace stagewright::runtime {
 
-Transport::Transport(const Manifest &manifest,
-                     const std::vector<Layout> &layouts,
-                     const std::vector<std::byte *> &arenas,
-                     int64_t microbatches, bool poison, int spins)
+ThreadTransport::ThreadTransport(const Manifest &manifest,
+                                 const std::vector<Layout> &layouts,
+                                 const std::vector<std::byte *> &arenas,
+                                 int64_t microbatches, bool poison, int spins)
     : manifest(manifest), microbatches(microbatches), poison(poison),
       spins(spins), waiters(manifest.ranks.size()) {
   for (size_t i = 0; i < manifest.channels.size(); ++i) {
@@ -33,7 +33,7 @@ Transport::Transport(const Manifest &manifest,
   }
 }
 
-void Transport::reset() {
+void ThreadTransport::reset() {
   for (Ring &ring : rings)
     for (int64_t i = 0; i < ring.count; ++i)
       ring.slots[i].state.store(freeSlot, std::memory_order_relaxed);
@@ -43,8 +43,8 @@ void Transport::reset() {
   error.clear();
 }
 
-Transport::Slot &Transport::slotOf(int64_t rank, int64_t channel, int64_t m,
-                                   bool sender) {
+ThreadTransport::Slot &ThreadTransport::slotOf(int64_t rank, int64_t channel,
+                                               int64_t m, bool sender) {
   if (channel < 0 || size_t(channel) >= rings.size())
     raise("channel ", channel, " does not exist");
   const Channel &description = manifest.channels[channel];
@@ -59,19 +59,19 @@ Transport::Slot &Transport::slotOf(int64_t rank, int64_t channel, int64_t m,
   return ring.slots[m % ring.count];
 }
 
-std::byte *Transport::addressOf(int64_t channel, int64_t m) const {
+std::byte *ThreadTransport::addressOf(int64_t channel, int64_t m) const {
   const Ring &ring = rings[channel];
   return ring.base + m % ring.count * ring.stride;
 }
 
-void Transport::require(const Slot &slot, int64_t channel, int64_t m,
-                        State wanted, const char *what) const {
+void ThreadTransport::require(const Slot &slot, int64_t channel, int64_t m,
+                              State wanted, const char *what) const {
   if (slot.state.load(std::memory_order_relaxed) != wanted)
     raise(what, " microbatch ", m, " of channel '",
           manifest.channels[channel].name, "' out of order");
 }
 
-void Transport::ring(int64_t rank) {
+void ThreadTransport::ring(int64_t rank) {
   Waiter &waiter = waiters[rank];
   if (!waiter.listening.load())
     return;
@@ -79,15 +79,15 @@ void Transport::ring(int64_t rank) {
   waiter.bell.notify_all();
 }
 
-void Transport::ringAll() {
+void ThreadTransport::ringAll() {
   for (Waiter &waiter : waiters) {
     waiter.bell.fetch_add(1);
     waiter.bell.notify_all();
   }
 }
 
-void Transport::waitFor(int64_t rank, Slot &slot, State wanted, int64_t channel,
-                        int64_t m) {
+void ThreadTransport::waitFor(int64_t rank, Slot &slot, State wanted,
+                              int64_t channel, int64_t m) {
   auto come = [&] {
     return slot.state.load(std::memory_order_acquire) == wanted;
   };
@@ -119,7 +119,7 @@ void Transport::waitFor(int64_t rank, Slot &slot, State wanted, int64_t channel,
   checkFailed();
 }
 
-std::byte *Transport::claim(int64_t rank, int64_t channel, int64_t m) {
+std::byte *ThreadTransport::claim(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, true);
   // What one's own claim or send left there, nobody else will take away.
   State now = slot.state.load(std::memory_order_acquire);
@@ -131,7 +131,7 @@ std::byte *Transport::claim(int64_t rank, int64_t channel, int64_t m) {
   return addressOf(channel, m);
 }
 
-void Transport::send(int64_t rank, int64_t channel, int64_t m) {
+void ThreadTransport::send(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, true);
   checkFailed();
   require(slot, channel, m, state(m, claimed), "send of");
@@ -140,7 +140,7 @@ void Transport::send(int64_t rank, int64_t channel, int64_t m) {
   ring(manifest.channels[channel].to);
 }
 
-std::byte *Transport::held(int64_t rank, int64_t channel, int64_t m) {
+std::byte *ThreadTransport::held(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, false);
   // Only the receiver itself leaves this state.
   if (slot.state.load(std::memory_order_relaxed) != state(m, received))
@@ -148,7 +148,7 @@ std::byte *Transport::held(int64_t rank, int64_t channel, int64_t m) {
   return addressOf(channel, m);
 }
 
-std::byte *Transport::recv(int64_t rank, int64_t channel, int64_t m) {
+std::byte *ThreadTransport::recv(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, false);
   State now = slot.state.load(std::memory_order_acquire);
   if ((now & 3) == received)
@@ -160,7 +160,7 @@ std::byte *Transport::recv(int64_t rank, int64_t channel, int64_t m) {
   return addressOf(channel, m);
 }
 
-void Transport::release(int64_t rank, int64_t channel, int64_t m) {
+void ThreadTransport::release(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, false);
   checkFailed();
   require(slot, channel, m, state(m, received), "release of");
@@ -175,7 +175,7 @@ void Transport::release(int64_t rank, int64_t channel, int64_t m) {
 // Ends: failure, deadlock, a program that is over
 //===----------------------------------------------------------------------===//
 
-void Transport::failLocked(const std::string &text) {
+void ThreadTransport::failLocked(const std::string &text) {
   if (failed.load())
     return;
   error = text;
@@ -183,13 +183,13 @@ void Transport::failLocked(const std::string &text) {
   ringAll();
 }
 
-void Transport::fail(int64_t rank, const std::string &text) {
+void ThreadTransport::fail(int64_t rank, const std::string &text) {
   std::lock_guard lock(mutex);
   failLocked("rank " + std::to_string(rank) + ": " + text);
 }
 
 /// Whether somebody waits and nobody is left to end it. Only under `mutex`.
-bool Transport::stuck() const {
+bool ThreadTransport::stuck() const {
   bool waiting = false;
   for (const Waiter &waiter : waiters) {
     if (waiter.finished)
@@ -201,7 +201,7 @@ bool Transport::stuck() const {
   return waiting;
 }
 
-std::string Transport::describeWait(size_t rank) const {
+std::string ThreadTransport::describeWait(size_t rank) const {
   const Waiter &waiter = waiters[rank];
   const Channel &channel = manifest.channels[waiter.channel];
   bool sends = waiter.wanted == freeSlot;
@@ -213,7 +213,7 @@ std::string Transport::describeWait(size_t rank) const {
          (waiters[other].finished ? ", which has ended" : "");
 }
 
-void Transport::failStuck() {
+void ThreadTransport::failStuck() {
   std::string text = "the ranks wait for each other";
   for (size_t rank = 0; rank < waiters.size(); ++rank)
     if (!waiters[rank].finished)
@@ -221,14 +221,14 @@ void Transport::failStuck() {
   failLocked(text);
 }
 
-void Transport::finish(int64_t rank) {
+void ThreadTransport::finish(int64_t rank) {
   std::lock_guard lock(mutex);
   waiters[rank].finished = true;
   if (stuck())
     failStuck();
 }
 
-std::string Transport::result() {
+std::string ThreadTransport::result() {
   std::lock_guard lock(mutex);
   if (failed.load())
     return error;

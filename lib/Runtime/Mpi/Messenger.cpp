@@ -1,0 +1,273 @@
+//===- Messenger.cpp - messages between processes by MPI ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A shared object of its own, so that the runtime does not need MPI to be
+// there. Transfers are persistent requests; sends are synchronous (MPI 4.1,
+// section 3.4): they end when a receive has been matched. Three communicators:
+// the transfers of channels, what goes directly from one process to another or
+// to all, and the word that the step has failed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Processes/Messenger.h"
+
+#include "Error.h"
+#include "Processes/Patience.h"
+#include "stagewright-rt/runtime.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+namespace stagewright::runtime {
+
+namespace {
+
+/// What one call of MPI carries at most when bytes are counted.
+constexpr int64_t most = 1 << 30;
+
+void check(int code, const char *what) {
+  if (code == MPI_SUCCESS)
+    return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  raise("MPI cannot ", what, ": ", std::string(text, size_t(length)));
+}
+
+/// A number of bytes as MPI counts them; above 2 GiB in lines of 64 bytes,
+/// which slots are long enough for.
+struct Extent {
+  explicit Extent(int64_t bytes) {
+    if (bytes <= INT_MAX) {
+      count = int(bytes);
+      return;
+    }
+    constexpr int64_t line = 64;
+    int64_t lines = (bytes + line - 1) / line;
+    if (lines > INT_MAX)
+      raise("a message has ", bytes, " bytes; MPI carries ", INT_MAX * line);
+    count = int(lines);
+    check(MPI_Type_contiguous(int(line), MPI_BYTE, &type), "describe a line");
+    check(MPI_Type_commit(&type), "describe a line");
+  }
+  ~Extent() {
+    if (type != MPI_BYTE)
+      MPI_Type_free(&type); // Requests keep what they need.
+  }
+  Extent(const Extent &) = delete;
+  Extent &operator=(const Extent &) = delete;
+
+  int count = 0;
+  MPI_Datatype type = MPI_BYTE;
+};
+
+class MpiMessenger final : public Messenger {
+public:
+  MpiMessenger();
+
+  int64_t self() const override { return number; }
+  int64_t size() const override { return processes; }
+  void renumber(int64_t wanted) override;
+  int64_t prepareSend(const void *data, int64_t bytes, int64_t to,
+                      int64_t tag) override;
+  int64_t prepareReceive(void *data, int64_t bytes, int64_t from,
+                         int64_t tag) override;
+  void start(int64_t transfer) override {
+    check(MPI_Start(&transfers[size_t(transfer)]), "start a transfer");
+  }
+  bool done(int64_t transfer) override {
+    return test(transfers[size_t(transfer)]);
+  }
+  void progress() override { test(stopOrder); }
+  void forgetTransfers(bool failed) override;
+  bool gather(const void *mine, void *all, int64_t bytes,
+              Patience patience) override;
+  void broadcast(int64_t from, void *data, int64_t bytes) override;
+  void sendNow(int64_t to, const void *data, int64_t bytes) override;
+  void receiveNow(int64_t from, void *data, int64_t bytes) override;
+  void tellStop() override;
+  bool stopTold() override { return stopped = stopped || test(stopOrder); }
+  [[noreturn]] void abort(int status) override {
+    MPI_Abort(MPI_COMM_WORLD, status);
+    std::_Exit(status);
+  }
+  void close() override;
+
+private:
+  bool test(MPI_Request &request) {
+    int flag = 0;
+    check(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "look at a transfer");
+    return flag != 0;
+  }
+  void join(MPI_Comm from, int64_t key);
+  void leave();
+
+  MPI_Comm channels = MPI_COMM_NULL, calls = MPI_COMM_NULL,
+           stops = MPI_COMM_NULL;
+  int number = 0, processes = 1, tagLimit = 0;
+  std::vector<MPI_Request> transfers;
+  std::vector<bool> sends; ///< by transfer
+  MPI_Request stopOrder = MPI_REQUEST_NULL;
+  char word = 0;
+  bool stopped = false;
+};
+
+MpiMessenger::MpiMessenger() {
+  int given = 0;
+  // The rank's thread and nobody else calls.
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given),
+        "begin");
+  join(MPI_COMM_WORLD, 0);
+}
+
+void MpiMessenger::join(MPI_Comm from, int64_t key) {
+  for (MPI_Comm *comm : {&channels, &calls, &stops}) {
+    check(MPI_Comm_split(from, 0, int(key), comm), "make a communicator");
+    MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
+  }
+  MPI_Comm_rank(calls, &number);
+  MPI_Comm_size(calls, &processes);
+  int *limit = nullptr, found = 0;
+  MPI_Comm_get_attr(channels, MPI_TAG_UB, &limit, &found);
+  tagLimit = found ? *limit : 32767; // What the standard promises.
+  check(MPI_Irecv(&word, 1, MPI_CHAR, MPI_ANY_SOURCE, 0, stops, &stopOrder),
+        "receive");
+}
+
+void MpiMessenger::leave() {
+  if (!stopTold()) {
+    MPI_Cancel(&stopOrder);
+    MPI_Wait(&stopOrder, MPI_STATUS_IGNORE);
+  }
+  for (MPI_Comm *comm : {&channels, &calls, &stops})
+    MPI_Comm_free(comm);
+}
+
+void MpiMessenger::renumber(int64_t wanted) {
+  leave();
+  join(MPI_COMM_WORLD, wanted);
+}
+
+int64_t MpiMessenger::prepareSend(const void *data, int64_t bytes, int64_t to,
+                                  int64_t tag) {
+  if (tag > tagLimit)
+    raise("the plan has more than ", tagLimit,
+          " slots for messages, which is "
+          "what this MPI tells apart");
+  Extent extent(bytes);
+  MPI_Request request;
+  check(MPI_Ssend_init(data, extent.count, extent.type, int(to), int(tag),
+                       channels, &request),
+        "prepare a send");
+  transfers.push_back(request), sends.push_back(true);
+  return int64_t(transfers.size()) - 1;
+}
+
+int64_t MpiMessenger::prepareReceive(void *data, int64_t bytes, int64_t from,
+                                     int64_t tag) {
+  if (tag > tagLimit)
+    raise("the plan has more than ", tagLimit,
+          " slots for messages, which is "
+          "what this MPI tells apart");
+  Extent extent(bytes);
+  MPI_Request request;
+  check(MPI_Recv_init(data, extent.count, extent.type, int(from), int(tag),
+                      channels, &request),
+        "prepare a receive");
+  transfers.push_back(request), sends.push_back(false);
+  return int64_t(transfers.size()) - 1;
+}
+
+void MpiMessenger::forgetTransfers(bool failed) {
+  for (size_t i = 0; i < transfers.size() && !failed; ++i) {
+    // All receives that are left wait for a step that does not come.
+    int ended = 0;
+    MPI_Request_get_status(transfers[i], &ended, MPI_STATUS_IGNORE);
+    if (!ended && !sends[i])
+      MPI_Cancel(&transfers[i]);
+    MPI_Wait(&transfers[i], MPI_STATUS_IGNORE);
+    MPI_Request_free(&transfers[i]);
+  }
+  transfers.clear(), sends.clear();
+}
+
+bool MpiMessenger::gather(const void *mine, void *all, int64_t bytes,
+                          Patience patience) {
+  MPI_Request request;
+  check(MPI_Iallgather(mine, int(bytes), MPI_BYTE, all, int(bytes), MPI_BYTE,
+                       calls, &request),
+        "gather");
+  for (; !test(request); patience.pause())
+    if (patience.isOver())
+      return false;
+  return true;
+}
+
+void MpiMessenger::broadcast(int64_t from, void *data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += most)
+    check(MPI_Bcast(static_cast<std::byte *>(data) + at,
+                    int(std::min(most, bytes - at)), MPI_BYTE, int(from),
+                    calls),
+          "broadcast");
+}
+
+void MpiMessenger::sendNow(int64_t to, const void *data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += most)
+    check(MPI_Send(static_cast<const std::byte *>(data) + at,
+                   int(std::min(most, bytes - at)), MPI_BYTE, int(to), 0,
+                   calls),
+          "send");
+}
+
+void MpiMessenger::receiveNow(int64_t from, void *data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += most)
+    check(MPI_Recv(static_cast<std::byte *>(data) + at,
+                   int(std::min(most, bytes - at)), MPI_BYTE, int(from), 0,
+                   calls, MPI_STATUS_IGNORE),
+          "receive");
+}
+
+void MpiMessenger::tellStop() {
+  for (int to = 0; to < processes; ++to) {
+    if (to == number)
+      continue;
+    MPI_Request request; // One byte: it is gone when the call returns.
+    check(MPI_Isend(&word, 1, MPI_CHAR, to, 0, stops, &request), "send");
+    MPI_Request_free(&request);
+  }
+}
+
+void MpiMessenger::close() {
+  if (!stopTold()) {
+    MPI_Cancel(&stopOrder);
+    MPI_Wait(&stopOrder, MPI_STATUS_IGNORE);
+  }
+  check(MPI_Finalize(), "end");
+}
+
+} // namespace
+
+} // namespace stagewright::runtime
+
+extern "C" SW_EXPORT stagewright::runtime::Messenger *
+stagewright_open_messenger(unsigned version, char *error, size_t room) {
+  using namespace stagewright::runtime;
+  try {
+    if (version != SW_ABI_VERSION)
+      raise("it has version ", SW_ABI_VERSION, ", the runtime ", version);
+    static MpiMessenger messenger;
+    return &messenger;
+  } catch (const std::exception &problem) {
+    std::snprintf(error, room, "%s", problem.what());
+  }
+  return nullptr;
+}

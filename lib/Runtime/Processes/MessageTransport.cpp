@@ -1,0 +1,215 @@
+//===- MessageTransport.cpp - channels between processes ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Processes/MessageTransport.h"
+
+#include "Error.h"
+#include "Processes/Patience.h"
+
+#include <cstring>
+
+namespace stagewright::runtime {
+
+int64_t sendingBytes(const Manifest &manifest,
+                     const std::vector<Layout> &layouts, int64_t rank) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < manifest.channels.size(); ++i)
+    if (manifest.channels[i].from == rank)
+      bytes += layouts[manifest.channels[i].to].channels[i].bytes();
+  return bytes;
+}
+
+MessageTransport::MessageTransport(const Manifest &manifest,
+                                   const std::vector<Layout> &layouts,
+                                   std::byte *arena, int64_t microbatches,
+                                   bool poison, int spins, Messenger &messenger)
+    : manifest(manifest), messenger(messenger), self(messenger.self()),
+      microbatches(microbatches), poison(poison), spins(spins),
+      sending(sendingBytes(manifest, layouts, self)),
+      ends(manifest.channels.size()) {
+  sending.populate();
+  int64_t tag = 0, place = 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const Channel &channel = manifest.channels[i];
+    const Ring &ring = layouts[channel.to].channels[i];
+    End &end = ends[i];
+    end.sends = channel.from == self;
+    end.stride = ring.stride;
+    if (!end.sends && channel.to != self) {
+      tag += ring.slots;
+      continue;
+    }
+    end.slots.resize(size_t(ring.slots));
+    for (int64_t number = 0; number < ring.slots; ++number, ++tag) {
+      Slot &slot = end.slots[number];
+      if (end.sends) {
+        slot.data = sending.base() + place;
+        place += ring.stride;
+        slot.transfer =
+            messenger.prepareSend(slot.data, channel.bytes, channel.to, tag);
+      } else {
+        slot.data = arena + ring.offset + number * ring.stride;
+        slot.transfer = messenger.prepareReceive(slot.data, channel.bytes,
+                                                 channel.from, tag);
+      }
+    }
+  }
+  for (End &end : ends)
+    for (Slot &slot : end.slots)
+      if (!end.sends) {
+        messenger.start(slot.transfer);
+        slot.state = Posted;
+      }
+}
+
+MessageTransport::~MessageTransport() {
+  messenger.forgetTransfers(failed.load());
+  if (failed.load())
+    sending.leave();
+}
+
+/// After a failure transfers are left over that nobody ends.
+void MessageTransport::reset() {
+  if (failed.load())
+    raise("an earlier step has failed; end the processes and start again");
+}
+
+MessageTransport::Slot &MessageTransport::slotOf(int64_t rank, int64_t channel,
+                                                 int64_t m, bool sender) {
+  if (channel < 0 || size_t(channel) >= ends.size())
+    raise("channel ", channel, " does not exist");
+  const Channel &description = manifest.channels[channel];
+  int64_t owner = sender ? description.from : description.to;
+  if (rank != owner)
+    raise("channel '", description.name, "' belongs to rank ", owner,
+          " at this end");
+  if (m < 0 || m >= microbatches)
+    raise("microbatch ", m, " of channel '", description.name,
+          "' is not one of ", microbatches);
+  auto &slots = ends[channel].slots;
+  return slots[m % int64_t(slots.size())];
+}
+
+void MessageTransport::require(const Slot &slot, int64_t channel, int64_t m,
+                               State wanted, const char *what) const {
+  if (slot.state != wanted || slot.m != m)
+    raise(what, " microbatch ", m, " of channel '",
+          manifest.channels[channel].name, "' out of order");
+}
+
+std::string MessageTransport::describeWait(int64_t channel, int64_t m,
+                                           bool sends) const {
+  const Channel &it = manifest.channels[channel];
+  return std::string(sends ? "to send microbatch " : "for microbatch ") +
+         std::to_string(m) + " of channel '" + it.name +
+         (sends ? "' to rank " : "' from rank ") +
+         std::to_string(sends ? it.to : it.from);
+}
+
+void MessageTransport::lookForStop() {
+  if (messenger.stopTold())
+    failed.store(true, std::memory_order_release);
+  checkFailed();
+}
+
+void MessageTransport::waitFor(const Slot &slot, int64_t channel, int64_t m,
+                               bool sends) {
+  checkFailed();
+  Patience patience(spins, limit);
+  while (!messenger.done(slot.transfer)) {
+    if (patience.isThorough())
+      lookForStop();
+    if (patience.isOver())
+      raise("waited ", limit, " s ", describeWait(channel, m, sends),
+            "; --deadline=SECONDS gives more");
+    patience.pause();
+  }
+}
+
+std::byte *MessageTransport::claim(int64_t rank, int64_t channel, int64_t m) {
+  Slot &slot = slotOf(rank, channel, m, true);
+  if (slot.state == Claimed || (slot.state == Sent && slot.m == m))
+    raise("claim of microbatch ", m, " of channel '",
+          manifest.channels[channel].name, "' out of order");
+  if (slot.state == Sent)
+    waitFor(slot, channel, m, true);
+  slot.state = Claimed, slot.m = m;
+  return slot.data;
+}
+
+void MessageTransport::send(int64_t rank, int64_t channel, int64_t m) {
+  Slot &slot = slotOf(rank, channel, m, true);
+  checkFailed();
+  require(slot, channel, m, Claimed, "send of");
+  messenger.start(slot.transfer);
+  slot.state = Sent;
+}
+
+std::byte *MessageTransport::held(int64_t rank, int64_t channel, int64_t m) {
+  Slot &slot = slotOf(rank, channel, m, false);
+  return slot.state == Held && slot.m == m ? slot.data : nullptr;
+}
+
+std::byte *MessageTransport::recv(int64_t rank, int64_t channel, int64_t m) {
+  Slot &slot = slotOf(rank, channel, m, false);
+  if (slot.state == Held)
+    raise("receive of microbatch ", m, " of channel '",
+          manifest.channels[channel].name,
+          "' out of order: its slot is still held");
+  waitFor(slot, channel, m, false);
+  slot.state = Held, slot.m = m;
+  return slot.data;
+}
+
+void MessageTransport::release(int64_t rank, int64_t channel, int64_t m) {
+  Slot &slot = slotOf(rank, channel, m, false);
+  checkFailed();
+  require(slot, channel, m, Held, "release of");
+  if (poison)
+    std::memset(slot.data, 0xff, size_t(ends[channel].stride));
+  messenger.start(slot.transfer);
+  slot.state = Posted;
+}
+
+void MessageTransport::progress() noexcept {
+  try {
+    if (messenger.stopTold()) // Looks after transfers, too.
+      failed.store(true, std::memory_order_release);
+  } catch (const std::exception &problem) {
+    fail(self, problem.what());
+  }
+}
+
+void MessageTransport::fail(int64_t rank, const std::string &text) {
+  std::lock_guard lock(mutex);
+  if (!error.empty())
+    return;
+  error = "rank " + std::to_string(rank) + ": " + text;
+  failed.store(true, std::memory_order_release);
+}
+
+/// Whose own failure it is tells the others.
+void MessageTransport::finish(int64_t rank) {
+  std::lock_guard lock(mutex);
+  if (!error.empty())
+    messenger.tellStop();
+}
+
+std::string MessageTransport::result() {
+  std::lock_guard lock(mutex);
+  if (failed.load())
+    return error;
+  for (size_t i = 0; i < ends.size(); ++i)
+    for (const Slot &slot : ends[i].slots)
+      if (slot.state == Claimed || slot.state == Held)
+        return "channel '" + manifest.channels[i].name +
+               "' still holds microbatch " + std::to_string(slot.m) +
+               " at the end of the step";
+  return "";
+}
+
+} // namespace stagewright::runtime

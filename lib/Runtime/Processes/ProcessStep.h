@@ -1,0 +1,74 @@
+//===- ProcessStep.h - a step with a rank in each process -------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// This process' part of a step: the arena of its rank, which runs on the thread
+// that calls. `run`, `getOutput` and `gatherRecords` are collective; results
+// and records come to the process of rank 0. A process ends every step with the
+// others: a failure anywhere is the same error in all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSSTEP_H
+#define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSSTEP_H
+
+#include "Arena.h"
+#include "HostTensors.h"
+#include "Processes/MessageTransport.h"
+#include "Processes/Processes.h"
+#include "Rank.h"
+#include "Runner.h"
+
+#include <optional>
+
+namespace stagewright::runtime {
+
+class ProcessStep final : public Runner {
+public:
+  /// For the rank that is this process' number; not collective.
+  ProcessStep(std::shared_ptr<const Artifact> artifact,
+              const StepOptions &options, Processes &processes,
+              Processes::Neighbours neighbours);
+  ~ProcessStep() override;
+
+  void setInput(int64_t position, const sw_tensor &tensor) override;
+  void run() override;
+  void getOutput(int64_t position, const sw_tensor &tensor) override;
+  int64_t peak(int64_t rank) const override;
+  int64_t allocated(int64_t rank) const override;
+  bool gatherRecords() override;
+
+private:
+  HostArenas tensors() const;
+  void prepare(Processes::Neighbours neighbours, const StepOptions &options);
+  std::string runProgram();
+  void end(const std::string &error);
+  double waitLimit() const;
+  int64_t clockShift(int64_t rank);
+
+  Processes &processes;
+  Messenger &messenger;
+  int64_t self;
+  double deadline; ///< seconds of a wait; 0: by the steps before
+  double slowest = 0;
+  int spins;
+  Arena arena;
+  std::optional<Checker> checker;
+  std::vector<int64_t> peaks; ///< by rank, of the last step
+  std::unique_ptr<Pool> pool;
+  std::optional<MessageTransport> transport;
+  sw_rank rank;
+};
+
+/// Makes the step of this process once all have the same program and options
+/// and fit its plan. Collective; what only one finds wrong is thrown there.
+std::unique_ptr<Runner>
+makeProcessStep(std::shared_ptr<const Artifact> artifact,
+                const StepOptions &options, Processes &processes);
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSSTEP_H

@@ -1,0 +1,144 @@
+//===- Processes.cpp - the processes of one launch ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Processes/Processes.h"
+
+#include "Error.h"
+#include "stagewright-rt/runtime.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <memory>
+#include <sched.h>
+#include <unistd.h>
+
+namespace stagewright::runtime {
+
+namespace {
+
+std::unique_ptr<Processes> &only() {
+  static std::unique_ptr<Processes> processes;
+  return processes;
+}
+
+/// The folder of the file that this code lies in.
+std::string ownFolder() {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<const void *>(&openMessengerName), &info) ||
+      !info.dli_fname)
+    return "";
+  std::string path = info.dli_fname;
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+/// Where a process runs; crosses between processes as it is.
+struct Site {
+  char host[256] = {};
+  cpu_set_t processors;
+};
+
+Site ownSite() {
+  Site site;
+  CPU_ZERO(&site.processors);
+  sched_getaffinity(0, sizeof(site.processors), &site.processors);
+  gethostname(site.host, sizeof(site.host) - 1);
+  if (const char *name = std::getenv("STAGEWRIGHT_HOST"))
+    std::strncpy(site.host, name, sizeof(site.host) - 1);
+  return site;
+}
+
+std::vector<Site> sites(Messenger &link) {
+  Site mine = ownSite();
+  std::vector<Site> all(size_t(link.size()));
+  link.gather(&mine, all.data(), sizeof(Site), Patience(0, 0));
+  return all;
+}
+
+} // namespace
+
+Processes *Processes::get() { return only().get(); }
+
+void Processes::connect(const std::string &engine) {
+  if (get())
+    return;
+  if (engine != "mpi")
+    raise("the transport is '", engine, "', expected 'threads' or 'mpi'");
+  std::string path = ownFolder() + "libstagewright-" + engine + ".so";
+  // Open MPI opens parts of itself, which look for its symbols in the process.
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    raise(
+        "this runtime cannot run ranks as processes: ", dlerror(),
+        "; build it where MPI is (Debian: libopenmpi-dev openmpi-bin), or run "
+        "the ranks as threads with --transport=threads");
+  auto open =
+      reinterpret_cast<OpenMessenger>(dlsym(library, openMessengerName));
+  if (!open)
+    raise("'", path, "' does not export '", openMessengerName, "'");
+  char error[512] = {};
+  Messenger *messenger = open(SW_ABI_VERSION, error, sizeof(error));
+  if (!messenger)
+    raise("'", path, "': ", error);
+  only().reset(new Processes(*messenger));
+}
+
+void Processes::close() {
+  link->close();
+  only().reset();
+}
+
+std::vector<std::string> Processes::hosts() {
+  std::vector<std::string> names;
+  for (const Site &site : sites(*link))
+    names.push_back(site.host);
+  return names;
+}
+
+Processes::Neighbours Processes::neighbours() {
+  std::vector<Site> all = sites(*link);
+  const Site &mine = all[size_t(link->self())];
+  Neighbours found;
+  for (size_t p = 0; p < all.size(); ++p) {
+    cpu_set_t both;
+    CPU_AND(&both, &all[p].processors, &mine.processors);
+    if (std::strcmp(all[p].host, mine.host) != 0 || CPU_COUNT(&both) == 0)
+      continue;
+    ++found.count;
+    found.place += int64_t(p) < link->self();
+  }
+  return found;
+}
+
+bool Processes::agree(const std::string &error, int64_t when, bool named,
+                      Patience patience) {
+  struct Word {
+    int64_t when, length;
+  } mine = {when, int64_t(error.size())};
+  std::vector<Word> all(size_t(link->size()));
+  if (!link->gather(&mine, all.data(), sizeof(Word), patience))
+    return false;
+  const Word *first = nullptr;
+  size_t wrong = 0;
+  for (const Word &word : all) {
+    wrong += word.length > 0;
+    if (word.length > 0 && (!first || word.when < first->when))
+      first = &word;
+  }
+  if (!first)
+    return true;
+  std::string text = error;
+  text.resize(size_t(first->length));
+  link->broadcast(first - all.data(), text.data(), first->length);
+  if (named && wrong < all.size())
+    text = "process " + std::to_string(first - all.data()) + ": " + text;
+  throw Error(text);
+}
+
+} // namespace stagewright::runtime

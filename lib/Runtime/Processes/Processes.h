@@ -1,0 +1,57 @@
+//===- Processes.h - the processes of one launch ----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One for a process, made by `connect`. What one process finds wrong, all must
+// hear, for they would wait for it; `agree` is where they do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSES_H
+#define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSES_H
+
+#include "Processes/Messenger.h"
+
+#include <string>
+#include <vector>
+
+namespace stagewright::runtime {
+
+class Processes {
+public:
+  /// Joins the processes of the launch by the engine of that name ("mpi").
+  /// Collective, once in a process.
+  static void connect(const std::string &engine);
+  /// Null before `connect` and after `close`.
+  static Processes *get();
+  void close();
+
+  Messenger &messenger() { return *link; }
+  /// By process, in the numbers that they have now.
+  std::vector<std::string> hosts();
+  /// The processes of this host that share processors with this one, which is
+  /// counted, and which of them it is. Collective.
+  struct Neighbours {
+    int64_t count = 0, place = 0;
+  };
+  Neighbours neighbours();
+
+  /// Throws the same error in every process when one of them gives a text. Of
+  /// several the one that happened first, at `when` by its clock; with `named`,
+  /// the process is named where it was not all of them. False where patience is
+  /// over before all have come.
+  bool agree(const std::string &error, int64_t when, bool named,
+             Patience patience);
+
+private:
+  explicit Processes(Messenger &messenger) : link(&messenger) {}
+
+  Messenger *link;
+};
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSES_H

@@ -1,0 +1,40 @@
+//===- Rank.h - what generated code knows as its rank -----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_RANK_H
+#define STAGEWRIGHT_LIB_RUNTIME_RANK_H
+
+#include "Checker.h"
+#include "Layout.h"
+#include "Pool.h"
+#include "Recorder.h"
+#include "Transport.h"
+
+#include "stagewright-rt/runtime.h"
+
+/// A rank on a processor; the functions of GeneratedApi.cpp receive it.
+struct sw_rank {
+  const stagewright::runtime::RankManifest *described = nullptr;
+  int64_t index = 0;
+  int64_t microbatches = 0;
+  const stagewright::runtime::Layout *layout = nullptr;
+  std::byte *arena = nullptr;
+  stagewright::runtime::Transport *transport = nullptr;
+  stagewright::runtime::Checker *checker = nullptr;   ///< null unless checking
+  stagewright::runtime::Recorder *recorder = nullptr; ///< null unless recording
+  stagewright::runtime::Pool *pool = nullptr;         ///< null: one thread
+};
+
+namespace stagewright::runtime {
+
+/// Runs the rank's program once on the calling thread; failures are with the
+/// transport.
+void runRank(sw_rank &rank, sw_entry entry);
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_RANK_H

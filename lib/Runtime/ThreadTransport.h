@@ -1,0 +1,99 @@
+//===- ThreadTransport.h - channels between threads -------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The transport `threads`: a channel is a ring of slots in the receiver's
+// arena, and a message is a change of a slot's state; the sender's code writes
+// straight into the slot, so nothing is copied.
+//
+// Waiting ranks spin a little, then sleep. A rank that fails, a rank that ends
+// while another waits for it, and a circle of waiting ranks stop all of them:
+// whoever goes to sleep or ends checks whether anybody is left who could make
+// a waiting rank's wish come true. So no call here blocks for ever unless
+// generated code itself does.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_THREADTRANSPORT_H
+#define STAGEWRIGHT_LIB_RUNTIME_THREADTRANSPORT_H
+
+#include "Layout.h"
+#include "Transport.h"
+
+#include <memory>
+#include <mutex>
+
+namespace stagewright::runtime {
+
+class ThreadTransport final : public Transport {
+public:
+  /// `arenas` and `layouts` by rank; both must outlive the transport. A rank
+  /// that waits looks `spins` times before it sleeps.
+  ThreadTransport(const Manifest &manifest, const std::vector<Layout> &layouts,
+                  const std::vector<std::byte *> &arenas, int64_t microbatches,
+                  bool poison, int spins);
+
+  void reset() override;
+  std::byte *claim(int64_t rank, int64_t channel, int64_t m) override;
+  void send(int64_t rank, int64_t channel, int64_t m) override;
+  std::byte *recv(int64_t rank, int64_t channel, int64_t m) override;
+  std::byte *held(int64_t rank, int64_t channel, int64_t m) override;
+  void release(int64_t rank, int64_t channel, int64_t m) override;
+  void fail(int64_t rank, const std::string &text) override;
+  void finish(int64_t rank) override;
+  std::string result() override;
+
+private:
+  /// `free`, or a microbatch and what was done with it.
+  using State = int64_t;
+  enum : State { freeSlot = 0, claimed = 1, published = 2, received = 3 };
+  static State state(int64_t m, State what) { return m << 2 | what; }
+
+  struct alignas(64) Slot {
+    std::atomic<State> state{freeSlot};
+  };
+  struct Ring {
+    std::byte *base = nullptr;
+    int64_t stride = 0, count = 0;
+    std::unique_ptr<Slot[]> slots;
+  };
+  /// One rank's bell, and what it waits for while asleep (under `mutex`).
+  struct alignas(64) Waiter {
+    std::atomic<uint32_t> bell{0};
+    std::atomic<bool> listening{false};
+    bool asleep = false, finished = false;
+    const Slot *slot = nullptr;
+    State wanted = 0;
+    int64_t channel = 0, m = 0;
+  };
+
+  Slot &slotOf(int64_t rank, int64_t channel, int64_t m, bool sender);
+  std::byte *addressOf(int64_t channel, int64_t m) const;
+  void require(const Slot &slot, int64_t channel, int64_t m, State wanted,
+               const char *what) const;
+  void ring(int64_t rank);
+  void ringAll();
+  void waitFor(int64_t rank, Slot &slot, State wanted, int64_t channel,
+               int64_t m);
+  bool stuck() const;
+  void failStuck();
+  std::string describeWait(size_t rank) const;
+  void failLocked(const std::string &text);
+
+  const Manifest &manifest;
+  int64_t microbatches;
+  bool poison;
+  int spins;
+  std::vector<Ring> rings;
+  std::vector<Waiter> waiters;
+  alignas(
+      64) mutable std::mutex mutex; ///< guards `error` and the sleepers' wishes
+  std::string error;
+};
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_THREADTRANSPORT_H

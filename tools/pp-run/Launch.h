@@ -1,0 +1,65 @@
+//===- Launch.h - the processes of a launch ---------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// pp-run alone has all ranks as threads; started by mpirun or srun it is one of
+// several processes, each with a rank. One of them speaks for all.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TOOLS_PP_RUN_LAUNCH_H
+#define STAGEWRIGHT_TOOLS_PP_RUN_LAUNCH_H
+
+#include "Error.h"
+#include "Tensors.h"
+
+#include <optional>
+#include <string>
+
+/// An error that all processes have heard.
+class Agreed : public stagewright::runtime::Error {
+  using Error::Error;
+};
+
+class Launch {
+public:
+  /// Joins the others if `transport` is "mpi", or empty and the environment is
+  /// that of a launcher.
+  explicit Launch(const std::string &transport);
+  ~Launch();
+  Launch(const Launch &) = delete;
+  Launch &operator=(const Launch &) = delete;
+
+  /// Whether there are others.
+  bool joined() const { return isJoined; }
+  /// Whether this process prints and writes.
+  bool speaks() const { return !isJoined || sw_process() == 0; }
+
+  /// Runs what every process does alone; throws `Agreed` in all of them if it
+  /// throws in one.
+  template <typename Body> void together(Body body) {
+    std::string error;
+    try {
+      body();
+    } catch (const std::exception &problem) {
+      if (!isJoined)
+        throw;
+      error = problem.what();
+    }
+    if (isJoined && sw_agree(error.c_str()) != 0)
+      throw Agreed(sw_error());
+  }
+  /// Throws what the last failed call left, which all processes have heard.
+  [[noreturn]] void raiseEverywhere() const;
+
+private:
+  bool isJoined = false;
+};
+
+/// The number that the launcher gave this process; null without a launcher.
+std::optional<int64_t> numberByLauncher();
+
+#endif // STAGEWRIGHT_TOOLS_PP_RUN_LAUNCH_H
