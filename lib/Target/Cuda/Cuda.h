@@ -30,6 +30,9 @@ mlir::LogicalResult lowerToNvvm(mlir::Operation *kernels);
 /// that it calls.
 llvm::Expected<llvm::SmallString<0>> translate(mlir::Operation *kernels);
 
+/// Whether code can be written for devices of that name, as `sm_90a`.
+llvm::Expected<bool> isArchitecture(llvm::StringRef name);
+
 /// PTX of `bitcode` for an architecture such as `sm_90a`.
 llvm::Expected<std::string> toPtx(llvm::StringRef bitcode,
                                   llvm::StringRef architecture);

@@ -119,8 +119,11 @@ createTarget(llvm::StringRef architectures) {
   for (llvm::StringRef name : llvm::split(architectures, ',')) {
     llvm::StringRef digits = name;
     unsigned number;
-    if (!digits.consume_front("sm_") || digits.consumeInteger(10, number) ||
-        number < 80 || !(digits.empty() || digits == "a" || digits == "f"))
+    auto known = isArchitecture(name);
+    if (!known)
+      return known.takeError();
+    if (!*known || !digits.consume_front("sm_") ||
+        digits.consumeInteger(10, number) || number < 80)
       return llvm::createStringError(
           "architecture '%s' is unknown; expected sm_80 or later, as sm_90a, "
           "or host",

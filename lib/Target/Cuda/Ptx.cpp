@@ -14,6 +14,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
@@ -22,9 +23,6 @@
 #include "llvm/Transforms/IPO/Internalize.h"
 
 namespace stagewright::cuda {
-
-/// The newest PTX that LLVM 22 writes; ptxas of CUDA 12.9 and later reads it.
-static constexpr llvm::StringLiteral kPtxVersion = "+ptx88";
 
 static llvm::Error linkLibrary(llvm::Module &module) {
   bool needed = llvm::any_of(module, [](const llvm::Function &function) {
@@ -71,8 +69,12 @@ llvm::Expected<llvm::SmallString<0>> translate(mlir::Operation *kernels) {
   return bitcode;
 }
 
-static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createMachine(llvm::StringRef architecture) {
+static const llvm::Triple &tripleOfPtx() {
+  static const llvm::Triple triple("nvptx64-nvidia-cuda");
+  return triple;
+}
+
+static llvm::Expected<const llvm::Target *> findTarget() {
   static const bool initialised = [] {
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
@@ -81,18 +83,36 @@ createMachine(llvm::StringRef architecture) {
     return true;
   }();
   (void)initialised;
-  llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string error;
   const llvm::Target *target =
-      llvm::TargetRegistry::lookupTarget(triple, error);
+      llvm::TargetRegistry::lookupTarget(tripleOfPtx(), error);
   if (!target)
     return llvm::createStringError("this LLVM writes no PTX: %s",
                                    error.c_str());
+  return target;
+}
+
+llvm::Expected<bool> isArchitecture(llvm::StringRef name) {
+  auto target = findTarget();
+  if (!target)
+    return target.takeError();
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      (*target)->createMCSubtargetInfo(tripleOfPtx(), "", ""));
+  return info->isCPUStringValid(name);
+}
+
+/// Writes the least version of PTX that knows the architecture, which the most
+/// assemblers read.
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createMachine(llvm::StringRef architecture) {
+  auto target = findTarget();
+  if (!target)
+    return target.takeError();
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, architecture, kPtxVersion, options, std::nullopt, std::nullopt,
-      llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
+      tripleOfPtx(), architecture, /*Features=*/"", options, std::nullopt,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
