@@ -203,8 +203,9 @@ struct Writer {
   Value offset(Location loc, Value base, int64_t bytes) {
     if (bytes == 0)
       return base;
+    // As a value: a constant index of the operation holds 29 bits.
     return LLVM::GEPOp::create(builder, loc, pointer(), builder.getI8Type(),
-                               base, ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+                               base, LLVM::GEPArg(constant(loc, bytes)));
   }
   template <typename Op> SmallVector<Value> transfer(Op op) {
     return {constant(op.getLoc(), channels.lookup(op.getChannel())),
