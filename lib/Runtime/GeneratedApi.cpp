@@ -160,7 +160,11 @@ void fail(sw_rank *rank, const char *message) {
 
 void launch(sw_rank *rank, int64_t kernel, void *const *arguments) {
   guarded(rank, [&] {
-    runTwin(*reinterpret_cast<const sw_twin *>(kernel), arguments);
+    const auto *twin = reinterpret_cast<const sw_twin *>(kernel);
+    if (!twin)
+      raise("the program calls 'launch', but the artifact's target is the "
+            "processor");
+    runTwin(*twin, arguments);
   });
 }
 

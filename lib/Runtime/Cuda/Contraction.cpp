@@ -83,10 +83,10 @@ LtCall::LtCall(LtCall &&other) noexcept
 
 void LtCall::destroy() const {
   if (desc)
-    cublasLt().descDestroy.address(desc);
+    cublasLt().descDestroy.status(desc);
   for (LtLayout layout : {a, b, c})
     if (layout)
-      cublasLt().layoutDestroy.address(layout);
+      cublasLt().layoutDestroy.status(layout);
 }
 
 void LtCall::describe(const Contraction &contraction) {
@@ -118,7 +118,7 @@ Contractions::Contractions(const Device &device) : device(device) {
   cublasLt().create(&handle);
 }
 
-Contractions::~Contractions() { cublasLt().destroy.address(handle); }
+Contractions::~Contractions() { cublasLt().destroy.status(handle); }
 
 const LtAlgorithm &Contractions::advise(const LtCall &it,
                                         const Contraction &contraction) {
@@ -153,9 +153,9 @@ const LtAlgorithm &Contractions::advise(const LtCall &it,
   prefer(ltPreferenceAlignmentD, alignments[2]);
   LtHeuristic best = {};
   int count = 0;
-  int status = lt.heuristic.address(handle, it.desc, it.a, it.b, it.c, it.c,
-                                    preference, 1, &best, &count);
-  lt.preferenceDestroy.address(preference);
+  int status = lt.heuristic.status(handle, it.desc, it.a, it.b, it.c, it.c,
+                                   preference, 1, &best, &count);
+  lt.preferenceDestroy.status(preference);
   if (status || count == 0 || best.state) {
     advice.erase(found);
     const sw_gemm_desc &gemm = contraction.desc.gemm;

@@ -27,8 +27,8 @@ Device::Device(int ordinal) : ordinal(ordinal) {
 // What cannot be given back when a step ends badly goes with the process.
 Device::~Device() {
   if (module)
-    driver().moduleUnload.address(module);
-  driver().contextRelease.address(device);
+    driver().moduleUnload.status(module);
+  driver().contextRelease.status(device);
 }
 
 void Device::load(const void *image, const Manifest &manifest) {
@@ -51,8 +51,8 @@ void Device::load(const void *image, const Manifest &manifest) {
   constexpr int64_t untold = 48 << 10;
   for (const Kernel &kernel : manifest.kernels) {
     KernelFunction function = nullptr;
-    if (int status = driver().moduleFunction.address(&function, module,
-                                                     kernel.name.c_str()))
+    if (int status = driver().moduleFunction.status(&function, module,
+                                                    kernel.name.c_str()))
       raise("malformed artifact: its device code has no kernel '", kernel.name,
             "' (status ", status, ")");
     if (kernel.shared > untold)
@@ -68,7 +68,7 @@ bool Device::reach(const Device &other) const {
   if (!can)
     return false;
   use();
-  int status = driver().enablePeerAccess.address(other.context, 0);
+  int status = driver().enablePeerAccess.status(other.context, 0);
   if (status && status != statusPeerAlreadyEnabled)
     DriverErrors::fail(driver().enablePeerAccess.symbol, status);
   return true;
@@ -79,9 +79,9 @@ DeviceMemory::DeviceMemory(const Device &device, int64_t bytes)
   if (bytes == 0)
     return;
   device.use();
-  if (driver().memoryAllocate.address(&address, size_t(bytes))) {
+  if (driver().memoryAllocate.status(&address, size_t(bytes))) {
     size_t free = 0, all = 0;
-    driver().memoryInfo.address(&free, &all);
+    driver().memoryInfo.status(&free, &all);
     raise("cannot allocate ", bytes, " bytes on GPU ", device.number(),
           ", of which ", free, " of ", all,
           " are free; run fewer microbatches or more stages");
@@ -93,8 +93,8 @@ DeviceMemory::DeviceMemory(const Device &device, int64_t bytes)
 DeviceMemory::~DeviceMemory() {
   if (!address)
     return;
-  driver().contextSet.address(device->handle());
-  driver().memoryFree.address(address);
+  driver().contextSet.status(device->handle());
+  driver().memoryFree.status(address);
 }
 
 DeviceMemory::DeviceMemory(DeviceMemory &&other) noexcept
@@ -112,7 +112,7 @@ PinnedMemory::PinnedMemory(int64_t bytes) {
 
 PinnedMemory::~PinnedMemory() {
   if (memory)
-    driver().hostFree.address(memory);
+    driver().hostFree.status(memory);
 }
 
 PinnedMemory::PinnedMemory(PinnedMemory &&other) noexcept
@@ -125,7 +125,7 @@ StreamOwner::StreamOwner(const Device &device) {
 
 StreamOwner::~StreamOwner() {
   if (stream)
-    driver().streamDestroy.address(stream);
+    driver().streamDestroy.status(stream);
 }
 
 StreamOwner::StreamOwner(StreamOwner &&other) noexcept
@@ -138,7 +138,7 @@ EventOwner::EventOwner(const Device &device, unsigned flags) {
 
 EventOwner::~EventOwner() {
   if (event)
-    driver().eventDestroy.address(event);
+    driver().eventDestroy.status(event);
 }
 
 EventOwner::EventOwner(EventOwner &&other) noexcept

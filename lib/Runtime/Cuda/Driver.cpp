@@ -51,8 +51,8 @@ const Driver &driver() {
 
 void DriverErrors::fail(const char *symbol, int status) {
   const char *code = nullptr, *text = nullptr;
-  table().errorName.address(status, &code);
-  table().errorString.address(status, &text);
+  table().errorName.status(status, &code);
+  table().errorString.status(status, &text);
   raise(symbol, ": ", text ? text : "unknown error", " (",
         code ? code : "an error of the driver", " ", status, ")");
 }

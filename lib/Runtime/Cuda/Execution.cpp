@@ -46,7 +46,7 @@ Execution::Execution(const Manifest &manifest, const Memory &memory,
 
 Execution::~Execution() {
   if (executable)
-    driver().graphExecDestroy.address(executable);
+    driver().graphExecDestroy.status(executable);
 }
 
 void Execution::prepareContractions() {
@@ -168,15 +168,15 @@ void Execution::capture() {
   try {
     issue(true);
   } catch (...) {
-    driver().captureEnd.address(streams[0].get(), &graph);
+    driver().captureEnd.status(streams[0].get(), &graph);
     if (graph)
-      driver().graphDestroy.address(graph);
+      driver().graphDestroy.status(graph);
     throw;
   }
   driver().captureEnd(streams[0].get(), &graph);
   driver().graphNodes(graph, static_cast<GraphNode *>(nullptr), &nodes);
-  int status = driver().graphInstantiate.address(&executable, graph, 0);
-  driver().graphDestroy.address(graph);
+  int status = driver().graphInstantiate.status(&executable, graph, 0);
+  driver().graphDestroy.status(graph);
   if (status)
     DriverErrors::fail(driver().graphInstantiate.symbol, status);
   driver().graphUpload(executable, streams[0].get());
@@ -205,7 +205,7 @@ void Execution::start(bool graph) {
 }
 
 bool Execution::finished() const {
-  int status = driver().eventQuery.address(end[0].get());
+  int status = driver().eventQuery.status(end[0].get());
   if (status == statusNotReady)
     return false;
   if (status)

@@ -52,10 +52,21 @@ template <typename Errors, typename... Parameters> struct Function {
   const char *symbol;
   int (*address)(Parameters...) = nullptr;
 
+  /// Calls it for its status alone.
+  // Handles are declared here as pointers of our own, so the library's function
+  // has another type by name.
+  template <typename... Arguments>
+#if defined(__clang__)
+  [[clang::no_sanitize("function")]]
+#endif
+  int status(Arguments... arguments) const {
+    return address(arguments...);
+  }
+
   template <typename... Arguments>
   void operator()(Arguments... arguments) const {
-    if (int status = address(arguments...))
-      Errors::fail(symbol, status);
+    if (int failed = status(arguments...))
+      Errors::fail(symbol, failed);
   }
 };
 
