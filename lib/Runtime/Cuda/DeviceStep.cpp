@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
@@ -69,8 +70,12 @@ DeviceStep::DeviceStep(std::shared_ptr<const Artifact> source,
 /// Memory that a lost device still uses cannot be given back: freeing it waits
 /// for the device. It goes with the process.
 DeviceStep::~DeviceStep() {
-  if (lost)
-    (void)own.release();
+  if (!lost)
+    return;
+  static std::mutex mutex;
+  static auto &kept = *new std::vector<std::unique_ptr<Resources>>;
+  std::lock_guard lock(mutex);
+  kept.push_back(std::move(own));
 }
 
 /// Gives every rank its GPU and its memory there. How much is known after a dry

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <sys/mman.h>
 #include <vector>
 
@@ -109,7 +110,9 @@ STUB cuModuleUnload(void *) { return log("unload device=%d", current), 0; }
 STUB cuModuleGetFunction(Kernel **kernel, void *, const char *name) {
   if (int status = failure("cuModuleGetFunction"))
     return status;
-  return *kernel = new Kernel{name}, 0; // As long as the process, as modules.
+  // As long as the process, as modules.
+  static auto &kernels = *new std::map<std::string, Kernel>;
+  return *kernel = &kernels.try_emplace(name, Kernel{name}).first->second, 0;
 }
 STUB cuFuncSetAttribute(Kernel *kernel, int attribute, int value) {
   log("function kernel=%s attribute=%d value=%d", kernel->name.c_str(),
