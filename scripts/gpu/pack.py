@@ -39,7 +39,8 @@ def compile_case(case, build, root, target):
 def compile_in(folder, case, build, root, target):
     module = folder / "step.mlir"
     environment = {**os.environ, **case.environment, "PYTHONPATH": str(root / "python"), "JAX_PLATFORMS": "cpu"}
-    commands = [[sys.executable, "-m", "stagewright", "import", "jax", root / "test/Integration/models" / case.model, "-o", module],
+    python = root / "build/venv/bin/python"  # of ./dev setup, with JAX
+    commands = [[python if python.exists() else sys.executable, "-m", "stagewright", "import", "jax", root / "test/Integration/models" / case.model, "-o", module],
                 [build / "bin/pp-compile", module, "--target=cuda", f"--cluster=local:{case.stages}", f"--stages={case.stages}",
                  f"--schedule={case.schedule}", f"--microbatches={case.microbatches}", "--target-cpu=x86-64-v3", "-o", target],
                 [build / "bin/pp-run", target, "--dry-run"]]
@@ -47,7 +48,8 @@ def compile_in(folder, case, build, root, target):
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=environment)
         if done.returncode:
             target.unlink(missing_ok=True)
-            return (done.stderr.strip().splitlines() or ["no reason given"])[0]
+            lines = done.stderr.strip().splitlines() or ["no reason given"]
+            return lines[-1 if lines[0].startswith("Traceback") else 0]  # Python says what it was at the end
     return None
 
 
