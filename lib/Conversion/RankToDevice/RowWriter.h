@@ -1,0 +1,126 @@
+//===- RowWriter.h - how a team of threads takes a row ----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A team, one warp or more, takes one row through all operations of a group.
+// The turns inside a row are dealt out in chunks: thread t of a team of P takes
+// the turns (c P + t) V ... + V - 1 of chunk c, in every operation, so what one
+// operation makes the next finds in registers, and neighbours read memory side
+// by side. What a row has once, every thread of the team has. Rows too long for
+// registers go through memory, chunk by chunk in a loop; each element is read
+// by the thread that wrote it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_CONVERSION_RANKTODEVICE_ROWWRITER_H
+#define STAGEWRIGHT_CONVERSION_RANKTODEVICE_ROWWRITER_H
+
+#include "RowLoops.h"
+#include "ThreadWriter.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace stagewright::device {
+
+struct RowMember {
+  mlir::linalg::LinalgOp op;
+  RowLoops loops;
+  int64_t turns;
+  unsigned lanes;
+};
+
+/// The buffer that `view` is a view of.
+mlir::Value rootOf(mlir::Value view);
+
+class RowWriter {
+public:
+  /// `fills` are buffers that hold one number everywhere.
+  RowWriter(ThreadWriter &writer, llvm::SmallVector<RowMember> members,
+            llvm::DenseMap<mlir::Value, mlir::Value> fills)
+      : writer(writer), members(std::move(members)), fills(std::move(fills)) {}
+
+  void write();
+
+private:
+  /// What the thread knows of a buffer's part in its row.
+  struct Known {
+    bool isRow;
+    llvm::SmallVector<mlir::Value> values; ///< one; or lanes of chunks
+    llvm::SmallVector<int> places;         ///< where in the buffer they lie
+  };
+
+  /// A use of memory by the threads of a team.
+  struct Touch {
+    mlir::Value view;
+    bool isElement; ///< each thread its own turns
+    llvm::SmallVector<int> places;
+
+    /// Whether each thread touches what it touches in `other`.
+    bool agrees(const Touch &other) const {
+      return isElement && other.isElement && view == other.view &&
+             places == other.places;
+    }
+  };
+
+  //===--- Turns ----------------------------------------------------------===//
+  /// Members that have the same number of turns deal them out alike.
+  void chooseLanes();
+  /// Indices of the loops of `member` at turn `turn` of its row.
+  llvm::SmallVector<mlir::Value> indicesAt(const RowMember &member,
+                                           mlir::Value turn);
+  llvm::SmallVector<mlir::Value> laneOf(const RowMember &member,
+                                        llvm::ArrayRef<mlir::Value> indices,
+                                        unsigned lane);
+  void write(RowMember &member);
+  /// One chunk: loads, bodies, stores. Sums are carried through.
+  llvm::SmallVector<mlir::Value> writeChunk(RowMember &member, mlir::Value from,
+                                            int64_t number, bool partial,
+                                            llvm::SmallVector<mlir::Value> sums,
+                                            llvm::SmallVector<Known> *made);
+  /// Adds up the threads' sums of a row.
+  void finishSums(RowMember &member, llvm::ArrayRef<mlir::Value> sums);
+
+  //===--- Operands -------------------------------------------------------===//
+  static bool isUsed(RowMember &member, mlir::OpOperand &operand);
+  /// Loads, once, the elements that the whole row shares.
+  void loadRowValues(RowMember &member);
+  /// The elements of one operand, one for each lane.
+  llvm::SmallVector<mlir::Value> read(RowMember &member,
+                                      mlir::OpOperand &operand,
+                                      llvm::ArrayRef<mlir::Value> indices,
+                                      int64_t chunk, mlir::ValueRange sums);
+  void write(RowMember &member, mlir::OpOperand &init,
+             llvm::ArrayRef<mlir::Value> indices, mlir::ValueRange values);
+  /// Whether the lanes of an operand lie side by side at a multiple of them.
+  bool isVector(const RowMember &member, const Memory &memory,
+                mlir::AffineMap map);
+  mlir::Value zeroOf(mlir::Value buffer);
+
+  //===--- Memory ---------------------------------------------------------===//
+  void remember(mlir::Value buffer, Known value);
+  /// What is known of any view of this memory is no longer so.
+  void forget(mlir::Value buffer);
+  /// Whether the thread has the elements of `operand` that it needs.
+  bool isKept(RowMember &member, mlir::OpOperand &operand);
+  /// Lets the threads of the block meet before one reads what another wrote, or
+  /// writes what another may still read.
+  void meetBefore(RowMember &member);
+
+  ThreadWriter &writer;
+  llvm::SmallVector<RowMember> members;
+  llvm::DenseMap<mlir::Value, mlir::Value> fills;
+  llvm::MapVector<mlir::Value, Known> known;
+  /// Of the member at hand.
+  llvm::DenseMap<mlir::OpOperand *, mlir::Value> rowValues;
+  llvm::SmallVector<Touch> reads, writes; ///< since the threads last met
+  llvm::SmallVector<mlir::Value> rowIndices;
+  mlir::Value thread; ///< number in the team
+  int64_t team = kWarp;
+  bool keeps = true;
+};
+
+} // namespace stagewright::device
+
+#endif // STAGEWRIGHT_CONVERSION_RANKTODEVICE_ROWWRITER_H
