@@ -45,16 +45,7 @@ void ThreadTransport::reset() {
 
 ThreadTransport::Slot &ThreadTransport::slotOf(int64_t rank, int64_t channel,
                                                int64_t m, bool sender) {
-  if (channel < 0 || size_t(channel) >= rings.size())
-    raise("channel ", channel, " does not exist");
-  const Channel &description = manifest.channels[channel];
-  int64_t owner = sender ? description.from : description.to;
-  if (rank != owner)
-    raise("channel '", description.name, "' belongs to rank ", owner,
-          " at this end");
-  if (m < 0 || m >= microbatches)
-    raise("microbatch ", m, " of channel '", description.name,
-          "' is not one of ", microbatches);
+  checkEnd(manifest, microbatches, rank, channel, m, sender);
   Ring &ring = rings[channel];
   return ring.slots[m % ring.count];
 }

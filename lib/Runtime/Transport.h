@@ -27,6 +27,8 @@
 
 namespace stagewright::runtime {
 
+struct Manifest;
+
 /// Thrown out of a blocking call when the step has failed elsewhere.
 struct Stopped {};
 
@@ -61,6 +63,11 @@ public:
   virtual std::string result() = 0;
 
 protected:
+  /// Throws unless the channel exists, `rank` is its sender (else receiver),
+  /// and `m` is a microbatch of the step.
+  static void checkEnd(const Manifest &manifest, int64_t microbatches,
+                       int64_t rank, int64_t channel, int64_t m, bool sender);
+
   alignas(64) std::atomic<bool> failed{false}; ///< read by all, all the time
 };
 

@@ -108,6 +108,16 @@ private:
     check(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "look at a transfer");
     return flag != 0;
   }
+  int checked(int64_t tag) const {
+    if (tag > tagLimit)
+      raise("the plan has more than ", tagLimit,
+            " slots for messages, which is what this MPI tells apart");
+    return int(tag);
+  }
+  int64_t keep(MPI_Request request, bool send) {
+    transfers.push_back(request), sends.push_back(send);
+    return int64_t(transfers.size()) - 1;
+  }
   void join(MPI_Comm from, int64_t key);
   void leave();
 
@@ -159,32 +169,22 @@ void MpiMessenger::renumber(int64_t wanted) {
 
 int64_t MpiMessenger::prepareSend(const void *data, int64_t bytes, int64_t to,
                                   int64_t tag) {
-  if (tag > tagLimit)
-    raise("the plan has more than ", tagLimit,
-          " slots for messages, which is "
-          "what this MPI tells apart");
   Extent extent(bytes);
   MPI_Request request;
-  check(MPI_Ssend_init(data, extent.count, extent.type, int(to), int(tag),
+  check(MPI_Ssend_init(data, extent.count, extent.type, int(to), checked(tag),
                        channels, &request),
         "prepare a send");
-  transfers.push_back(request), sends.push_back(true);
-  return int64_t(transfers.size()) - 1;
+  return keep(request, /*send=*/true);
 }
 
 int64_t MpiMessenger::prepareReceive(void *data, int64_t bytes, int64_t from,
                                      int64_t tag) {
-  if (tag > tagLimit)
-    raise("the plan has more than ", tagLimit,
-          " slots for messages, which is "
-          "what this MPI tells apart");
   Extent extent(bytes);
   MPI_Request request;
-  check(MPI_Recv_init(data, extent.count, extent.type, int(from), int(tag),
+  check(MPI_Recv_init(data, extent.count, extent.type, int(from), checked(tag),
                       channels, &request),
         "prepare a receive");
-  transfers.push_back(request), sends.push_back(false);
-  return int64_t(transfers.size()) - 1;
+  return keep(request, /*send=*/false);
 }
 
 void MpiMessenger::forgetTransfers(bool failed) {

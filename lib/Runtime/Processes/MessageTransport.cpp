@@ -80,16 +80,7 @@ void MessageTransport::reset() {
 
 MessageTransport::Slot &MessageTransport::slotOf(int64_t rank, int64_t channel,
                                                  int64_t m, bool sender) {
-  if (channel < 0 || size_t(channel) >= ends.size())
-    raise("channel ", channel, " does not exist");
-  const Channel &description = manifest.channels[channel];
-  int64_t owner = sender ? description.from : description.to;
-  if (rank != owner)
-    raise("channel '", description.name, "' belongs to rank ", owner,
-          " at this end");
-  if (m < 0 || m >= microbatches)
-    raise("microbatch ", m, " of channel '", description.name,
-          "' is not one of ", microbatches);
+  checkEnd(manifest, microbatches, rank, channel, m, sender);
   auto &slots = ends[channel].slots;
   return slots[m % int64_t(slots.size())];
 }

@@ -1,0 +1,29 @@
+//===- Transport.cpp - channels of a step ---------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transport.h"
+#include "Error.h"
+#include "Manifest.h"
+
+namespace stagewright::runtime {
+
+void Transport::checkEnd(const Manifest &manifest, int64_t microbatches,
+                         int64_t rank, int64_t channel, int64_t m,
+                         bool sender) {
+  if (channel < 0 || size_t(channel) >= manifest.channels.size())
+    raise("channel ", channel, " does not exist");
+  const Channel &description = manifest.channels[channel];
+  int64_t owner = sender ? description.from : description.to;
+  if (rank != owner)
+    raise("channel '", description.name, "' belongs to rank ", owner,
+          " at this end");
+  if (m < 0 || m >= microbatches)
+    raise("microbatch ", m, " of channel '", description.name,
+          "' is not one of ", microbatches);
+}
+
+} // namespace stagewright::runtime
