@@ -14,7 +14,7 @@ from ..stand.report import RATIO_COLUMNS, Result, Table, number, size, time
 from ..stand import ratio
 from ..stand.sides import spend
 
-LAYERS, BESIDE, ROUNDS = (1, 4, 24, 72, 144), 24, 3
+LAYERS, BESIDE, ROUNDS = (2, 8, 24, 72, 144), 24, 3
 SPREAD = 0.2  # wider than elsewhere: the question is whether ours is a tenth
 FLAGS = ["--cluster=local:4", "--stages=4", "--microbatches=8"]
 
