@@ -22,15 +22,9 @@ constexpr LibraryName name = {
 CublasLt openCublasLt() {
   Library library(name);
   CublasLt it;
-#define STAGEWRIGHT_LOOK_UP(member, function, ...)                             \
-  it.member.address = reinterpret_cast<int (*)(__VA_ARGS__)>(                  \
-      library.symbol(it.member.symbol));
   STAGEWRIGHT_CUBLASLT(STAGEWRIGHT_LOOK_UP)
-#undef STAGEWRIGHT_LOOK_UP
-  it.statusString = reinterpret_cast<const char *(*)(int)>(
-      library.symbol("cublasLtGetStatusString"));
-  it.version =
-      reinterpret_cast<size_t (*)()>(library.symbol("cublasLtGetVersion"));
+  library.find(it.statusString, "cublasLtGetStatusString");
+  library.find(it.version, "cublasLtGetVersion");
   it.path = library.path();
   return it;
 }

@@ -26,11 +26,7 @@ Driver &table() {
 bool openDriver() {
   Library library(name);
   Driver it;
-#define STAGEWRIGHT_LOOK_UP(member, function, ...)                             \
-  it.member.address = reinterpret_cast<int (*)(__VA_ARGS__)>(                  \
-      library.symbol(it.member.symbol));
   STAGEWRIGHT_CUDA_DRIVER(STAGEWRIGHT_LOOK_UP)
-#undef STAGEWRIGHT_LOOK_UP
   it.path = library.path();
   table() = it;
   int count = 0;

@@ -28,6 +28,8 @@ struct LibraryName {
   const char *package;  ///< "NVIDIA's driver (Debian package libcuda1)"
 };
 
+template <typename Errors, typename... Parameters> struct Function;
+
 /// An open library. It stays open until the process ends: NVIDIA's libraries
 /// have threads and handlers at exit of their own.
 class Library {
@@ -37,6 +39,17 @@ public:
 
   /// The address of a function; an `Error` where there is none.
   void *symbol(const char *symbol) const;
+  /// Looks a function of a table up.
+  template <typename Errors, typename... Parameters>
+  void find(Function<Errors, Parameters...> &function) const {
+    function.address =
+        reinterpret_cast<int (*)(Parameters...)>(symbol(function.symbol));
+  }
+  /// And one that gives no status.
+  template <typename Result, typename... Parameters>
+  void find(Result (*&function)(Parameters...), const char *name) const {
+    function = reinterpret_cast<Result (*)(Parameters...)>(symbol(name));
+  }
   /// What the library was opened as.
   const std::string &path() const { return opened; }
 
@@ -69,6 +82,10 @@ template <typename Errors, typename... Parameters> struct Function {
       Errors::fail(symbol, failed);
   }
 };
+
+/// For the lists of functions: looks a member of the table `it` up in
+/// `library`.
+#define STAGEWRIGHT_LOOK_UP(member, ...) library.find(it.member);
 
 } // namespace stagewright::runtime::cuda
 

@@ -22,15 +22,9 @@ constexpr LibraryName name = {
 Nccl openNccl() {
   Library library(name);
   Nccl it;
-#define STAGEWRIGHT_LOOK_UP(member, function, ...)                             \
-  it.member.address = reinterpret_cast<int (*)(__VA_ARGS__)>(                  \
-      library.symbol(it.member.symbol));
   STAGEWRIGHT_NCCL(STAGEWRIGHT_LOOK_UP)
-#undef STAGEWRIGHT_LOOK_UP
-  it.errorString = reinterpret_cast<const char *(*)(int)>(
-      library.symbol("ncclGetErrorString"));
-  it.lastError = reinterpret_cast<const char *(*)(Communicator)>(
-      library.symbol("ncclGetLastError"));
+  library.find(it.errorString, "ncclGetErrorString");
+  library.find(it.lastError, "ncclGetLastError");
   it.path = library.path();
   return it;
 }
