@@ -84,6 +84,9 @@ Channel parseChannel(const json &object, int64_t ranks) {
   channel.bytes = integer(object, "bytes", 0, kMostBytes);
   channel.depth = integer(object, "depth", 1, maxDepth);
   channel.depthAll = object.at("depth_all").get<bool>();
+  // Artifacts from before there were communicators have none.
+  if (object.contains("round"))
+    channel.round = integer(object, "round", 0, 2 * ranks);
   if (channel.from == channel.to)
     raise("malformed manifest: channel '", channel.name, "' joins rank ",
           channel.from, " to itself");

@@ -48,6 +48,8 @@ struct Channel {
   int64_t bytes = 0;
   int64_t depth = 1;
   bool depthAll = false; ///< as many slots as there are microbatches
+  /// When its ranks make the communicator of all that `from` sends to `to`.
+  int64_t round = 0;
 };
 
 enum class BufferKind {

@@ -8,6 +8,10 @@
 #include "Manifest.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Scheduling/Channels.h"
+
+#include <map>
+#include <set>
 
 using namespace mlir;
 namespace json = llvm::json;
@@ -84,6 +88,23 @@ std::string text(DictionaryAttr facts, StringRef name) {
 int64_t number(DictionaryAttr facts, StringRef name, int64_t otherwise) {
   auto value = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
   return value ? value.getInt() : otherwise;
+}
+
+using Edge = std::pair<int64_t, int64_t>; ///< ranks: from, to
+
+Edge edgeOf(rank::ChannelOp channel) {
+  return {int64_t(channel.getFrom()), int64_t(channel.getTo())};
+}
+
+/// The round in which the two ranks of an edge make their communicator.
+std::map<Edge, int64_t> roundsOf(ModuleOp module) {
+  std::set<Edge> edges;
+  for (auto channel : module.getOps<rank::ChannelOp>())
+    edges.insert(edgeOf(channel));
+  std::map<Edge, int64_t> rounds;
+  for (const Channel &it : channelsOf({edges.begin(), edges.end()}))
+    rounds[{it.from, it.to}] = it.round;
+  return rounds;
 }
 
 /// Arguments or results of the step; slices of one become one entry.
@@ -218,6 +239,7 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
   manifest["results"] = std::move(*results);
 
   json::Array channels;
+  std::map<Edge, int64_t> rounds = roundsOf(module);
   for (auto channel : module.getOps<rank::ChannelOp>())
     channels.push_back(json::Object{
         {"id", int64_t(channels.size())},
@@ -226,7 +248,8 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
         {"to", int64_t(channel.getTo())},
         {"bytes", rank::getSlotBytes(channel.getType())},
         {"depth", channel.isDepthAll() ? 1 : int64_t(channel.getDepth())},
-        {"depth_all", channel.isDepthAll()}});
+        {"depth_all", channel.isDepthAll()},
+        {"round", rounds[edgeOf(channel)]}});
   manifest["channels"] = std::move(channels);
 
   SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());

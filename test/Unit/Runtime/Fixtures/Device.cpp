@@ -35,8 +35,8 @@ STAGEWRIGHT_MANIFEST(
  {"position": 1, "name": "params/w", "role": "gradient", "combine": "mean", "of": 0, "dtype": "f32", "shape": [4, 4], "slices": 0, "batch_dim": 0},
  {"position": 2, "name": "y", "role": "output", "combine": "concat", "of": -1, "dtype": "f32", "shape": [4, 4], "slices": 0, "batch_dim": 0}],
 "channels": [
- {"id": 0, "name": "y", "from": 0, "to": 1, "bytes": 64, "depth": 2, "depth_all": false},
- {"id": 1, "name": "dy", "from": 1, "to": 0, "bytes": 64, "depth": 2, "depth_all": false}],
+ {"id": 0, "name": "y", "from": 0, "to": 1, "bytes": 64, "depth": 2, "depth_all": false, "round": 0},
+ {"id": 1, "name": "dy", "from": 1, "to": 0, "bytes": 64, "depth": 2, "depth_all": false, "round": 1}],
 "ranks": [
  {"rank": 0, "device": "d0", "entry": "step.0", "stages": [0], "nodes": ["w.F", "w.B"],
   "buffers": [
