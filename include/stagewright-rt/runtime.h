@@ -326,8 +326,9 @@ SW_EXPORT double sw_step_idle_share(const sw_step *step, int64_t rank);
 SW_EXPORT int sw_step_write_trace(sw_step *step, const char *path);
 SW_EXPORT int sw_step_write_profile(sw_step *step, const char *path);
 
-/// Joins the processes that a launcher (mpirun, srun) started, one for each
-/// rank, by the engine "mpi"; once, before anything of MPI. Then creating a
+/// Joins the processes that a launcher started, one for each rank: mpirun or
+/// srun by the engine "mpi", before anything of MPI; pp-run --processes by
+/// "sockets", for ranks on devices. Once. Then creating a
 /// step with `processes`, running it, its outputs and its reports are calls
 /// that all processes make in the same order. Results and files come to the
 /// one that runs rank 0; `data` of tensors may be null in the others.
@@ -342,8 +343,9 @@ SW_EXPORT int64_t sw_process_count(void);
 SW_EXPORT int sw_agree(const char *error);
 /// Leaves the others; collective, after the steps are destroyed.
 SW_EXPORT int sw_disconnect(void);
-/// Ends all processes at once.
-SW_EXPORT void sw_abort(int status);
+/// Ends all processes at once; the error is told to the user, once of all. Null
+/// where that has been done.
+SW_EXPORT void sw_abort(int status, const char *error);
 
 #ifdef __cplusplus
 }

@@ -262,11 +262,11 @@ int sw_connect(const char *transport) {
 }
 
 int64_t sw_process(void) {
-  return Processes::get() ? Processes::get()->messenger().self() : 0;
+  return Processes::get() ? Processes::get()->assembly().self() : 0;
 }
 
 int64_t sw_process_count(void) {
-  return Processes::get() ? Processes::get()->messenger().size() : 1;
+  return Processes::get() ? Processes::get()->assembly().size() : 1;
 }
 
 int sw_agree(const char *error) {
@@ -288,8 +288,8 @@ int sw_disconnect(void) {
   });
 }
 
-void sw_abort(int status) {
+void sw_abort(int status, const char *error) {
   if (Processes *processes = Processes::get())
-    processes->messenger().abort(status);
+    processes->assembly().abort(status, error ? error : "");
   std::_Exit(status);
 }

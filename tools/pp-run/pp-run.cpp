@@ -11,10 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Family.h"
 #include "Info.h"
 #include "Launch.h"
 #include "Tensors.h"
 
+#include "Deadline.h"
 #include "Error.h"
 #include "Processors.h"
 
@@ -80,8 +82,8 @@ void declare(CLI::App &app, Options &options) {
                "Record, order and verify a step for GPUs without running it; "
                "needs no GPU");
   app.add_flag("--processes", options.processes,
-               "With --dry-run: every rank in a process of its own, with "
-               "messages that wait for both ends");
+               "Every rank on GPUs in a process of its own, started here, with "
+               "messages by NCCL");
   app.add_option("--transport", options.transport,
                  "'threads': all ranks are this process; 'mpi': each is a "
                  "process that mpirun or srun started (default: as started)")
@@ -90,8 +92,8 @@ void declare(CLI::App &app, Options &options) {
                "Give process i rank i, whatever hosts the plan was made for");
   app.add_option("--deadline", options.deadline,
                  "Seconds that a step on GPUs, or a wait of a process, may "
-                 "take (default: 20 times the slowest step before, at least "
-                 "10)")
+                 "take (default: by the steps before; on GPUs 10 times their "
+                 "median, at least 2)")
       ->type_name("SECONDS");
   app.add_flag("--json", options.json,
                "Print loss, seconds of every step and bytes as JSON");
@@ -216,9 +218,6 @@ void warnOfThreads(int64_t ranks, int64_t threads) {
 }
 
 void check(const Options &options) {
-  if (options.processes && !options.dry)
-    raise("--processes belongs to --dry-run: ranks of devices run in one "
-          "process");
   if (options.microbatches && *options.microbatches < 1)
     raise("the number of microbatches is ", *options.microbatches,
           ", expected at least 1");
@@ -259,6 +258,17 @@ void writeFiles(const Options &options, Launch &launch,
   });
 }
 
+/// What a process of several may take before the others give it up.
+void announceDeadline(const Options &options) {
+  std::cerr << "pp-run: deadline " << Deadline::first
+            << " s to begin with, then ";
+  if (options.deadline > 0)
+    std::cerr << options.deadline << " s for a step" << std::endl;
+  else
+    std::cerr << Deadline::patience << " times the median step, at least "
+              << Deadline::least << " s" << std::endl;
+}
+
 int run(const Options &options, Launch &launch) {
   Owned<sw_program> program(nullptr, sw_unload);
   launch.together([&] {
@@ -279,6 +289,9 @@ int run(const Options &options, Launch &launch) {
                     launch.joined(),          options.anyHosts};
   if (!launch.joined())
     warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
+  bool cuda = manifest.at("target").value("kind", "") == "cuda";
+  if (launch.joined() && launch.speaks() && cuda)
+    announceDeadline(options);
   Owned<sw_step> step(nullptr, sw_step_destroy);
   launch.together([&] {
     step.reset(sw_step_create(program.get(), &how));
@@ -289,7 +302,6 @@ int run(const Options &options, Launch &launch) {
   });
 
   std::vector<double> seconds, enqueue;
-  bool cuda = manifest.at("target").value("kind", "") == "cuda";
   for (int64_t i = 0; i < options.steps; ++i) {
     if (sw_step_run(step.get()) != 0)
       launch.raiseEverywhere();
@@ -314,6 +326,20 @@ int run(const Options &options, Launch &launch) {
   return 0;
 }
 
+/// Starts a process for each rank; null in one of them.
+std::optional<int> startRanks(Options &options) {
+  if (!options.transport.empty() || numberByLauncher())
+    raise("--processes starts the processes itself; leave it out where ",
+          options.transport.empty() ? "mpirun or srun does"
+                                    : "--transport says how");
+  auto program = open(sw_inspect, options.artifact);
+  json manifest = json::parse(sw_manifest(program.get()));
+  options.transport = "sockets";
+  double grace =
+      options.deadline > 0 ? std::min(1.0, options.deadline / 2) : 1.0;
+  return startFamily(int64_t(manifest.at("ranks").size()), grace);
+}
+
 /// Runs as the only process or as one of several; of these one speaks.
 int launched(const Options &options) {
   Launch launch(options.transport);
@@ -323,9 +349,9 @@ int launched(const Options &options) {
     if (launch.speaks())
       std::cerr << "pp-run: error: " << error.what() << std::endl;
   } catch (const std::exception &error) {
-    std::cerr << "pp-run: error: " << error.what() << std::endl;
     if (launch.joined())
-      sw_abort(1); // The others have not heard.
+      sw_abort(1, error.what()); // The others have not heard.
+    std::cerr << "pp-run: error: " << error.what() << std::endl;
   }
   return 1;
 }
@@ -342,7 +368,11 @@ int main(int argc, char **argv) {
   bool first = numberByLauncher().value_or(0) == 0;
   try {
     app.parse(argc, argv);
-    if (options.info.empty() && !options.dry)
+    bool runs = options.info.empty() && !options.dry;
+    if (runs && options.processes)
+      if (std::optional<int> status = startRanks(options))
+        return *status;
+    if (runs)
       return launched(options);
     if (!first)
       return 0;

@@ -96,10 +96,7 @@ public:
   void receiveNow(int64_t from, void *data, int64_t bytes) override;
   void tellStop() override;
   bool stopTold() override { return stopped = stopped || test(stopOrder); }
-  [[noreturn]] void abort(int status) override {
-    MPI_Abort(MPI_COMM_WORLD, status);
-    std::_Exit(status);
-  }
+  [[noreturn]] void abort(int status, const std::string &error) override;
   void close() override;
 
 private:
@@ -244,6 +241,19 @@ void MpiMessenger::tellStop() {
     check(MPI_Isend(&word, 1, MPI_CHAR, to, 0, stops, &request), "send");
     MPI_Request_free(&request);
   }
+}
+
+void MpiMessenger::abort(int status, const std::string &error) {
+  if (!error.empty() && stopTold()) {
+    // Who failed first says so and ends all.
+    timespec rest = {5, 0};
+    nanosleep(&rest, nullptr);
+  } else if (!error.empty()) {
+    tellStop();
+    std::fprintf(stderr, "stagewright: error: %s\n", error.c_str());
+  }
+  MPI_Abort(MPI_COMM_WORLD, status);
+  std::_Exit(status);
 }
 
 void MpiMessenger::close() {

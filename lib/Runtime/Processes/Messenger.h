@@ -5,32 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a step on several processes asks of an engine that carries bytes. The
-// engine is a shared object of its own beside the runtime, opened when it is
-// needed: libstagewright-mpi.so (Mpi/Messenger.cpp). Only one thread of a
-// process calls at a time. Whatever fails throws an `Error`.
+// What a step on the processors of several processes asks, beside Assembly.h,
+// of an engine that carries its messages. The engine is a shared object of its
+// own beside the runtime, opened when it is needed: libstagewright-mpi.so
+// (Mpi/Messenger.cpp).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_MESSENGER_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_MESSENGER_H
 
-#include "Processes/Patience.h"
-
-#include <cstddef>
-#include <cstdint>
+#include "Processes/Assembly.h"
 
 namespace stagewright::runtime {
 
-class Messenger {
+class Messenger : public Assembly {
 public:
-  virtual ~Messenger() = default;
-
-  /// The number of this process, and how many there are.
-  virtual int64_t self() const = 0;
-  virtual int64_t size() const = 0;
-  /// Gives every process a new number; each calls with its own.
-  virtual void renumber(int64_t number) = 0;
+  Messenger *messenger() final { return this; }
 
   /// A transfer that can be started again and again; its number. Transfers with
   /// one tag between two processes arrive in the order of their starts.
@@ -47,24 +38,10 @@ public:
   /// themselves after a failure, when their memory must stay.
   virtual void forgetTransfers(bool failed) = 0;
 
-  /// Collective: `bytes` bytes of each process, by number, into `all`. False
-  /// when patience is over before every process has come.
-  virtual bool gather(const void *mine, void *all, int64_t bytes,
-                      Patience patience) = 0;
-  virtual void broadcast(int64_t from, void *data, int64_t bytes) = 0;
-  /// Until the other side has taken or given all bytes.
-  virtual void sendNow(int64_t to, const void *data, int64_t bytes) = 0;
-  virtual void receiveNow(int64_t from, void *data, int64_t bytes) = 0;
-
   /// Tells all other processes that the step has failed here.
   virtual void tellStop() = 0;
   /// Whether another process has told so.
   virtual bool stopTold() = 0;
-
-  /// Ends all processes at once with that status.
-  [[noreturn]] virtual void abort(int status) = 0;
-  /// Leaves the others in good order. Collective; the last call.
-  virtual void close() = 0;
 };
 
 /// The name under which an engine exports how it is opened: it fills `error`

@@ -9,12 +9,10 @@
 
 #include "Blas.h"
 #include "Error.h"
-#include "Processes/Placement.h"
+#include "Processes/Join.h"
 #include "Processors.h"
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
 #include <iostream>
 
 namespace stagewright::runtime {
@@ -169,7 +167,7 @@ void ProcessStep::end(const std::string &error) {
                                     ": the other ranks do not end the step"
                               : error)
             << std::endl;
-  messenger.abort(1);
+  messenger.abort(1, "");
 }
 
 int64_t ProcessStep::peak(int64_t rank) const { return peaks[size_t(rank)]; }
@@ -178,107 +176,23 @@ int64_t ProcessStep::allocated(int64_t rank) const {
   return layout(rank).total + sendingBytes(manifest(), layouts, rank);
 }
 
-/// The parts of the result come to rank 0 one after the other, and are put
-/// together there as if they were the arenas.
 void ProcessStep::getOutput(int64_t position, const sw_tensor &tensor) {
   if (!ran)
     raise("there are no results: no step has run to its end");
-  std::vector<Layout> compact = layouts;
-  HostArenas view = {manifest(), compact, {}, count};
-  sw_tensor given = tensor;
-  if (self != 0)
-    given.data = &given; // Nothing is written.
-  size_t number = findResult(view, position, given);
-  int64_t bytes = 0;
-  auto place = [&](size_t r, size_t b) {
-    compact[r].buffers[b].offset = bytes;
-    bytes += compact[r].buffers[b].bytes();
-  };
-  forBuffers(manifest(), &Buffer::result, int64_t(number), place);
-  std::vector<std::byte> parts(self == 0 ? size_t(bytes) : 0);
-  auto move = [&](size_t r, size_t b) {
-    const Ring &from = layouts[r].buffers[b];
-    std::byte *to = parts.data() + compact[r].buffers[b].offset;
-    if (int64_t(r) != self && self == 0)
-      messenger.receiveNow(int64_t(r), to, from.bytes());
-    else if (int64_t(r) == self && self != 0)
-      messenger.sendNow(0, arena.base() + from.offset, from.bytes());
-    else if (self == 0)
-      std::memcpy(to, arena.base() + from.offset, size_t(from.bytes()));
-  };
-  forBuffers(manifest(), &Buffer::result, int64_t(number), move);
-  if (self != 0)
-    return;
-  view.bases.assign(manifest().ranks.size(), parts.data());
-  copyOut(view, number, tensor);
-}
-
-/// What must be added to the clock of `rank` to have that of rank 0: half way
-/// between question and answer, of the fastest of some. On one host clocks are
-/// one, and the error is that of a message.
-int64_t ProcessStep::clockShift(int64_t rank) {
-  int64_t best = INT64_MAX, shift = 0, there = 0;
-  for (int i = 0; i < 16; ++i) {
-    if (self == rank) {
-      messenger.receiveNow(0, &there, sizeof(there));
-      there = now();
-      messenger.sendNow(0, &there, sizeof(there));
-      continue;
-    }
-    int64_t asked = now();
-    messenger.sendNow(rank, &there, sizeof(there));
-    messenger.receiveNow(rank, &there, sizeof(there));
-    int64_t answered = now();
-    if (answered - asked < best) {
-      best = answered - asked;
-      shift = asked + best / 2 - there;
-    }
-  }
-  return shift;
+  HostArenas view = tensors();
+  size_t result = findGathered(messenger, view, position, tensor);
+  gatherResult(messenger, view, result, tensor);
 }
 
 bool ProcessStep::gatherRecords() {
-  std::vector<std::string> hosts = processes.hosts();
-  for (size_t r = 1; r < records.size(); ++r) {
-    if (self != 0 && self != int64_t(r))
-      continue;
-    int64_t shift = hosts[r] == hosts[0] ? 0 : clockShift(int64_t(r));
-    std::vector<std::byte> packed;
-    if (self != 0)
-      packed = records[r]->pack();
-    auto size = int64_t(packed.size());
-    if (self == 0) {
-      messenger.receiveNow(int64_t(r), &size, sizeof(size));
-      packed.resize(size_t(size));
-      messenger.receiveNow(int64_t(r), packed.data(), size);
-      records[r]->unpack(packed, shift);
-    } else {
-      messenger.sendNow(0, &size, sizeof(size));
-      messenger.sendNow(0, packed.data(), size);
-    }
-  }
-  return self == 0;
+  return runtime::gatherRecords(processes, records);
 }
 
 std::unique_ptr<Runner>
 makeProcessStep(std::shared_ptr<const Artifact> artifact,
                 const StepOptions &options, Processes &processes) {
-  Messenger &messenger = processes.messenger();
-  // Everything that decides how processes talk to each other.
-  std::string common = artifact->text() + std::to_string(options.microbatches) +
-                       (options.check ? "c" : "") +
-                       (options.trace || options.profile ? "r" : "");
-  uint64_t mine = std::hash<std::string>()(common);
-  std::vector<uint64_t> all(size_t(messenger.size()));
-  messenger.gather(&mine, all.data(), sizeof(mine), Patience(0, 0));
-  for (size_t p = 1; p < all.size(); ++p)
-    if (all[p] != all[0])
-      raise("process ", p,
-            " has another artifact or other options than process "
-            "0; give all of them the same");
-  std::vector<int64_t> ranks =
-      placeRanks(artifact->manifest(), processes.hosts(), options.anyHosts);
-  messenger.renumber(ranks[size_t(messenger.self())]);
+  processes.messenger(); // Throws where ranks cannot send.
+  joinRanks(*artifact, options, processes);
   Processes::Neighbours neighbours = processes.neighbours();
   return std::make_unique<ProcessStep>(std::move(artifact), options, processes,
                                        neighbours);

@@ -47,7 +47,6 @@ private:
   std::string runProgram();
   void end(const std::string &error);
   double waitLimit() const;
-  int64_t clockShift(int64_t rank);
 
   Processes &processes;
   Messenger &messenger;

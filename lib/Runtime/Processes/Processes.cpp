@@ -8,6 +8,7 @@
 #include "Processes/Processes.h"
 
 #include "Error.h"
+#include "Processes/Sockets.h"
 #include "stagewright-rt/runtime.h"
 
 #include <algorithm>
@@ -38,38 +39,7 @@ std::string ownFolder() {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-/// Where a process runs; crosses between processes as it is.
-struct Site {
-  char host[256] = {};
-  cpu_set_t processors;
-};
-
-Site ownSite() {
-  Site site;
-  CPU_ZERO(&site.processors);
-  sched_getaffinity(0, sizeof(site.processors), &site.processors);
-  gethostname(site.host, sizeof(site.host) - 1);
-  if (const char *name = std::getenv("STAGEWRIGHT_HOST"))
-    std::strncpy(site.host, name, sizeof(site.host) - 1);
-  return site;
-}
-
-std::vector<Site> sites(Messenger &link) {
-  Site mine = ownSite();
-  std::vector<Site> all(size_t(link.size()));
-  link.gather(&mine, all.data(), sizeof(Site), Patience(0, 0));
-  return all;
-}
-
-} // namespace
-
-Processes *Processes::get() { return only().get(); }
-
-void Processes::connect(const std::string &engine) {
-  if (get())
-    return;
-  if (engine != "mpi")
-    raise("the transport is '", engine, "', expected 'threads' or 'mpi'");
+Messenger *openEngine(const std::string &engine) {
   std::string path = ownFolder() + "libstagewright-" + engine + ".so";
   // Open MPI opens parts of itself, which look for its symbols in the process.
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -86,7 +56,57 @@ void Processes::connect(const std::string &engine) {
   Messenger *messenger = open(SW_ABI_VERSION, error, sizeof(error));
   if (!messenger)
     raise("'", path, "': ", error);
-  only().reset(new Processes(*messenger));
+  return messenger;
+}
+
+/// Where a process runs; crosses between processes as it is.
+struct Site {
+  char host[256] = {};
+  cpu_set_t processors;
+};
+
+Site ownSite() {
+  Site site;
+  CPU_ZERO(&site.processors);
+  sched_getaffinity(0, sizeof(site.processors), &site.processors);
+  gethostname(site.host, sizeof(site.host) - 1);
+  if (const char *name = std::getenv("STAGEWRIGHT_HOST"))
+    std::strncpy(site.host, name, sizeof(site.host) - 1);
+  return site;
+}
+
+std::vector<Site> sites(Assembly &link) {
+  Site mine = ownSite();
+  std::vector<Site> all(size_t(link.size()));
+  link.gather(&mine, all.data(), sizeof(Site), Patience(0, 0));
+  return all;
+}
+
+} // namespace
+
+Processes *Processes::get() { return only().get(); }
+
+void Processes::connect(const std::string &engine) {
+  if (get())
+    return;
+  Assembly *link = nullptr;
+  if (engine == "mpi")
+    link = openEngine(engine);
+  else if (engine == "sockets")
+    link = joinSockets();
+  else
+    raise("the transport is '", engine,
+          "', expected 'threads', 'mpi' or 'sockets'");
+  only().reset(new Processes(link));
+}
+
+Messenger &Processes::messenger() {
+  Messenger *messenger = link->messenger();
+  if (!messenger)
+    raise("processes that pp-run starts by itself have ranks on GPUs, but the "
+          "artifact's target is the processor; start them with mpirun, or run "
+          "the ranks as threads");
+  return *messenger;
 }
 
 void Processes::close() {

@@ -22,14 +22,17 @@ namespace stagewright::runtime {
 
 class Processes {
 public:
-  /// Joins the processes of the launch by the engine of that name ("mpi").
-  /// Collective, once in a process.
+  /// Joins the processes of the launch: "mpi" those that mpirun or srun
+  /// started, "sockets" the children of one process (Sockets.h). Collective,
+  /// once in a process.
   static void connect(const std::string &engine);
   /// Null before `connect` and after `close`.
   static Processes *get();
   void close();
 
-  Messenger &messenger() { return *link; }
+  Assembly &assembly() { return *link; }
+  /// An `Error` where the engine carries no messages of ranks.
+  Messenger &messenger();
   /// By process, in the numbers that they have now.
   std::vector<std::string> hosts();
   /// The processes of this host that share processors with this one, which is
@@ -47,9 +50,9 @@ public:
              Patience patience);
 
 private:
-  explicit Processes(Messenger &messenger) : link(&messenger) {}
+  explicit Processes(Assembly *link) : link(link) {}
 
-  Messenger *link;
+  Assembly *link; ///< lives as long as the process
 };
 
 } // namespace stagewright::runtime

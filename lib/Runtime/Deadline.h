@@ -1,0 +1,54 @@
+//===- Deadline.h - how long a step may take --------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Ten times the median of the steps before, two seconds at least: a step that
+// takes longer hangs. The median forgives a slow step or two, and does not grow
+// with them. The first step, and making it, may take two minutes: libraries
+// load their kernels and processes find each other.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_DEADLINE_H
+#define STAGEWRIGHT_LIB_RUNTIME_DEADLINE_H
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace stagewright::runtime {
+
+class Deadline {
+public:
+  static constexpr double first = 120, least = 2, patience = 10; ///< seconds
+
+  /// `given`: what the user wants for every step, in seconds; 0: as above.
+  explicit Deadline(double given) : given(given) {}
+
+  /// Seconds that the next step may take.
+  double seconds() const {
+    if (given > 0)
+      return given;
+    if (count == 0)
+      return first;
+    std::array<double, 64> sorted = last;
+    size_t known = std::min(count, last.size());
+    auto middle = sorted.begin() + std::ptrdiff_t(known / 2);
+    std::nth_element(sorted.begin(), middle,
+                     sorted.begin() + std::ptrdiff_t(known));
+    return std::max(least, patience * *middle);
+  }
+  void measured(double seconds) { last[count++ % last.size()] = seconds; }
+
+private:
+  double given;
+  std::array<double, 64> last = {};
+  size_t count = 0;
+};
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_DEADLINE_H

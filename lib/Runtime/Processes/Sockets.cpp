@@ -1,0 +1,161 @@
+//===- Sockets.cpp - the children of one process --------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Processes/Sockets.h"
+
+#include "Deadline.h"
+#include "Error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <poll.h>
+#include <sstream>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace stagewright::runtime {
+
+Sockets::Sockets(int64_t self, int pipe, std::vector<int> peers)
+    : number(self), pipe(pipe), peers(std::move(peers)) {}
+
+void Sockets::renumber(int64_t wanted) {
+  std::vector<int64_t> numbers(peers.size());
+  gather(&wanted, numbers.data(), sizeof(wanted), Patience(0, 0));
+  std::vector<int> other(peers.size());
+  for (size_t p = 0; p < peers.size(); ++p)
+    other[size_t(numbers[p])] = peers[p];
+  peers = std::move(other);
+  number = wanted;
+}
+
+/// Moves what can be moved now; whether that was anything.
+bool Sockets::move(Part &part) {
+  int socket = peers[size_t(part.peer)];
+  constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  ssize_t moved = part.sends
+                      ? ::send(socket, part.at, size_t(part.left), flags)
+                      : ::recv(socket, part.at, size_t(part.left), flags);
+  bool again = moved < 0 && (errno == EAGAIN || errno == EINTR);
+  if (moved == 0 || (moved < 0 && !again))
+    raise("process ", part.peer, " has ended");
+  if (again)
+    return false;
+  part.at += moved;
+  part.left -= moved;
+  return true;
+}
+
+/// Sends and receives at once; false when patience is over before the end. With
+/// endless patience silence is an error in the end, for a process that is
+/// stopped keeps its sockets.
+bool Sockets::moveAll(std::vector<Part> parts, Patience patience) {
+  int64_t last = now();
+  for (;;) {
+    bool moved = false;
+    for (Part &part : parts)
+      moved |= part.left > 0 && move(part);
+    std::erase_if(parts, [](const Part &part) { return part.left == 0; });
+    if (parts.empty())
+      return true;
+    if (patience.isOver())
+      return false;
+    if (moved) {
+      last = now();
+      continue;
+    }
+    if (double(now() - last) * 1e-9 > Deadline::first)
+      raise("process ", parts[0].peer, " has said nothing for ",
+            Deadline::first, " seconds");
+    patience.pause();
+  }
+}
+
+bool Sockets::gather(const void *mine, void *all, int64_t bytes,
+                     Patience patience) {
+  auto *out = static_cast<std::byte *>(all);
+  std::memcpy(out + number * bytes, mine, size_t(bytes));
+  std::vector<Part> parts;
+  for (int64_t p = 0; p < size(); ++p) {
+    if (p == number)
+      continue;
+    parts.push_back({p, out + number * bytes, bytes, true});
+    parts.push_back({p, out + p * bytes, bytes, false});
+  }
+  return moveAll(std::move(parts), patience);
+}
+
+void Sockets::broadcast(int64_t from, void *data, int64_t bytes) {
+  auto *at = static_cast<std::byte *>(data);
+  std::vector<Part> parts;
+  for (int64_t p = 0; p < size(); ++p)
+    if (from == number && p != number)
+      parts.push_back({p, at, bytes, true});
+  if (from != number)
+    parts.push_back({from, at, bytes, false});
+  moveAll(std::move(parts), Patience(0, 0));
+}
+
+void Sockets::sendNow(int64_t to, const void *data, int64_t bytes) {
+  auto *at = static_cast<std::byte *>(const_cast<void *>(data));
+  moveAll({{to, at, bytes, true}}, Patience(0, 0));
+}
+
+void Sockets::receiveNow(int64_t from, void *data, int64_t bytes) {
+  moveAll({{from, static_cast<std::byte *>(data), bytes, false}},
+          Patience(0, 0));
+}
+
+int64_t Sockets::gone() {
+  std::vector<pollfd> looks;
+  for (int socket : peers)
+    looks.push_back({socket, POLLRDHUP, 0});
+  if (::poll(looks.data(), nfds_t(looks.size()), 0) > 0)
+    for (size_t p = 0; p < looks.size(); ++p)
+      if (looks[p].revents & (POLLRDHUP | POLLHUP | POLLERR))
+        return int64_t(p);
+  return -1;
+}
+
+/// The parent hears of it by the pipe, and ends the others.
+void Sockets::abort(int status, const std::string &error) {
+  for (size_t at = 0; at < error.size();) {
+    ssize_t written = ::write(pipe, error.data() + at, error.size() - at);
+    if (written <= 0)
+      break; // The parent has gone, and so will this process.
+    at += size_t(written);
+  }
+  std::_Exit(status);
+}
+
+void Sockets::close() {
+  char word = 0;
+  std::vector<char> all(peers.size());
+  gather(&word, all.data(), 1, Patience(0, 0));
+  for (int socket : peers)
+    if (socket >= 0)
+      ::close(socket);
+}
+
+Assembly *joinSockets() {
+  const char *place = std::getenv(socketsVariable);
+  if (!place)
+    raise("this process has no sockets to others; pp-run --processes starts "
+          "processes that have them");
+  std::istringstream text(place);
+  std::vector<int> numbers;
+  for (std::string number; std::getline(text, number, ',');)
+    numbers.push_back(std::atoi(number.c_str()));
+  if (numbers.size() < 3)
+    raise("malformed ", socketsVariable, " '", place, "'");
+  static Sockets sockets(numbers[0], numbers[1],
+                         {numbers.begin() + 2, numbers.end()});
+  return &sockets;
+}
+
+} // namespace stagewright::runtime

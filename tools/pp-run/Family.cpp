@@ -1,0 +1,223 @@
+//===- Family.cpp - a process for every rank ------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Family.h"
+
+#include "Error.h"
+#include "Processes/Sockets.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <iostream>
+#include <poll.h>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace stagewright::runtime;
+
+namespace {
+
+void require(int result, const char *what) {
+  if (result < 0)
+    raise("cannot ", what, ": ", std::strerror(errno));
+}
+
+struct Child {
+  pid_t process = 0;
+  int ending = -1;  ///< a descriptor that tells when it has ended
+  int words = -1;   ///< what it has to say when it fails; -1: it said all
+  std::string said; ///< so far
+  int status = 0;   ///< as wait gives it
+  bool ended = false, killed = false; ///< by us
+
+  bool died() const { return ended && WIFSIGNALED(status) && !killed; }
+  bool failed() const {
+    return ended && (WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+  }
+};
+
+class Family {
+public:
+  explicit Family(int64_t count)
+      : children(size_t(count)), sockets(size_t(count)) {}
+
+  /// Whether this is a child.
+  bool start();
+  int watch(double grace);
+
+private:
+  void becomeChild(size_t number, pid_t parent);
+  void look(int milliseconds);
+  void read(Child &child);
+  void endOthers();
+  std::string cause() const;
+
+  std::vector<Child> children;
+  std::vector<std::vector<int>> sockets; ///< by child and peer
+  std::vector<int> pipes;                ///< by child: its end
+  std::vector<size_t> speakers;          ///< who said something, in order
+};
+
+bool Family::start() {
+  size_t count = children.size();
+  for (auto &row : sockets)
+    row.assign(count, -1);
+  for (size_t a = 0; a < count; ++a) {
+    for (size_t b = a + 1; b < count; ++b) {
+      int ends[2];
+      require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends),
+              "make a socket between two processes");
+      sockets[a][b] = ends[0], sockets[b][a] = ends[1];
+    }
+    int ends[2];
+    require(pipe2(ends, O_CLOEXEC), "make a pipe to a process");
+    children[a].words = ends[0];
+    pipes.push_back(ends[1]);
+  }
+  std::cout.flush(); // Children have a copy of what is not written.
+  pid_t parent = getpid();
+  for (size_t number = 0; number < count; ++number) {
+    Child &child = children[number];
+    child.process = fork();
+    require(child.process, "start a process");
+    if (child.process == 0) {
+      becomeChild(number, parent);
+      return true;
+    }
+    child.ending = int(syscall(SYS_pidfd_open, child.process, 0));
+    require(child.ending, "watch a process");
+  }
+  for (auto &row : sockets)
+    for (int socket : row)
+      close(socket);
+  for (int pipe : pipes)
+    close(pipe);
+  return false;
+}
+
+/// A child dies with its parent, keeps its own sockets, and closes the others:
+/// else the death of their owners could not be seen.
+void Family::becomeChild(size_t number, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    std::_Exit(1);
+  std::string place = std::to_string(number) + "," +
+                      std::to_string(pipes[number]);
+  for (size_t other = 0; other < children.size(); ++other) {
+    place += "," + std::to_string(sockets[number][other]);
+    close(children[other].words);
+    if (other == number)
+      continue;
+    close(pipes[other]);
+    for (int socket : sockets[other])
+      close(socket);
+  }
+  for (size_t other = 0; other < number; ++other)
+    close(children[other].ending);
+  setenv(socketsVariable, place.c_str(), 1);
+}
+
+void Family::read(Child &child) {
+  char text[4096];
+  ssize_t size = ::read(child.words, text, sizeof(text));
+  if (size > 0) {
+    if (child.said.empty())
+      speakers.push_back(size_t(&child - children.data()));
+    child.said.append(text, size_t(size));
+  } else if (size == 0 || errno != EINTR) {
+    close(child.words);
+    child.words = -1;
+  }
+}
+
+/// Waits until a child says something or ends, at most so long; -1: for ever.
+void Family::look(int milliseconds) {
+  std::vector<pollfd> looks;
+  for (const Child &child : children) {
+    looks.push_back({child.ended ? -1 : child.ending, POLLIN, 0});
+    looks.push_back({child.words, POLLIN, 0});
+  }
+  if (poll(looks.data(), nfds_t(looks.size()), milliseconds) <= 0)
+    return;
+  for (size_t i = 0; i < children.size(); ++i) {
+    Child &child = children[i];
+    if (looks[2 * i].revents)
+      child.ended = waitpid(child.process, &child.status, 0) == child.process;
+    if (looks[2 * i + 1].revents)
+      read(child);
+  }
+}
+
+void Family::endOthers() {
+  for (Child &child : children)
+    if (!child.ended && !child.killed) {
+      child.killed = true;
+      kill(child.process, SIGKILL);
+    }
+}
+
+/// Who was killed from outside is the cause of everything; else who spoke
+/// first. The others tell what they waited for. Empty where the children have
+/// told the user.
+std::string Family::cause() const {
+  std::string text;
+  for (size_t i = 0; i < children.size() && text.empty(); ++i)
+    if (children[i].died())
+      text = "the process of rank " + std::to_string(i) + " (" +
+             std::to_string(children[i].process) + ") died: " +
+             strsignal(WTERMSIG(children[i].status));
+  for (size_t speaker : speakers) {
+    if (!text.empty())
+      text += "; ";
+    return text + children[speaker].said;
+  }
+  return text;
+}
+
+int Family::watch(double grace) {
+  auto open = [](const Child &child) { return !child.ended; };
+  auto wrong = [](const Child &child) {
+    return child.failed() || !child.said.empty();
+  };
+  int64_t failure = 0;
+  while (std::any_of(children.begin(), children.end(), open)) {
+    if (failure == 0) {
+      look(-1);
+      if (std::any_of(children.begin(), children.end(), wrong))
+        failure = now();
+      continue;
+    }
+    double left = grace - double(now() - failure) * 1e-9;
+    if (left <= 0)
+      endOthers();
+    look(left > 0 ? int(left * 1e3) + 1 : 1000);
+  }
+  for (Child &child : children)
+    while (child.words >= 0)
+      read(child);
+  if (std::string error = cause(); !error.empty())
+    std::cerr << "pp-run: error: " << error << std::endl;
+  return failure ? 1 : 0;
+}
+
+} // namespace
+
+std::optional<int> startFamily(int64_t count, double grace) {
+  Family family(count);
+  if (family.start())
+    return std::nullopt;
+  return family.watch(grace);
+}
