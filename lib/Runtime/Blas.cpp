@@ -9,6 +9,7 @@
 
 #include "Error.h"
 #include "Multiply.h"
+#include "OwnFolder.h"
 
 #include <algorithm>
 #include <climits>
@@ -66,16 +67,6 @@ template <typename F> F lookUp(void *handle, const std::string &name) {
   if (!address)
     address = dlsym(handle, ("scipy_" + name).c_str());
   return reinterpret_cast<F>(address);
-}
-
-/// The folder this library was loaded from, with a slash; empty if unknown.
-std::string ownFolder() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&requireBlas), &info) || !info.dli_fname)
-    return "";
-  std::string path = info.dli_fname;
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
 /// Loads a library whose constructor reads its settings. One thread: ranks are

@@ -186,14 +186,55 @@ void contractOnDevice(sw_rank *rank, const sw_contraction_desc *desc,
   });
 }
 
+[[noreturn]] void refuse(sw_rank *rank, const char *what) {
+  guarded(rank, [&] {
+    raise("the program calls '", what,
+          "', but the artifact's target is the processor");
+  });
+  __builtin_unreachable();
+}
+
+void attend(sw_rank *rank, const sw_attention_desc *, const void *,
+            const void *, const void *, void *, void *) {
+  refuse(rank, "attend");
+}
+
+void attendGradient(sw_rank *rank, const sw_attention_desc *, const void *,
+                    const void *, const void *, const void *, const void *,
+                    const void *, void *, void *, void *) {
+  refuse(rank, "attend_gradient");
+}
+
+void convolveOnDevice(sw_rank *rank, const sw_convolve_desc *desc, void *x,
+                      void *w, void *y) {
+  guarded(rank, [&] { convolveOnHost(*desc, x, w, y); });
+}
+
 } // namespace
 
 const sw_api &generatedCodeApi() {
-  static const sw_api api = {slot,      acquire,   release,         claim,
-                             send,      recv,      releaseChannel,  actionBegin,
-                             actionEnd, nodeBegin, nodeEnd,         contract,
-                             fail,      parallel,  convolve,        launch,
-                             fill,      copy,      contractOnDevice};
+  static const sw_api api = {slot,
+                             acquire,
+                             release,
+                             claim,
+                             send,
+                             recv,
+                             releaseChannel,
+                             actionBegin,
+                             actionEnd,
+                             nodeBegin,
+                             nodeEnd,
+                             contract,
+                             fail,
+                             parallel,
+                             convolve,
+                             launch,
+                             fill,
+                             copy,
+                             contractOnDevice,
+                             attend,
+                             attendGradient,
+                             convolveOnDevice};
   return api;
 }
 

@@ -34,6 +34,10 @@ void runTwin(const sw_twin &twin, void *const *arguments);
 void contractOnHost(const sw_contraction_desc &desc, const void *a,
                     const void *b, void *c);
 
+/// A convolution or one of its gradients in the same way; writes one of the
+/// three.
+void convolveOnHost(const sw_convolve_desc &desc, void *x, void *w, void *y);
+
 } // namespace stagewright::runtime
 
 #endif // STAGEWRIGHT_LIB_RUNTIME_TWINS_H

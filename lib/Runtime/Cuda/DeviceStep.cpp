@@ -37,13 +37,33 @@ struct DeviceStep::Resources {
   std::map<int, std::unique_ptr<Device>> devices;
   std::vector<const Device *> places; ///< by rank
   std::vector<RankMemory> sizes;
+  GraphsByDevice graphs;
   std::vector<DeviceMemory> blocks;
   std::vector<DevicePointer> workspaces;
   Memory memory;
   Prepared prepared;
   std::optional<Staging> staging;
   std::optional<Execution> execution;
+
+  int64_t planGraphs(const Device &device, const RankProgram &program);
 };
+
+/// Plans what a rank asks of the library of graphs, if it does; bytes of
+/// workspace.
+int64_t DeviceStep::Resources::planGraphs(const Device &device,
+                                          const RankProgram &program) {
+  if (program.attentions.empty() && program.convolutions.empty())
+    return 0;
+  std::unique_ptr<Graphs> &library = graphs[&device];
+  if (!library)
+    library = std::make_unique<Graphs>(device);
+  int64_t workspace = 0;
+  for (const Attention &it : program.attentions)
+    workspace = std::max(workspace, library->prepare(it));
+  for (const Convolution &it : program.convolutions)
+    workspace = std::max(workspace, library->prepare(it));
+  return workspace;
+}
 
 DeviceStep::DeviceStep(std::shared_ptr<const Artifact> source,
                        const StepOptions &options)
@@ -61,7 +81,8 @@ DeviceStep::DeviceStep(std::shared_ptr<const Artifact> source,
   own->prepared = prepareStep(*artifact, own->memory, count, how);
   own->staging.emplace(manifest(), own->memory, count);
   own->execution.emplace(manifest(), own->memory, own->prepared.programs,
-                         own->prepared.plan, own->places, own->workspaces);
+                         own->prepared.plan, own->places, own->workspaces,
+                         own->graphs);
   fillConstants();
   if (std::string error = check ? checkPeaks() : ""; !error.empty())
     raise(error);
@@ -99,6 +120,10 @@ void DeviceStep::place(const StepOptions &options) {
       if (from != to)
         device->reach(*other); // Else copies go through the host's memory.
   own->sizes = dry.sizes;
+  for (size_t r = 0; r < size; ++r)
+    own->sizes[r].workspace =
+        std::max(own->sizes[r].workspace,
+                 own->planGraphs(*own->places[r], dry.prepared.programs[r]));
   std::vector<Address> bases;
   for (size_t r = 0; r < size; ++r) {
     own->blocks.emplace_back(*own->places[r], own->sizes[r].total());

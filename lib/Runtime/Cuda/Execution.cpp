@@ -14,10 +14,11 @@ namespace stagewright::runtime::cuda {
 Execution::Execution(const Manifest &manifest, const Memory &memory,
                      const std::vector<RankProgram> &programs, const Plan &plan,
                      const std::vector<const Device *> &devices,
-                     const std::vector<DevicePointer> &workspaces)
+                     const std::vector<DevicePointer> &workspaces,
+                     const GraphsByDevice &graphs)
     : manifest(manifest), memory(memory), programs(programs), plan(plan),
-      devices(devices), workspaces(workspaces), computing(programs.size(), 0),
-      contractions(programs.size()) {
+      devices(devices), workspaces(workspaces), graphs(graphs),
+      computing(programs.size(), 0), contractions(programs.size()) {
   for (size_t s = 0; s < plan.streams.size(); ++s) {
     const Device &device = deviceOf(int32_t(s));
     streams.emplace_back(device);
@@ -104,6 +105,12 @@ void Execution::work(const Operation &operation) {
     return libraries.at(&device)->call(
         contractions[operation.rank][size_t(command.id)],
         workspaces[operation.rank], stream);
+  case Command::Attend:
+    return graphs.at(&device)->call(program.attentions[size_t(command.id)],
+                                    workspaces[operation.rank], stream);
+  case Command::Convolve:
+    return graphs.at(&device)->call(program.convolutions[size_t(command.id)],
+                                    workspaces[operation.rank], stream);
   default:
     return;
   }

@@ -17,6 +17,7 @@
 
 #include "Contraction.h"
 #include "Device.h"
+#include "Graphs.h"
 #include "Nvtx.h"
 #include "Plan.h"
 
@@ -24,11 +25,13 @@ namespace stagewright::runtime::cuda {
 
 class Execution {
 public:
-  /// `devices` and `workspaces` by rank; all that is given must outlive it.
+  /// `devices` and `workspaces` by rank; `graphs` has the plans of all calls.
+  /// All that is given must outlive it.
   Execution(const Manifest &manifest, const Memory &memory,
             const std::vector<RankProgram> &programs, const Plan &plan,
             const std::vector<const Device *> &devices,
-            const std::vector<DevicePointer> &workspaces);
+            const std::vector<DevicePointer> &workspaces,
+            const GraphsByDevice &graphs);
   ~Execution();
   Execution(const Execution &) = delete;
   Execution &operator=(const Execution &) = delete;
@@ -69,6 +72,7 @@ private:
   const Plan &plan;
   const std::vector<const Device *> &devices;
   const std::vector<DevicePointer> &workspaces;
+  const GraphsByDevice &graphs;
   std::vector<size_t> computing; ///< streams by rank
   std::vector<StreamOwner> streams;
   std::vector<EventOwner> events, stamps, uploads;

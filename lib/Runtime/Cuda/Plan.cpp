@@ -172,6 +172,8 @@ void Planning::command(int32_t rank, size_t number) {
   case Command::Fill:
   case Command::Copy:
   case Command::Contract:
+  case Command::Attend:
+  case Command::Convolve:
     if (!spans.stamped) {
       plan.spans[spans.action].first = stamp(rank);
       spans.stamped = true;

@@ -140,7 +140,7 @@ namespace {
 std::string describe(const Manifest &manifest,
                      const std::vector<RankProgram> &programs,
                      const std::vector<Plan> &plans) {
-  int64_t kinds[4] = {}, copies = 0, messages = 0, actions = 0, most = 0;
+  int64_t kinds[6] = {}, copies = 0, messages = 0, actions = 0, most = 0;
   size_t streams = 0, events = 0;
   for (const Plan &plan : plans) {
     streams += plan.streams.size();
@@ -163,6 +163,8 @@ std::string describe(const Manifest &manifest,
       << "launches     " << kinds[Command::Launch] << " of "
       << manifest.kernels.size() << " kernels\n"
       << "contractions " << kinds[Command::Contract] << "\n"
+      << "attentions   " << kinds[Command::Attend] << "\n"
+      << "convolutions " << kinds[Command::Convolve] << "\n"
       << "fills        " << kinds[Command::Fill] << "\n"
       << "copies       " << kinds[Command::Copy] << "\n"
       << "transfers    " << copies << " between devices, " << messages

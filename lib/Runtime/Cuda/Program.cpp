@@ -211,6 +211,38 @@ void contract(sw_rank *rank, const sw_contraction_desc *desc, const void *a,
   });
 }
 
+void attend(sw_rank *rank, const sw_attention_desc *desc, const void *q,
+            const void *k, const void *v, void *o, void *stats) {
+  recorded(rank, [&](Recording &self) {
+    auto &list = self.program.attentions;
+    self.add(Command::Attend, int64_t(list.size()));
+    list.push_back({*desc, false, addressOf(q), addressOf(k), addressOf(v),
+                    addressOf(o), addressOf(stats)});
+  });
+}
+
+void attendGradient(sw_rank *rank, const sw_attention_desc *desc, const void *q,
+                    const void *k, const void *v, const void *o,
+                    const void *stats, const void *dO, void *dQ, void *dK,
+                    void *dV) {
+  recorded(rank, [&](Recording &self) {
+    auto &list = self.program.attentions;
+    self.add(Command::Attend, int64_t(list.size()));
+    list.push_back({*desc, true, addressOf(q), addressOf(k), addressOf(v),
+                    addressOf(o), addressOf(stats), addressOf(dO),
+                    addressOf(dQ), addressOf(dK), addressOf(dV)});
+  });
+}
+
+void convolve(sw_rank *rank, const sw_convolve_desc *desc, void *x, void *w,
+              void *y) {
+  recorded(rank, [&](Recording &self) {
+    auto &list = self.program.convolutions;
+    self.add(Command::Convolve, int64_t(list.size()));
+    list.push_back({*desc, addressOf(x), addressOf(w), addressOf(y)});
+  });
+}
+
 /// Nothing with a destructor may live here: generated code leaves by longjmp.
 void runEntry(sw_entry entry, Recording &rank) {
   current = &rank;
@@ -260,9 +292,10 @@ std::vector<RankProgram> recordProgram(const Artifact &artifact,
 
 const sw_api &deviceCodeApi() {
   static const sw_api api = {
-      slot,        acquire,   release,   claim,   send,    recv, giveBack,
-      actionBegin, actionEnd, nodeBegin, nodeEnd, gemm,    fail, parallel,
-      convolution, launch,    fill,      copy,    contract};
+      slot,     acquire,     release,        claim,     send,    recv,
+      giveBack, actionBegin, actionEnd,      nodeBegin, nodeEnd, gemm,
+      fail,     parallel,    convolution,    launch,    fill,    copy,
+      contract, attend,      attendGradient, convolve};
   return api;
 }
 

@@ -54,6 +54,8 @@ struct Command {
     Fill,     ///< to, bytes; from: the byte
     Copy,     ///< to, from, bytes
     Contract, ///< id: number of the contraction
+    Attend,   ///< id: number of the attention or its gradient
+    Convolve, ///< id: number of the convolution
     Claim,    ///< id: channel; m; to: the slot
     Send,
     Receive,
@@ -71,7 +73,7 @@ struct Command {
   int64_t bytes = 0;
 
   /// Whether the device does something.
-  bool works() const { return kind <= Contract; }
+  bool works() const { return kind <= Convolve; }
 };
 
 struct Contraction {
@@ -79,10 +81,24 @@ struct Contraction {
   Address a = 0, b = 0, c = 0, bias = 0, aux = 0;
 };
 
+struct Attention {
+  sw_attention_desc desc;
+  bool gradient = false;
+  Address q = 0, k = 0, v = 0, o = 0, stats = 0;
+  Address dO = 0, dQ = 0, dK = 0, dV = 0; ///< of a gradient
+};
+
+struct Convolution {
+  sw_convolve_desc desc;
+  Address x = 0, w = 0, y = 0;
+};
+
 struct RankProgram {
   std::vector<Command> commands;
   std::vector<uint64_t> values; ///< of the arguments of launches
   std::vector<Contraction> contractions;
+  std::vector<Attention> attentions;
+  std::vector<Convolution> convolutions;
   int64_t livePeak = 0; ///< bytes
 };
 

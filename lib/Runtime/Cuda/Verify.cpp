@@ -8,6 +8,7 @@
 #include "Verify.h"
 
 #include "Error.h"
+#include "Extents.h"
 
 #include <algorithm>
 #include <map>
@@ -200,6 +201,14 @@ void Verification::work(const Operation &operation) {
         touch(operation, address, 0);
     return;
   }
+  case Command::Attend:
+    for (const Extent &it : extentsOf(program.attentions[command.id]))
+      touch(operation, it.address, it.bytes);
+    return;
+  case Command::Convolve:
+    for (const Extent &it : extentsOf(program.convolutions[command.id]))
+      touch(operation, it.address, it.bytes);
+    return;
   default:
     return;
   }

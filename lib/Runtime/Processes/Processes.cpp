@@ -8,6 +8,7 @@
 #include "Processes/Processes.h"
 
 #include "Error.h"
+#include "OwnFolder.h"
 #include "Processes/Sockets.h"
 #include "stagewright-rt/runtime.h"
 
@@ -26,17 +27,6 @@ namespace {
 std::unique_ptr<Processes> &only() {
   static std::unique_ptr<Processes> processes;
   return processes;
-}
-
-/// The folder of the file that this code lies in.
-std::string ownFolder() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<const void *>(&openMessengerName), &info) ||
-      !info.dli_fname)
-    return "";
-  std::string path = info.dli_fname;
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
 Messenger *openEngine(const std::string &engine) {

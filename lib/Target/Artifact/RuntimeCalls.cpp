@@ -40,6 +40,9 @@ static int64_t memberOf(llvm::StringRef name) {
   MEMBER(fill)
   MEMBER(copy)
   MEMBER(contract)
+  MEMBER(attend)
+  MEMBER(attend_gradient)
+  MEMBER(convolve)
 #undef MEMBER
   return -1;
 }

@@ -41,6 +41,15 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"early-release",
                   "rank 0: an address of 'stash.x' of rank 0 is used, which "
                   "the rank does not hold then"},
+        FaultCase{"attend-far", "rank 0: 112 bytes of 'dw' of rank 0 are used, "
+                                "but there are 64"},
+        FaultCase{"heads", "an attention has 1 heads, expected a multiple of "
+                           "its 3 heads of keys"},
+        FaultCase{"convolve-far", "rank 0: 76 bytes of 'dw' of rank 0 are "
+                                  "used, but there are 64"},
+        FaultCase{"result", "a convolution of an image of 4 with a window of "
+                            "2, stride 1, dilation 1, 0 before and 0 after "
+                            "has no result of 4"},
         FaultCase{"circle",
                   "the ranks wait for each other; rank 0 waits for microbatch "
                   "0 of channel 'dy' from rank 1; rank 1 waits for microbatch "
@@ -117,6 +126,25 @@ TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
   EXPECT_EQ(errorOf("cublasLtMatmulAlgoGetHeuristic=15"),
             "cuBLASLt has no algorithm for a contraction of 4 x 4 x 4 in 1 "
             "batches of f32 and f32 to f32 with epilogue 0");
+}
+
+TEST(DeviceErrors, AMissingLibraryOfGraphsNamesItsPackages) {
+  Stub stub;
+  Variable graphs("DEVICE_FAULT", "graphs");
+  {
+    Variable fail("STAGEWRIGHT_STUB_FAIL", "stagewright_open_graph_library=7");
+    EXPECT_EQ(deviceError(), "'" STUB_LIBRARY "': asked to fail (7)");
+  }
+  setenv("STAGEWRIGHT_GRAPH_LIBRARY", "libm.so.6", 1);
+  EXPECT_EQ(deviceError(), "'libm.so.6' does not export "
+                           "'stagewright_open_graph_library'");
+  setenv("STAGEWRIGHT_GRAPH_LIBRARY", "/nowhere/cudnn.so", 1);
+  std::string error = deviceError();
+  EXPECT_EQ(error.find("this runtime has no attention and no convolutions for "
+                       "a GPU: /nowhere/cudnn.so: cannot open"),
+            0u)
+      << error;
+  EXPECT_NE(error.find("nvidia-cudnn-frontend of PyPI"), std::string::npos);
 }
 
 TEST(DeviceErrors, AFailureInACaptureLeavesTheStepUsable) {

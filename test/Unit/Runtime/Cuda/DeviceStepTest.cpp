@@ -111,6 +111,32 @@ TEST(DeviceStep, NeitherWaitsForTheHostNorAllocates) {
   }
 }
 
+TEST(DeviceStep, PlansGraphsOnceForEachShapeBeforeMemoryIsTaken) {
+  Stub stub;
+  Variable graphs("DEVICE_FAULT", "graphs");
+  Host host = deviceHost();
+  std::vector<Call> made = stub.calls();
+  std::string order;
+  int64_t bytes = 0;
+  for (const Call &call : made)
+    if (call.word == "plan" || call.word == "alloc") {
+      order += call.line.substr(0, call.line.find(' ', 5)) + "; ";
+      bytes = std::max<int64_t>(bytes, call.number("bytes"));
+    }
+  EXPECT_EQ(order.find("plan attention; plan attention; plan convolution; "
+                       "alloc"),
+            0u)
+      << order;
+  EXPECT_EQ(count(made, "plan"), 3u);
+  EXPECT_GE(bytes, int64_t(3) << 26); // the workspace of the third plan
+  host.run();
+  std::string calls;
+  for (const Call &call : stub.calls())
+    if (call.word == "graph")
+      calls += call.values.at("plan") + " ";
+  EXPECT_EQ(calls, "attention attention gradient convolution ");
+}
+
 TEST(DeviceStep, UploadsWhatChanged) {
   Stub stub;
   Host host = deviceHost();

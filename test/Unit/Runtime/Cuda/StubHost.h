@@ -48,7 +48,8 @@ class Stub {
 public:
   Stub()
       : cuda("STAGEWRIGHT_CUDA_LIBRARY", STUB_LIBRARY),
-        lt("STAGEWRIGHT_CUBLASLT_LIBRARY", STUB_LIBRARY) {
+        lt("STAGEWRIGHT_CUBLASLT_LIBRARY", STUB_LIBRARY),
+        graphs("STAGEWRIGHT_GRAPH_LIBRARY", STUB_LIBRARY) {
     void *handle = dlopen(STUB_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     take = reinterpret_cast<const char *(*)()>(dlsym(handle, "stubTake"));
     take();
@@ -72,7 +73,7 @@ public:
   }
 
 private:
-  Variable cuda, lt;
+  Variable cuda, lt, graphs;
   const char *(*take)() = nullptr;
 };
 

@@ -81,6 +81,69 @@ void launch(sw_rank *rank, int64_t kernel, void *a, void *b, void *c = nullptr,
   stagewright_api->launch(rank, kernel, arguments);
 }
 
+/// Attention of 4 queries and keys, 8 wide: 64 bytes each.
+sw_attention_desc attention() {
+  return {SW_BF16,
+          1,
+          0.5f,
+          0,
+          1,
+          1,
+          1,
+          4,
+          4,
+          8,
+          8,
+          {32, 32, 8, 1},
+          {32, 32, 8, 1},
+          {32, 32, 8, 1},
+          {32, 32, 8, 1},
+          {32, 32, 8, 1},
+          {32, 32, 8, 1},
+          {32, 32, 8, 1},
+          {32, 32, 8, 1}};
+}
+
+/// What a library of graphs is asked for: 4 x 4 places with a window of 2 x 2.
+void callGraphs(sw_rank *rank) {
+  const sw_api &sw = *stagewright_api;
+  void *w = sw.slot(rank, 0, 0), *x = sw.slot(rank, 1, 0);
+  void *dw = sw.slot(rank, 2, 0), *stats = sw.slot(rank, 4, 0);
+  sw_attention_desc desc = attention();
+  if (asked("attend-far"))
+    desc.o[2] = 16;
+  if (asked("heads"))
+    desc.key_heads = 3;
+  sw.attend(rank, &desc, x, w, x, dw, stats);
+  sw.attend(rank, &desc, w, w, x, dw, stats);
+  sw.attend_gradient(rank, &desc, x, w, x, dw, stats, x, dw, dw, dw);
+  sw_convolve_desc product = {SW_CONVOLVE_RESULT,
+                              SW_F32,
+                              SW_F32,
+                              SW_F32,
+                              0,
+                              0,
+                              1,
+                              1,
+                              1,
+                              1,
+                              {1, 4, 4},
+                              {1, 2, 2},
+                              {1, 3, 3},
+                              {1, 1, 1},
+                              {1, 1, 1},
+                              {0, 0, 0},
+                              {0, 0, 0},
+                              {16, 16, 16, 4, 1},
+                              {4, 4, 4, 2, 1},
+                              {9, 9, 9, 3, 1}};
+  if (asked("convolve-far"))
+    product.y[3] = 8;
+  if (asked("result"))
+    product.result[1] = 4;
+  sw.convolve(rank, &product, x, w, dw);
+}
+
 void forward0(sw_rank *rank, int64_t m) {
   const sw_api &sw = *stagewright_api;
   sw.action_begin(rank, SW_FORWARD, 0, m);
@@ -150,6 +213,9 @@ void step0(sw_rank *rank, int64_t M) {
   if (asked("circle"))
     sw.recv(rank, 1, 0);
   sw.fill(rank, sw.slot(rank, 2, 0), 0, 64);
+  if (asked("graphs") || asked("attend-far") || asked("heads") ||
+      asked("convolve-far") || asked("result"))
+    callGraphs(rank);
   for (int64_t m = 0; m < std::min<int64_t>(M, 2); ++m)
     forward0(rank, m);
   for (int64_t m = 0; m < M; ++m) {

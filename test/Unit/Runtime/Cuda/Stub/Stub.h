@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A shared library with the entry points of libcuda, libcublasLt and libnccl
-// that the runtime opens. Nothing is computed: every call that a device would
-// see becomes a line of text. It is a double for the order of calls; it tells
-// nothing about numbers. It does refuse what CUDA refuses: work for a stream of
-// another device, a wait for the host while a stream is captured, streams that
-// do not come back to the one that began the capture.
+// that the runtime opens, and of the plug-in for graphs. Nothing is computed:
+// every call that a device would see becomes a line of text. It is a double for
+// the order of calls; it tells nothing about numbers. It does refuse what CUDA
+// refuses: work for a stream of another device, a wait for the host while a
+// stream is captured, streams that do not come back to the one that began the
+// capture.
 //
 // Device memory is reserved and not accessible: a host that reads it crashes.
 //

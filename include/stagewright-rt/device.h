@@ -1,0 +1,87 @@
+//===- device.h - attention and convolutions on a device --------*- C -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What `attend`, `attend_gradient` and `convolve` of sw_api are told: what a
+// library of graphs on the device (cuDNN) computes in one call. Extents and
+// strides count elements; types are those of sw_dtype. No stride is negative,
+// and what is written has no two indices at one place.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_RT_DEVICE_H
+#define STAGEWRIGHT_RT_DEVICE_H
+
+// NOLINTBEGIN(readability-identifier-naming): C names, with a prefix.
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Attention, for every batch b and head h, with g = h / (heads / key_heads):
+///   S[i,j] = scale * sum_d q[b,h,i,d] * k[b,g,j,d]
+///   o[b,h,i,e] = sum_j softmax_j(S)[i,j] * v[b,g,j,e]
+///   stats[b,h,i] = log sum_j exp(S[i,j])
+/// Sums are in float32. With `causal` j runs from 0 to i only, so no more keys
+/// than queries are of use. stats are float32, packed [batch, heads, queries].
+///
+/// Strides are those of batch, head, position and width; the last must be 1.
+/// A library may ask for addresses and strides in multiples of 16 bytes, and
+/// for widths in multiples of 8 up to 256 (128 for gradients); what it does not
+/// take is an error when a step is made.
+typedef struct sw_attention_desc {
+  int32_t dtype;       ///< SW_F16 or SW_BF16: of all but stats
+  int32_t causal;      ///< 0 or 1
+  float scale;         ///< of scores, before their softmax
+  int32_t reserved;    ///< 0
+  int64_t batch;       ///< extents of b,
+  int64_t heads;       ///< h,
+  int64_t key_heads;   ///< g; divides `heads`
+  int64_t queries;     ///< i,
+  int64_t keys;        ///< j,
+  int64_t width;       ///< d,
+  int64_t value_width; ///< and e
+  int64_t q[4], k[4], v[4], o[4];
+  int64_t d_o[4], d_q[4], d_k[4], d_v[4]; ///< 0 where there is no gradient
+} sw_attention_desc;
+
+/// What `convolve` writes; it reads the two others.
+typedef enum sw_convolve {
+  SW_CONVOLVE_RESULT = 0, ///< y
+  SW_CONVOLVE_IMAGE = 1,  ///< x: the gradient of the image, y that of y
+  SW_CONVOLVE_FILTER = 2  ///< w: the gradient of the filters
+} sw_convolve;
+
+/// A convolution without flipping, and with float32 sums, for every group g:
+///   y[n, f, p] = sum over c and t of
+///     x[n, c, p * stride + t * dilation - before] * w[f, c, t]
+/// where p and t are up to three places, f is one of filters / groups of group
+/// g and c one of channels / groups; x outside of its extents is 0. The two
+/// gradients are those of this y.
+///
+/// Dimensions that are not there come first: extent and window 1, stride and
+/// dilation 1, nothing before and after. A result's extent is
+/// floor((image + before + after - (window - 1) * dilation - 1) / stride) + 1.
+typedef struct sw_convolve_desc {
+  int32_t writes;                    ///< sw_convolve
+  int32_t x_dtype, w_dtype, y_dtype; ///< float32, float16 or bfloat16
+  int32_t tf32;     ///< 1: float32 may be rounded to TF32 before products
+  int32_t reserved; ///< 0
+  int64_t batch, channels, filters, groups;
+  int64_t image[3], window[3], result[3];
+  int64_t stride[3], dilation[3], before[3], after[3];
+  int64_t x[5], w[5], y[5]; ///< strides: batch or filter, channel, places
+} sw_convolve_desc;
+
+#ifdef __cplusplus
+}
+#endif
+
+// NOLINTEND(readability-identifier-naming)
+
+#endif // STAGEWRIGHT_RT_DEVICE_H

@@ -1,0 +1,104 @@
+//===- Graphs.cpp - attention and convolutions of a device ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Graphs.h"
+
+#include "Error.h"
+#include "OwnFolder.h"
+#include "stagewright-rt/runtime.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace stagewright::runtime::cuda {
+
+namespace {
+
+GraphLibrary *openLibrary() {
+  const char *chosen = std::getenv("STAGEWRIGHT_GRAPH_LIBRARY");
+  std::string path =
+      chosen && *chosen ? chosen : ownFolder() + "libstagewright-cudnn.so";
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    raise("this runtime has no attention and no convolutions for a GPU: ",
+          dlerror(),
+          "; build it where the headers of CUDA 13 and cuDNN 9 (Debian "
+          "packages cuda-toolkit-13-0 and cudnn9-cuda-13 of NVIDIA's "
+          "repository) and nvidia-cudnn-frontend of PyPI are");
+  auto open =
+      reinterpret_cast<OpenGraphLibrary>(dlsym(library, openGraphLibraryName));
+  if (!open)
+    raise("'", path, "' does not export '", openGraphLibraryName, "'");
+  char error[1024] = {};
+  GraphLibrary *opened = open(SW_ABI_VERSION, error, sizeof(error));
+  if (!opened)
+    raise("'", path, "': ", error);
+  return opened;
+}
+
+/// The words of a description, and what else tells plans apart.
+template <typename Desc>
+std::vector<int64_t> keyOf(const Desc &desc, int64_t kind) {
+  static_assert(sizeof(Desc) % sizeof(int64_t) == 0);
+  std::vector<int64_t> key(sizeof(Desc) / sizeof(int64_t) + 1);
+  std::memcpy(key.data(), &desc, sizeof(Desc));
+  key.back() = kind;
+  return key;
+}
+std::vector<int64_t> keyOf(const Attention &it) {
+  return keyOf(it.desc, it.gradient ? 2 : it.stats ? 1 : 0);
+}
+std::vector<int64_t> keyOf(const Convolution &it) { return keyOf(it.desc, 3); }
+
+void *operand(Address address) {
+  if (address % 16 != 0)
+    raise("an operand of an attention or a convolution lies at an address that "
+          "is no multiple of 16 bytes");
+  return reinterpret_cast<void *>(address);
+}
+
+} // namespace
+
+Graphs::Graphs(const Device &device) : device(device) {
+  device.use();
+  library.reset(openLibrary());
+}
+
+int64_t Graphs::prepare(const Attention &it) {
+  auto [found, added] = plans.try_emplace(keyOf(it));
+  device.use();
+  if (added)
+    found->second =
+        library->prepareAttention(it.desc, it.gradient, it.stats != 0);
+  return library->workspace(found->second);
+}
+
+int64_t Graphs::prepare(const Convolution &it) {
+  auto [found, added] = plans.try_emplace(keyOf(it));
+  device.use();
+  if (added)
+    found->second = library->prepareConvolution(it.desc);
+  return library->workspace(found->second);
+}
+
+void Graphs::call(const Attention &it, DevicePointer workspace,
+                  Stream stream) const {
+  void *operands[] = {operand(it.q),  operand(it.k),     operand(it.v),
+                      operand(it.o),  operand(it.stats), operand(it.dO),
+                      operand(it.dQ), operand(it.dK),    operand(it.dV)};
+  library->call(plans.at(keyOf(it)), operands,
+                reinterpret_cast<void *>(workspace), stream);
+}
+
+void Graphs::call(const Convolution &it, DevicePointer workspace,
+                  Stream stream) const {
+  void *operands[] = {operand(it.x), operand(it.w), operand(it.y)};
+  library->call(plans.at(keyOf(it)), operands,
+                reinterpret_cast<void *>(workspace), stream);
+}
+
+} // namespace stagewright::runtime::cuda
