@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../RankToHost/Rows/GroupRows.h"
+#include "MergeSums.h"
 #include "RowLoops.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
@@ -21,6 +22,8 @@ namespace {
 
 /// Fewest rows of a group: fewer leave most of a device idle.
 constexpr int64_t kFewestRows = 64;
+/// Fewest terms of a sum that a team of threads shares.
+constexpr int64_t kFewestTurns = 32;
 
 using host::RowGroup;
 using host::RowMember;
@@ -109,9 +112,15 @@ struct DeviceGroupKernelsPass
     llvm::DenseSet<Operation *> grouped;
     for (ArrayRef<Operation *> group : groups)
       grouped.insert(group.begin(), group.end());
+    SetVector<Operation *> singles;
     for (Operation &op : block)
       if (isSingle(&op) && !grouped.contains(&op))
-        groups.push_back({&op});
+        singles.insert(&op);
+    mergeSums(singles);
+    for (Operation *op : singles) {
+      groups.push_back({op});
+      markRows(cast<linalg::LinalgOp>(op));
+    }
     for (SmallVector<Operation *> &group : groups)
       addFills(group);
     Order(block, groups).run();
@@ -119,6 +128,25 @@ struct DeviceGroupKernelsPass
     for (auto [number, group] : llvm::enumerate(groups))
       for (Operation *op : group)
         op->setAttr(kGroup, builder.getI64IntegerAttr(int64_t(number)));
+  }
+
+  /// A sum over what lies side by side is the work of a team for each result.
+  static void markRows(linalg::LinalgOp op) {
+    SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+    bool plain = llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+      return map.isProjectedPermutation(/*allowZeroInResults=*/true);
+    });
+    if (types.empty() || types.back() != utils::IteratorType::reduction ||
+        !plain || op->hasAttr(host::kConvolution))
+      return;
+    SmallVector<int64_t> rows;
+    for (auto [loop, type] : llvm::enumerate(types))
+      if (type == utils::IteratorType::parallel)
+        rows.push_back(int64_t(loop));
+    op->setAttr(kRows, Builder(op.getContext()).getDenseI64ArrayAttr(rows));
+    FailureOr<RowLoops> loops = RowLoops::get(op);
+    if (failed(loops) || loops->turns() < kFewestTurns)
+      op->removeAttr(kRows);
   }
 
   /// The members that share a kernel, marked with their rows. Left out are sums

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowLoops.h"
+#include "SplitSums.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/IR/IRMapping.h"
@@ -140,8 +141,17 @@ struct DeviceOutlineKernelsPass
       if (host::isBody(function))
         bodies.push_back(function);
     for (func::FuncOp body : bodies)
-      for (const Group &group : collectGroups(body.front()))
-        outline(group, symbols);
+      for (const Group &group : collectGroups(body.front())) {
+        int64_t parts = partsOf(group);
+        if (parts == 1) {
+          outline(group, keptIn(group), {}, symbols);
+          continue;
+        }
+        SplitSum split = splitSum(group, parts);
+        SetVector<Operation *> forms(split.forms.begin(), split.forms.end());
+        outline(split.parts, forms, split.partial, symbols);
+        outline(split.whole, keptIn(split.whole), {}, symbols);
+      }
   }
 
   /// Collects what `op` reads from outside. Constants, views that a bare
@@ -167,14 +177,16 @@ struct DeviceOutlineKernelsPass
     }
   }
 
-  void outline(const Group &group, SymbolTable &symbols) {
+  /// `more` are arguments that the kernel's operations do not name.
+  void outline(const Group &group, const SetVector<Operation *> &kept,
+               ValueRange more, SymbolTable &symbols) {
     Location loc = group.front()->getLoc();
     OpBuilder builder(group.front());
-    SetVector<Operation *> kept = keptIn(group);
     SetVector<Value> arguments;
     SetVector<Operation *> moved;
     for (Operation *op : group)
       collect(op, group, kept, arguments, moved);
+    arguments.insert(more.begin(), more.end());
 
     auto kernel = func::FuncOp::create(
         loc, "kernel",
@@ -215,7 +227,7 @@ struct DeviceOutlineKernelsPass
     func::CallOp::create(builder, loc, shared, arguments.getArrayRef());
     for (Operation *op : llvm::reverse(group))
       op->erase();
-    for (Operation *op : llvm::reverse(kept))
+    for (Operation *op : kept)
       op->erase();
   }
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowLoops.h"
+#include "mlir/IR/IRMapping.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
 using namespace mlir;
@@ -105,6 +106,13 @@ static TypedAttr identityOf(Operation *op, Type type) {
   if (isa<arith::MinSIOp>(op))
     return builder.getIntegerAttr(type, APInt::getSignedMaxValue(width));
   return {};
+}
+
+Value Combiner::combine(OpBuilder &builder, Value sum, Value term) const {
+  IRMapping operands;
+  operands.map(op->getOperand(0), sum);
+  operands.map(op->getOperand(1), term);
+  return builder.clone(*op, operands)->getResult(0);
 }
 
 FailureOr<Combiner> matchCombiner(linalg::LinalgOp op, unsigned index) {

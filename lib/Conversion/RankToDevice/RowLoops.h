@@ -54,6 +54,10 @@ struct RowLoops {
 struct Combiner {
   mlir::Operation *op = nullptr; ///< in the body of the reduction
   mlir::TypedAttr identity;
+
+  /// A copy of it, for other values.
+  mlir::Value combine(mlir::OpBuilder &builder, mlir::Value sum,
+                      mlir::Value term) const;
 };
 
 /// The combining operation behind result `index` of a reduction, if it has an

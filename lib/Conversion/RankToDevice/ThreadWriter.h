@@ -25,6 +25,8 @@ namespace stagewright::device {
 
 /// Threads that run in step and exchange values without memory.
 constexpr int64_t kWarp = 32;
+/// Threads of a block that sums one part of many terms.
+constexpr int64_t kSumThreads = 256;
 
 /// A buffer as code sees it: element i lies at `start` + strides * i elements
 /// behind `pointer`.
@@ -156,6 +158,7 @@ private:
 mlir::LogicalResult writeElementwise(ThreadWriter &writer,
                                      mlir::func::FuncOp kernel);
 mlir::LogicalResult writeRows(ThreadWriter &writer, mlir::func::FuncOp kernel);
+mlir::LogicalResult writeSums(ThreadWriter &writer, mlir::func::FuncOp kernel);
 mlir::LogicalResult writeLoops(ThreadWriter &writer, mlir::func::FuncOp kernel);
 
 } // namespace stagewright::device

@@ -70,6 +70,7 @@ struct DeviceWriteKernelsPass
                       builder.getUnitAttr());
     ThreadWriter writer(kernel, function);
     if (failed(writeRows(writer, kernel)) &&
+        failed(writeSums(writer, kernel)) &&
         failed(writeElementwise(writer, kernel)) &&
         failed(writeLoops(writer, kernel)))
       return kernel.emitError()

@@ -53,10 +53,10 @@ func.func private @softmax(%x: tensor<64x128xf32>, %w: tensor<128x8xf32>) -> ten
 
 // -----
 
-// Too few rows for a device: every operation a kernel of its own.
+// Too few rows for a group: every operation is a kernel of its own, and a team takes the sum of each row.
 // CHECK-LABEL: @few
 // CHECK: linalg.fill {device.group = 0 : i64}
-// CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64}
+// CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
 // CHECK: linalg.generic {{.*}} attrs =  {device.group = 1 : i64}
 #rows = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
@@ -78,4 +78,38 @@ func.func private @few(%x: tensor<8x128xf32>) -> tensor<8x128xf32> {
     linalg.yield %0 : f32
   } -> tensor<8x128xf32>
   return %out : tensor<8x128xf32>
+}
+
+// -----
+
+// Two sums over the same rows that share what they read are one kernel; a third that needs one of them is not.
+// CHECK-LABEL: @sums
+// CHECK: %[[BOTH:.*]]:2 = linalg.generic {indexing_maps = [#[[ROWS:.*]], #[[ROWS]], #[[COLUMN:.*]], #[[COLUMN]]]
+// CHECK-SAME: ins(%arg0, %arg1 : tensor<8x128xf32>, tensor<8x128xf32>) outs(%arg2, %arg2 :
+// CHECK-SAME: device.group = 1
+// CHECK: linalg.generic {{.*}} ins(%arg0, %[[BOTH]]#0 : {{.*}}{device.group = 0
+#rows = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func private @sums(%x: tensor<8x128xf32>, %y: tensor<8x128xf32>, %z: tensor<128xf32>) -> (tensor<128xf32>, tensor<128xf32>) {
+  %b = linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<8x128xf32>) outs(%z : tensor<128xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<128xf32>
+  %c = linalg.generic {indexing_maps = [#rows, #column, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x, %b : tensor<8x128xf32>, tensor<128xf32>) outs(%z : tensor<128xf32>) {
+  ^bb0(%a: f32, %m: f32, %s: f32):
+    %0 = arith.mulf %a, %m : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<128xf32>
+  %g = linalg.generic {indexing_maps = [#rows, #rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x, %y : tensor<8x128xf32>, tensor<8x128xf32>) outs(%z : tensor<128xf32>) {
+  ^bb0(%a: f32, %m: f32, %s: f32):
+    %0 = arith.mulf %a, %m : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<128xf32>
+  return %c, %g : tensor<128xf32>, tensor<128xf32>
 }

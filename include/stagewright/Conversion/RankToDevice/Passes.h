@@ -37,6 +37,9 @@ namespace stagewright::device {
 constexpr llvm::StringLiteral kGroup = "device.group";
 /// Attribute of a member of a row group: its loop for each row.
 constexpr llvm::StringLiteral kRows = "device.rows";
+/// Attribute of a sum over rows: in how many parts its kernel leaves it, in the
+/// buffer that is its last argument.
+constexpr llvm::StringLiteral kParts = "device.parts";
 /// Attribute of a kernel's declaration: its number among the kernels.
 constexpr llvm::StringLiteral kKernel = "device.kernel";
 /// Attributes of a kernel: blocks of the grid, threads of a block (three

@@ -1,0 +1,142 @@
+//===- MergeSums.cpp - sums over the same rows, made together -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MergeSums.h"
+#include "RowLoops.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+namespace {
+
+/// Whether `op` sums over rows, its columns side by side.
+bool isColumnSum(linalg::GenericOp op) {
+  if (!op || op->hasAttr(host::kConvolution))
+    return false;
+  SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+  if (op.getNumReductionLoops() == 0 ||
+      types.back() == utils::IteratorType::reduction)
+    return false;
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
+    if (failed(matchCombiner(op, i)))
+      return false;
+  return true;
+}
+
+bool shareOperand(linalg::GenericOp a, linalg::GenericOp b) {
+  return llvm::any_of(a.getDpsInputOperands(), [&](OpOperand *left) {
+    return llvm::any_of(b.getDpsInputOperands(), [&](OpOperand *right) {
+      return left->get() == right->get() &&
+             a.getMatchingIndexingMap(left) == b.getMatchingIndexingMap(right);
+    });
+  });
+}
+
+/// Whether `op` reads, by whatever way, what `maker` makes.
+bool needs(Operation *op, Operation *maker) {
+  SmallVector<Operation *> open = {op};
+  llvm::DenseSet<Operation *> seen;
+  while (!open.empty()) {
+    Operation *next = open.pop_back_val();
+    SetVector<Value> reads(next->operand_begin(), next->operand_end());
+    getUsedValuesDefinedAbove(next->getRegions(), reads);
+    for (Value value : reads) {
+      Operation *from = value.getDefiningOp();
+      if (from == maker)
+        return true;
+      if (from && from->getBlock() == maker->getBlock() &&
+          seen.insert(from).second)
+        open.push_back(from);
+    }
+  }
+  return false;
+}
+
+/// One operation in the place of `b`.
+linalg::GenericOp merge(linalg::GenericOp a, linalg::GenericOp b) {
+  SmallVector<Value> inputs, inits;
+  SmallVector<AffineMap> maps;
+  SmallVector<std::pair<linalg::GenericOp, SmallVector<unsigned>>> arguments;
+  for (linalg::GenericOp op : {a, b}) {
+    SmallVector<unsigned> numbers;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(input);
+      unsigned number = 0;
+      while (number < inputs.size() &&
+             (inputs[number] != input->get() || maps[number] != map))
+        ++number;
+      if (number == inputs.size()) {
+        inputs.push_back(input->get());
+        maps.push_back(map);
+      }
+      numbers.push_back(number);
+    }
+    arguments.emplace_back(op, numbers);
+  }
+  for (linalg::GenericOp op : {a, b})
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      inits.push_back(init.get());
+      maps.push_back(op.getMatchingIndexingMap(&init));
+    }
+  OpBuilder builder(b);
+  auto made = linalg::GenericOp::create(
+      builder, b.getLoc(), ValueRange(inits).getTypes(), inputs, inits, maps,
+      a.getIteratorTypesArray(),
+      [&](OpBuilder &inner, Location loc, ValueRange values) {
+        SmallVector<Value> yielded;
+        for (auto &[op, numbers] : arguments) {
+          IRMapping mapping;
+          Block *body = op.getBody();
+          for (auto [i, number] : llvm::enumerate(numbers))
+            mapping.map(body->getArgument(unsigned(i)), values[number]);
+          for (auto [i, sum] : llvm::enumerate(op.getRegionOutputArgs()))
+            mapping.map(sum, values[inputs.size() + yielded.size() + i]);
+          for (Operation &each : body->without_terminator())
+            inner.clone(each, mapping);
+          SmallVector<Value> own = llvm::map_to_vector(
+              body->getTerminator()->getOperands(),
+              [&](Value value) { return mapping.lookupOrDefault(value); });
+          llvm::append_range(yielded, own);
+        }
+        linalg::YieldOp::create(inner, loc, yielded);
+      });
+  a->replaceAllUsesWith(made.getResults().take_front(a.getNumResults()));
+  b->replaceAllUsesWith(made.getResults().drop_front(a.getNumResults()));
+  return made;
+}
+
+} // namespace
+
+void mergeSums(SetVector<Operation *> &singles) {
+  SmallVector<linalg::GenericOp> sums;
+  for (Operation *op : singles)
+    if (auto generic = dyn_cast<linalg::GenericOp>(op);
+        isColumnSum(generic) && generic.hasPureTensorSemantics())
+      sums.push_back(generic);
+  for (size_t i = 0; i < sums.size(); ++i)
+    for (size_t j = i + 1; sums[i] && j < sums.size(); ++j) {
+      linalg::GenericOp a = sums[i], b = sums[j];
+      if (a.getStaticLoopRanges() != b.getStaticLoopRanges() ||
+          a.getIteratorTypesArray() != b.getIteratorTypesArray() ||
+          !shareOperand(a, b) || needs(a, b) || needs(b, a))
+        continue;
+      linalg::GenericOp made = merge(a, b);
+      singles.remove(a);
+      singles.remove(b);
+      singles.insert(made);
+      a.erase();
+      b.erase();
+      // Its place is that of the later one.
+      sums[i] = nullptr;
+      sums[j] = made;
+    }
+}
+
+} // namespace stagewright::device

@@ -1,0 +1,118 @@
+//===- SplitSums.cpp - sums over many rows, in two kernels ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitSums.h"
+#include "RowLoops.h"
+#include "ThreadWriter.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+
+/// Terms that a thread adds up in parts, and most that it does where there are
+/// none: a second kernel takes as long as some.
+constexpr int64_t kTermsOfPart = 8;
+constexpr int64_t kTermsOfWhole = 64;
+/// Blocks that keep a device busy: some for each of its 100 to 150 processors.
+constexpr int64_t kBlocks = 512;
+
+static bool isSum(utils::IteratorType type) {
+  return type == utils::IteratorType::reduction;
+}
+
+int64_t partsOf(ArrayRef<Operation *> group) {
+  auto op = dyn_cast<linalg::GenericOp>(group.back());
+  bool fills = llvm::all_of(group.drop_back(), [](Operation *other) {
+    return isa<linalg::FillOp>(other);
+  });
+  if (!op || !fills || op->hasAttr(host::kConvolution))
+    return 1;
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
+    if (failed(matchCombiner(op, i)))
+      return 1;
+  SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+  int64_t terms = 1, results = 1;
+  for (auto [range, type] : llvm::zip_equal(op.getStaticLoopRanges(), types))
+    (isSum(type) ? terms : results) *= range;
+  // Terms side by side belong to a team, which is busy with one result.
+  bool rows = isSum(types.back());
+  if (rows && results > 1)
+    return 1;
+  int64_t threads = rows ? kSumThreads : kSumThreads / kWarp;
+  int64_t blocks = rows ? 1 : llvm::divideCeil(results, kWarp);
+  if (terms <= kTermsOfWhole * threads)
+    return 1;
+  return std::max<int64_t>(
+      std::min(terms / (kTermsOfPart * threads), kBlocks / blocks), 1);
+}
+
+SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {
+  auto op = cast<linalg::GenericOp>(group.back());
+  Location loc = op.getLoc();
+  OpBuilder builder(op);
+  // The partial sums: a loop over parts, then those over results.
+  SmallVector<int64_t> shape = {parts};
+  SmallVector<AffineExpr> places = {builder.getAffineDimExpr(0)};
+  SmallVector<AffineExpr> renamed(op.getNumLoops(),
+                                  builder.getAffineConstantExpr(0));
+  for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (!isSum(iterator)) {
+      renamed[loop] = builder.getAffineDimExpr(unsigned(shape.size()));
+      places.push_back(renamed[loop]);
+      shape.push_back(op.getStaticLoopRanges()[loop]);
+    }
+  unsigned dims = unsigned(shape.size());
+  MLIRContext *context = op.getContext();
+  unsigned count = op.getNumDpsInits();
+  SmallVector<AffineMap> maps(count, AffineMap::get(dims, 0, places, context));
+  SmallVector<utils::IteratorType> iterators(dims,
+                                             utils::IteratorType::parallel);
+  iterators[0] = utils::IteratorType::reduction;
+  SplitSum split;
+  auto first = cast<linalg::GenericOp>(builder.clone(*op));
+  first->removeAttr(kRows);
+  first->setAttr(kParts, builder.getI64IntegerAttr(parts));
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    auto type = cast<MemRefType>(init.get().getType());
+    builder.setInsertionPoint(first);
+    auto alloc = [&](ArrayRef<int64_t> of) {
+      return memref::AllocOp::create(
+          builder, loc, MemRefType::get(of, type.getElementType()));
+    };
+    split.partial.push_back(alloc(shape));
+    split.forms.push_back(alloc(type.getShape()));
+    first->setOperand(init.getOperandNumber(),
+                      split.forms.back()->getResult(0));
+    maps.push_back(op.getMatchingIndexingMap(&init).replaceDimsAndSymbols(
+        renamed, {}, dims, 0));
+  }
+  split.parts = {first};
+  builder.setInsertionPoint(op);
+  auto second = linalg::GenericOp::create(
+      builder, loc, TypeRange(), split.partial, op.getDpsInits(), maps,
+      iterators, [&](OpBuilder &b, Location l, ValueRange arguments) {
+        SmallVector<Value> sums;
+        for (unsigned i = 0; i < count; ++i)
+          sums.push_back(matchCombiner(op, i)->combine(b, arguments[count + i],
+                                                       arguments[i]));
+        linalg::YieldOp::create(b, l, sums);
+      });
+  if (dims == 1)
+    second->setAttr(kRows, builder.getDenseI64ArrayAttr({}));
+  for (Operation *fill : group.drop_back()) {
+    fill->moveBefore(second);
+    split.whole.push_back(fill);
+  }
+  split.whole.push_back(second);
+  op.erase();
+  return split;
+}
+
+} // namespace stagewright::device

@@ -1,0 +1,232 @@
+//===- WriteSums.cpp - the parts of a sum over many rows ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A block sums one part of the rows for some columns: its warps take rows in
+// turns, lanes columns side by side, and the sums of the warps meet in shared
+// memory. A sum with one result has no columns: all threads of a block take
+// terms in turns, and their sums meet by shuffles. Where the rows are one part,
+// the block also has the result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowLoops.h"
+#include "ThreadWriter.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+namespace {
+
+class Sums {
+public:
+  Sums(ThreadWriter &writer, linalg::LinalgOp op, int64_t parts)
+      : writer(writer), op(op), parts(parts), ranges(op.getStaticLoopRanges()) {
+    for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
+      combiners.push_back(*matchCombiner(op, i));
+    SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+    for (unsigned loop = 0; loop < ranges.size(); ++loop) {
+      bool sums = types[loop] == utils::IteratorType::reduction;
+      (sums ? rows : columns).push_back(loop);
+      (sums ? numRows : numColumns) *= ranges[loop];
+    }
+    lanes = numColumns == 1 ? 1 : kWarp;
+  }
+
+  /// Gives sum `number` of the thread's column to `keep`.
+  void write(llvm::function_ref<void(unsigned number, Value sum)> keep) {
+    writer.shape.block[0] = kSumThreads;
+    writer.shape.grid[0] = llvm::divideCeil(numColumns, lanes);
+    writer.shape.grid[1] = parts;
+    Value thread = writer.threadId();
+    Value lane = writer.modulo(thread, lanes);
+    column = writer.add(writer.times(writer.blockId(gpu::Dimension::x), lanes),
+                        lane);
+    part = writer.blockId(gpu::Dimension::y);
+    perPart = llvm::divideCeil(numRows, parts);
+    Value inside =
+        numColumns % lanes == 0 ? Value() : writer.isLess(column, numColumns);
+    SmallVector<Value> sums =
+        sumsOfThread(writer.dividedBy(thread, lanes), inside);
+    SmallVector<Memory> meeting;
+    for (auto [sum, combiner] : llvm::zip_equal(sums, combiners)) {
+      if (lanes == 1) {
+        sum = writer.reduce(sum, combiner.op, thread, kSumThreads);
+        continue;
+      }
+      meeting.push_back(writer.shared(sum.getType(), kSumThreads));
+      writer.store(meeting.back(), thread, sum);
+    }
+    if (lanes != 1)
+      writer.barrier();
+    Value first = writer.isLess(thread, lanes);
+    writer.where(inside ? both(first, inside) : first, {},
+                 [&]() -> SmallVector<Value> {
+                   for (unsigned i = 0; i < sums.size(); ++i)
+                     keep(i, lanes == 1 ? sums[i] : meet(meeting[i], i, lane));
+                   return {};
+                 });
+  }
+
+  /// Where in its buffer the partial sum of the thread's column lies.
+  Value placeOfPart() {
+    return writer.add(writer.times(part, numColumns), column);
+  }
+  /// And the result number `i` in its own.
+  Value placeOfResult(unsigned i) {
+    OpOperand *init = op.getDpsInitOperand(i);
+    return writer.placeOf(writer.memoryOf(init->get()),
+                          op.getMatchingIndexingMap(init),
+                          indicesAt(writer.number(0)));
+  }
+  Value combine(unsigned i, Value a, Value b) {
+    return writer.combine(combiners[i].op, a, b);
+  }
+
+private:
+  Value both(Value a, Value b) {
+    return arith::AndIOp::create(writer.builder, writer.loc, a, b);
+  }
+
+  /// The sum of what the warps have left for a lane.
+  Value meet(const Memory &meeting, unsigned i, Value lane) {
+    Value total = writer.load(meeting, lane);
+    for (int64_t other = lanes; other < kSumThreads; other += lanes)
+      total = combine(i, total, writer.load(meeting, writer.add(lane, other)));
+    return total;
+  }
+
+  /// What the thread adds up, of the rows of its part those from `first` on
+  /// that are its turn.
+  SmallVector<Value> sumsOfThread(Value first, Value inside) {
+    int64_t strands = kSumThreads / lanes;
+    int64_t turns = llvm::divideCeil(perPart, strands);
+    SmallVector<Value> identities;
+    for (const Combiner &combiner : combiners)
+      identities.push_back(arith::ConstantOp::create(writer.builder, writer.loc,
+                                                     combiner.identity));
+    Value start = writer.times(part, perPart);
+    return writer.where(inside, identities, [&]() -> SmallVector<Value> {
+      return writer.loop(
+          turns, identities, [&](Value turn, ValueRange carried) {
+            Value inPart = writer.add(writer.times(turn, strands), first);
+            Value row = writer.add(start, inPart);
+            Value valid;
+            if (perPart % strands != 0)
+              valid = writer.isLess(inPart, perPart);
+            if (perPart * parts != numRows) {
+              Value exists = writer.isLess(row, numRows);
+              valid = valid ? both(valid, exists) : exists;
+            }
+            return writer.where(valid, carried,
+                                [&] { return addTerm(row, carried); });
+          });
+    });
+  }
+
+  SmallVector<Value> indicesAt(Value row) {
+    SmallVector<Value> indices(ranges.size());
+    auto place = [&](ArrayRef<unsigned> loops, Value counter) {
+      SmallVector<int64_t> extents;
+      for (unsigned loop : loops)
+        extents.push_back(ranges[loop]);
+      for (auto [loop, index] :
+           llvm::zip_equal(loops, writer.split(counter, extents)))
+        indices[loop] = index;
+    };
+    place(rows, row);
+    place(columns, column);
+    return indices;
+  }
+
+  SmallVector<Value> addTerm(Value row, ValueRange carried) {
+    SmallVector<Value> indices = indicesAt(row);
+    SmallVector<Value> arguments;
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      if (!isa<MemRefType>(operand->get().getType())) {
+        arguments.push_back(writer.lookup(operand->get()));
+        continue;
+      }
+      Memory memory = writer.memoryOf(operand->get());
+      AffineMap map = op.getMatchingIndexingMap(operand);
+      arguments.push_back(
+          writer.load(memory, writer.placeOf(memory, map, indices)));
+    }
+    llvm::append_range(arguments, carried);
+    return writer.body(op, indices, arguments);
+  }
+
+  ThreadWriter &writer;
+  linalg::LinalgOp op;
+  int64_t parts, perPart = 0, numRows = 1, numColumns = 1;
+  int64_t lanes; ///< Threads side by side, of one row.
+  SmallVector<int64_t> ranges;
+  SmallVector<Combiner> combiners;
+  SmallVector<unsigned> rows, columns;
+  Value column, part;
+};
+
+/// Fewest rows that warps share.
+constexpr int64_t kFewestRows = 32;
+
+/// Whether one block can have all rows of some columns.
+bool isColumnSum(linalg::LinalgOp op) {
+  SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+  if (!isa<linalg::GenericOp>(op.getOperation()) ||
+      op->hasAttr(host::kConvolution) || types.empty() ||
+      types.back() == utils::IteratorType::reduction)
+    return false;
+  int64_t rows = 1;
+  for (auto [range, type] : llvm::zip_equal(op.getStaticLoopRanges(), types))
+    if (type == utils::IteratorType::reduction)
+      rows *= range;
+  bool sums = rows >= kFewestRows;
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
+    sums &= succeeded(matchCombiner(op, i));
+  return sums;
+}
+
+} // namespace
+
+LogicalResult writeSums(ThreadWriter &writer, func::FuncOp kernel) {
+  linalg::LinalgOp op;
+  DenseMap<Value, Value> fills;
+  for (Operation &inner : kernel.front()) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(inner);
+    if (auto fill = dyn_cast<linalg::FillOp>(inner))
+      fills[fill.getOutputs()[0]] = fill.getInputs()[0];
+    else if (linalgOp && !op)
+      op = linalgOp;
+    else if (linalgOp || isa<scf::ForOp>(inner))
+      return failure();
+  }
+  if (!op)
+    return failure();
+  if (auto parts = op->getAttrOfType<IntegerAttr>(kParts)) {
+    Sums sums(writer, op, parts.getInt());
+    auto partial = kernel.getArguments().take_back(op.getNumDpsInits());
+    sums.write([&](unsigned i, Value sum) {
+      writer.store(writer.memoryOf(partial[i]), sums.placeOfPart(), sum);
+    });
+    return success();
+  }
+  if (!isColumnSum(op))
+    return failure();
+  Sums sums(writer, op, 1);
+  sums.write([&](unsigned i, Value sum) {
+    Value result = op.getDpsInits()[i], place = sums.placeOfResult(i);
+    Memory memory = writer.memoryOf(result);
+    Value fill = fills.lookup(result);
+    Value start = fill ? writer.lookup(fill) : writer.load(memory, place);
+    writer.store(memory, place, sums.combine(i, start, sum));
+  });
+  return success();
+}
+
+} // namespace stagewright::device

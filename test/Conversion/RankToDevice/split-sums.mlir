@@ -1,0 +1,85 @@
+// RUN: pp-opt %s --split-input-file --device-outline-kernels | FileCheck %s
+// RUN: pp-opt %s --split-input-file --device-outline-kernels --device-write-kernels | FileCheck %s --check-prefix=WRITTEN
+
+// Rows enough for several parts: one kernel sums the parts, another adds them to what the fill began.
+// CHECK-LABEL: func.func private @columns
+// CHECK: %[[PARTS:.*]] = memref.alloc() : memref<64x40xf32>
+// CHECK: call @kernel.0(%arg0, %[[PARTS]])
+// CHECK: call @kernel.1(%arg1, %[[PARTS]])
+// CHECK-LABEL: func.func private @kernel.0(
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]{{.*}} attrs = {device.parts = 64 : i64}
+// CHECK-LABEL: func.func private @kernel.1(
+// CHECK: linalg.fill
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
+
+// Lanes take columns, warps rows; 40 columns are those of two blocks.
+// WRITTEN-LABEL: gpu.func @kernel_0
+// WRITTEN-SAME: device.block = array<i64: 256, 1, 1>
+// WRITTEN-SAME: device.grid = array<i64: 2, 64, 1>
+// WRITTEN-SAME: device.shared = 1024
+// WRITTEN: gpu.barrier
+// WRITTEN-LABEL: gpu.func @kernel_1
+// WRITTEN-SAME: device.grid = array<i64: 2, 1, 1>
+#rows = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func private @columns(%x: memref<4096x40xf32>, %y: memref<40xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill {device.group = 0} ins(%zero : f32) outs(%y : memref<40xf32>)
+  linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<4096x40xf32>) outs(%y : memref<40xf32>) attrs = {device.group = 0} {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// One result: all threads of a block take terms.
+// CHECK-LABEL: func.func private @all
+// CHECK: %[[PARTS:.*]] = memref.alloc() : memref<80xf32>
+// CHECK: call @kernel.0(%arg0, %[[PARTS]])
+// WRITTEN-LABEL: gpu.func @kernel_0
+// WRITTEN-SAME: device.grid = array<i64: 1, 80, 1>
+// WRITTEN-COUNT-5: gpu.shuffle xor
+#rows = affine_map<(i, j) -> (i, j)>
+func.func private @all(%x: memref<4096x40xf32>, %y: memref<f32>) {
+  linalg.generic {indexing_maps = [#rows, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : memref<4096x40xf32>) outs(%y : memref<f32>) attrs = {device.group = 0} {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.mulf %a, %a : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// Few rows are one kernel's, whose warps share them, and so are rows of many columns.
+// WRITTEN-LABEL: gpu.func @kernel_0
+// WRITTEN-SAME: device.block = array<i64: 256, 1, 1>
+// WRITTEN-SAME: device.grid = array<i64: 2, 1, 1>
+// WRITTEN: gpu.barrier
+// CHECK-LABEL: func.func private @whole
+// CHECK-NOT: memref.alloc
+// CHECK-COUNT-2: call @kernel
+// CHECK-NOT: device.parts
+#rows = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func private @whole(%x: memref<400x40xf32>, %y: memref<40xf32>, %z: memref<4096x20000xf32>, %w: memref<20000xf32>) {
+  linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<400x40xf32>) outs(%y : memref<40xf32>) attrs = {device.group = 0} {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%z : memref<4096x20000xf32>) outs(%w : memref<20000xf32>) attrs = {device.group = 1} {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
