@@ -68,8 +68,10 @@ json stepOf(const std::vector<const Recorder *> &ranks) {
       all.last = std::max(all.last, rank->steps()[i].last);
     }
     seconds.push_back(double(all.end - all.start) * 1e-9);
-    before.push_back(double(all.first - all.start) * 1e-9);
-    after.push_back(double(all.end - all.last) * 1e-9);
+    // Clocks of a device may put an action behind the end of the step.
+    before.push_back(double(std::max<int64_t>(0, all.first - all.start)) *
+                     1e-9);
+    after.push_back(double(std::max<int64_t>(0, all.end - all.last)) * 1e-9);
   }
   if (seconds.empty())
     return nullptr;

@@ -234,6 +234,18 @@ int64_t DeviceStep::peak(int64_t rank) const {
   return check ? own->prepared.programs[rank].livePeak : -1;
 }
 
+const Memory &DeviceStep::memory() const { return own->memory; }
+
+const std::vector<RankProgram> &DeviceStep::programs() const {
+  return own->prepared.programs;
+}
+
+const Execution &DeviceStep::execution() const { return *own->execution; }
+
+const Device &DeviceStep::device(int64_t rank) const {
+  return *own->places[rank];
+}
+
 int64_t DeviceStep::allocated(int64_t rank) const {
   return own->sizes[rank].total();
 }

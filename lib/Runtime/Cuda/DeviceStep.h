@@ -16,9 +16,13 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H
 
+#include "Program.h"
 #include "Runner.h"
 
 namespace stagewright::runtime::cuda {
+
+class Device;
+class Execution;
 
 class DeviceStep final : public Runner {
 public:
@@ -31,6 +35,12 @@ public:
   void getOutput(int64_t position, const sw_tensor &tensor) override;
   int64_t peak(int64_t rank) const override;
   int64_t allocated(int64_t rank) const override;
+
+  /// What a step is made of, for who orders its work otherwise.
+  const Memory &memory() const;
+  const std::vector<RankProgram> &programs() const;
+  const Execution &execution() const;
+  const Device &device(int64_t rank) const;
 
 private:
   struct Resources;

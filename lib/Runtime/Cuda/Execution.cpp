@@ -87,11 +87,10 @@ void Execution::launch(const Command &command, const RankProgram &program,
                   static_cast<void **>(nullptr));
 }
 
-void Execution::work(const Operation &operation) {
-  const RankProgram &program = programs[operation.rank];
-  const Command &command = program.commands[operation.number];
-  Stream stream = streams[operation.stream].get();
-  const Device &device = *devices[operation.rank];
+void Execution::work(int64_t rank, size_t number, Stream stream) const {
+  const RankProgram &program = programs[rank];
+  const Command &command = program.commands[number];
+  const Device &device = *devices[rank];
   switch (command.kind) {
   case Command::Launch:
     return launch(command, program, device, stream);
@@ -102,15 +101,14 @@ void Execution::work(const Operation &operation) {
     return driver().copyOnDevice(command.to, command.from,
                                  size_t(command.bytes), stream);
   case Command::Contract:
-    return libraries.at(&device)->call(
-        contractions[operation.rank][size_t(command.id)],
-        workspaces[operation.rank], stream);
+    return libraries.at(&device)->call(contractions[rank][size_t(command.id)],
+                                       workspaces[rank], stream);
   case Command::Attend:
     return graphs.at(&device)->call(program.attentions[size_t(command.id)],
-                                    workspaces[operation.rank], stream);
+                                    workspaces[rank], stream);
   case Command::Convolve:
     return graphs.at(&device)->call(program.convolutions[size_t(command.id)],
-                                    workspaces[operation.rank], stream);
+                                    workspaces[rank], stream);
   default:
     return;
   }
@@ -122,7 +120,7 @@ void Execution::issue(const Operation &it, bool capturing) {
   unsigned outside = capturing ? eventRecordExternal : eventRecordDefault;
   switch (it.kind) {
   case Operation::Work:
-    return work(it);
+    return work(it.rank, it.number, stream);
   case Operation::Record:
     return driver().eventRecord(events[it.number].get(), stream,
                                 unsigned(eventRecordDefault));

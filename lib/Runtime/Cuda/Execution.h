@@ -41,6 +41,9 @@ public:
   /// Whether the device has done all that was enqueued; never waits.
   bool finished() const;
 
+  /// Enqueues what one command of a rank does on its device, on any stream.
+  void work(int64_t rank, size_t command, Stream stream) const;
+
   /// The stream on which a rank computes.
   Stream stream(int64_t rank) const { return streams[computing[rank]].get(); }
   /// Lets the step begin after what is on the rank's stream.
@@ -58,7 +61,6 @@ private:
   void prepareContractions();
   void issue(bool capturing);
   void issue(const Operation &operation, bool capturing);
-  void work(const Operation &operation);
   void launch(const Command &command, const RankProgram &program,
               const Device &device, Stream stream) const;
   void capture();
