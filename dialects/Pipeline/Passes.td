@@ -125,7 +125,8 @@ def EstimateCost : Pass<"pipeline-estimate-cost", "::mlir::ModuleOp"> {
     and seconds for each device class of the cluster by the roofline, with contractions at the class's rate for their
     element type. A profile, as `pp-run --profile` writes it,
     replaces the estimates of its class by what was measured; a time measured for a whole backward is divided among
-    the nodes I and W by their arithmetic. The cluster is the option, else the one in the module, else what the module
+    the nodes I and W by their arithmetic. The class `cuda`, which is what pp-run calls a GPU, is that of a cluster of one
+    class. The cluster is the option, else the one in the module, else what the module
     attribute `pipeline.cluster` says; without any, nodes get no estimated seconds.
     **Never** changes a node without a body: its cost came with it.
   }];

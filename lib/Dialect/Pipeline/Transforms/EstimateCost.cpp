@@ -17,6 +17,7 @@
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Planning/Formats.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -89,7 +90,7 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
       for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
         if (failed(estimate(node, counter, *found)))
           return signalPassFailure();
-      if (!profile.empty() && failed(applyProfile(graph)))
+      if (!profile.empty() && failed(applyProfile(graph, *found)))
         return signalPassFailure();
     }
   }
@@ -155,8 +156,30 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
     return found;
   }
 
+  /// The device class that the seconds of a profile hold for. pp-run knows that
+  /// it ran on GPUs, not what a cluster calls them; in a cluster of one class
+  /// it is that one.
+  static std::string classOf(const Profile &profile, GraphOp graph,
+                             const std::optional<Cluster> &cluster) {
+    if (!cluster)
+      return profile.deviceClass;
+    llvm::SetVector<StringRef> classes;
+    for (const Device &device : cluster->devices)
+      classes.insert(device.deviceClass);
+    if (classes.contains(profile.deviceClass))
+      return profile.deviceClass;
+    if (profile.deviceClass == "cuda" && classes.size() == 1)
+      return classes.front().str();
+    emitWarning(graph.getLoc())
+        << "the profile is of devices of class '" << profile.deviceClass
+        << "', but those of the cluster are '" << llvm::join(classes, "', '")
+        << "'; their estimates stay";
+    return profile.deviceClass;
+  }
+
   /// Replaces seconds by those of the profile.
-  LogicalResult applyProfile(GraphOp graph) {
+  LogicalResult applyProfile(GraphOp graph,
+                             const std::optional<Cluster> &cluster) {
     Result<Profile> data = loadProfile(profile);
     if (!data)
       return emitError(graph.getLoc(), data.error().message);
@@ -184,10 +207,11 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
              << graph.getSymName()
              << " does not have: " << llvm::join(unknown, ", ")
              << "; measure this model with pp-run --profile";
+    auto name = StringAttr::get(&getContext(), classOf(*data, graph, cluster));
     for (auto [op, time] : measured) {
       auto node = cast<NodeOp>(op);
       ClassSeconds seconds = secondsOf(node.getCostAttr());
-      seconds[StringAttr::get(&getContext(), data->deviceClass)] = time;
+      seconds[name] = time;
       node.setCostAttr(withSeconds(node.getCostAttr(), seconds));
       ++numMeasured;
     }
