@@ -12,6 +12,7 @@ class Case:
     schedule: str = "1f1b"
     microbatches: int = 4
     reference: str = ""  # the float32 model of a model in 16 bits
+    groups: tuple = ("numerics",)  # sections that take it
 
     @property
     def environment(self):
@@ -19,12 +20,25 @@ class Case:
 
 
 SMALL = "V=512,D=256,H=4,L=4,T=128,B=4"
+WIDE = "V=8192,D=768,H=12,L=4,T=512,B=4"
+# A sanitizer makes kernels a hundred times slower.
+TINY = "V=64,D=32,H=2,L=2,T=16,B=2"
 # GPT-2 small: 124 million parameters, sequences of 1024.
 GPT2 = "V=50304,D=768,H=12,L=12,T=1024,B=4"
 
-NUMERICS = [Case(f"gpt-{stages}", "gpt.py:gpt", SMALL, stages) for stages in (1, 2, 4)] + [
-    Case(f"gpt-bfloat16-{stages}", "gpt.py:gpt_bfloat16", SMALL, stages, reference="gpt.py:gpt") for stages in (1, 2, 4)] + [
-    Case("gpt-zero-bubble-4", "gpt.py:gpt", SMALL, 4, "zb-h1", 8),
-    Case("llama-2", "llama.py:llama", "", 2), Case("convnet-2", "convnet.py:convnet", "", 2)]
-STEP = [Case("gpt2-small", "gpt.py:gpt_bfloat16", GPT2, 1, "gpipe", 1, "gpt.py:gpt")]
-ALL = NUMERICS + STEP
+HALF, FLOAT = "gpt.py:gpt_bfloat16", "gpt.py:gpt"
+ALL = [
+    Case("gpt-1", FLOAT, SMALL, 1, groups=("numerics", "profile")),
+    Case("gpt-2", FLOAT, SMALL, 2, groups=("numerics", "processes", "profile")),
+    Case("gpt-4", FLOAT, SMALL, 4, groups=("numerics", "processes", "executor", "profile")),
+    Case("gpt-bfloat16-1", HALF, SMALL, 1, reference=FLOAT),
+    Case("gpt-bfloat16-2", HALF, SMALL, 2, reference=FLOAT, groups=("numerics", "processes")),
+    Case("gpt-bfloat16-4", HALF, SMALL, 4, reference=FLOAT),
+    Case("gpt-zero-bubble-4", FLOAT, SMALL, 4, "zb-h1", 8),
+    Case("llama-2", "llama.py:llama", "", 2),
+    Case("convnet-2", "convnet.py:convnet", "", 2),
+    Case("wide-4", HALF, WIDE, 4, "1f1b", 8, groups=("executor", "profile")),
+    Case("gpt2-small", HALF, GPT2, 1, "gpipe", 1, groups=("step", "profile")),
+    Case("tiny-gpt-2", FLOAT, TINY, 2, "1f1b", 2, groups=("sanitizer",)),
+    Case("tiny-bfloat16-2", HALF, TINY, 2, "1f1b", 2, groups=("sanitizer",)),
+]

@@ -1,15 +1,13 @@
 """A case's inputs and golden values, by JAX on the GPU: positions, roles and rules are those of the artifact's manifest."""
 
+import hashlib
 import importlib.util
 import json
 import os
 import pathlib
 import sys
 
-import numpy as np
-
-import golden
-from machine import Skip
+from rows import Skip
 
 
 def load(machine, model, environment):
@@ -30,6 +28,7 @@ def environment(row):
 
 
 def combined(rule, values, batch_dim):
+    import numpy as np
     if rule == "last":
         return values[-1]
     if rule == "concat":
@@ -38,29 +37,61 @@ def combined(rule, values, batch_dim):
     return total / len(values) if rule == "mean" else total
 
 
-def make(machine, name, model=None):
-    """(path of the inputs, golden results by position) of a case; of another model on the same inputs if one is named."""
-    try:
-        import jax
-        from safetensors.numpy import save_file
-    except ImportError as missing:
-        raise Skip(f"{missing.name} is not installed") from missing
-    # By default JAX rounds float32 to TF32 on these GPUs.
-    jax.config.update("jax_default_matmul_precision", "highest")
-    row = machine.case(name)
-    function, arguments = load(machine, model or row["model"], environment(row))
-    manifest = json.loads(machine.pp_run(name, "--info=json"))
-    leaves, tree = jax.tree.flatten(tuple(arguments))
-    count = row["microbatches"]
-    roles = {it["position"]: it["role"] for it in manifest["arguments"]}
-    inputs = [golden.microbatches(np.asarray(leaf), count) if roles.get(i) == "batch" else np.asarray(leaf)
-              for i, leaf in enumerate(leaves)]
-    compiled, parts = jax.jit(function), []
-    for m in range(count):
-        here = [leaf[m] if roles.get(i) == "batch" else leaf for i, leaf in enumerate(inputs)]
-        parts.append([np.asarray(v) for v in jax.tree.leaves(compiled(*jax.tree.unflatten(tree, here)))])
-    results = {str(it["position"]): combined(it["combine"], [part[it["position"]] for part in parts], it["batch_dim"])
-               for it in manifest["results"]}
-    path = machine.out / f"{name}.inputs.safetensors"
-    save_file({str(i): np.ascontiguousarray(a) for i, a in enumerate(inputs) if i in roles}, path)
-    return path, results
+class Golden:
+    """Of one case. Files are kept in the machine's scratch folder: cases of one model share them."""
+
+    def __init__(self, machine, name, count=None):
+        try:
+            import jax
+            import safetensors.numpy
+        except ImportError as missing:
+            raise Skip(f"{missing.name} is not installed") from missing
+        self.machine, self.name, self.row = machine, name, machine.case(name)
+        self.count = count or self.row["microbatches"]
+        self.manifest = json.loads(machine.pp_run(name, "--info=json"))
+        self.roles = {it["position"]: it["role"] for it in self.manifest["arguments"]}
+        self.jax, self.files, self.loaded = jax, safetensors.numpy, None
+
+    def path(self, what, model=None):
+        key = [model or self.row["model"], self.row["sizes"], self.count, sorted(self.roles.items())]
+        return self.machine.scratch / f"{what}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}.safetensors"
+
+    def leaves(self):
+        """(inputs by position, the arguments' tree), batches with the microbatches in front."""
+        import golden
+        import numpy as np
+        if not self.loaded:
+            _, arguments = load(self.machine, self.row["model"], environment(self.row))
+            leaves, tree = self.jax.tree.flatten(tuple(arguments))
+            arrays = [np.asarray(leaf) for leaf in leaves]
+            self.loaded = [golden.microbatches(a, self.count) if self.roles.get(i) == "batch" else a
+                           for i, a in enumerate(arrays)], tree
+        return self.loaded
+
+    def inputs(self):
+        """The file that pp-run takes."""
+        import numpy as np
+        path = self.path("inputs")
+        if not path.exists():
+            arrays, _ = self.leaves()
+            self.files.save_file({str(i): np.ascontiguousarray(a) for i, a in enumerate(arrays) if i in self.roles}, path)
+        return path
+
+    def results(self, model=None):
+        """Golden results by position; of another model on the same inputs if one is named."""
+        import numpy as np
+        path = self.path("golden", model)
+        if path.exists():
+            return self.files.load_file(path)
+        # By default JAX rounds float32 to TF32 on these GPUs.
+        self.jax.config.update("jax_default_matmul_precision", "highest")
+        function, _ = load(self.machine, model or self.row["model"], environment(self.row))
+        inputs, tree = self.leaves()
+        compiled, parts = self.jax.jit(function), []
+        for m in range(self.count):
+            here = [leaf[m] if self.roles.get(i) == "batch" else leaf for i, leaf in enumerate(inputs)]
+            parts.append([np.asarray(v) for v in self.jax.tree.leaves(compiled(*self.jax.tree.unflatten(tree, here)))])
+        found = {str(it["position"]): combined(it["combine"], [part[it["position"]] for part in parts], it["batch_dim"])
+                 for it in self.manifest["results"]}
+        self.files.save_file({key: np.ascontiguousarray(value) for key, value in found.items()}, path)
+        return found

@@ -1,29 +1,41 @@
 """The machine with the GPU: whether there is one, where its libraries lie, and running pp-run on it."""
 
+import ctypes
 import importlib.util
 import json
+import lzma
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
+
+from rows import Skip
 
 # Variable of the runtime, file, and the folder of PyPI's package below site-packages.
 LIBRARIES = [("STAGEWRIGHT_CUBLASLT_LIBRARY", "libcublasLt.so.13", "nvidia/cu13/lib"),
              ("STAGEWRIGHT_NCCL_LIBRARY", "libnccl.so.2", "nvidia/nccl/lib"),
              ("STAGEWRIGHT_NVTX_LIBRARY", "libnvtx3interop.so.1", "nvidia/cu13/lib")]
+# The first NCCL that lets several ranks share a GPU.
+SHARING_NCCL = 23000
 
 
-class Skip(Exception):
-    """What a section needs is not here."""
+def smi(*query):
+    """Lines that nvidia-smi answers; none where there is none."""
+    if not shutil.which("nvidia-smi"):
+        return []
+    done = subprocess.run(["nvidia-smi", *query, "--format=csv,noheader"], capture_output=True, text=True)
+    return done.stdout.strip().splitlines() if done.returncode == 0 else []
 
 
 def gpus():
-    """One line per GPU, as nvidia-smi tells; none where there is none."""
-    if not shutil.which("nvidia-smi"):
-        return []
-    done = subprocess.run(["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"],
-                          capture_output=True, text=True)
-    return done.stdout.strip().splitlines() if done.returncode == 0 else []
+    """One line per GPU."""
+    return smi("--query-gpu=name,memory.total,driver_version")
+
+
+def processes_on_gpu():
+    """Numbers of the processes that hold a context on a GPU."""
+    return {int(line) for line in smi("--query-compute-apps=pid") if line.strip().isdigit()}
 
 
 def packages_folder():
@@ -31,9 +43,21 @@ def packages_folder():
     return pathlib.Path(list(spec.submodule_search_locations)[0]).parent if spec else None
 
 
+def nccl_version(path):
+    """As NCCL numbers itself, 23007 for 2.30.7; 0 if it cannot be opened."""
+    number = ctypes.c_int(0)
+    try:
+        ctypes.CDLL(str(path)).ncclGetVersion(ctypes.byref(number))
+    except (OSError, AttributeError):
+        return 0
+    return number.value
+
+
 class Machine:
-    def __init__(self, bundle, out):
-        self.bundle, self.out = bundle, out
+    """`out` is what comes back; `scratch` holds what is large and can be made again."""
+
+    def __init__(self, bundle, out, scratch):
+        self.bundle, self.out, self.scratch = bundle, out, scratch
         self.cases = {row["name"]: row for row in json.loads((bundle / "cases.json").read_text())}
         self.environment = {**os.environ, "LD_LIBRARY_PATH": str(bundle / "lib")}
         folder = packages_folder()
@@ -41,6 +65,10 @@ class Machine:
             path = folder / below / file if folder else None
             if variable not in os.environ and path and path.exists():
                 self.environment[variable] = str(path)
+        scratch.mkdir(parents=True, exist_ok=True)
+        # The C++ library of this machine, unless it is too old for us: Python's modules have the newer one.
+        if subprocess.run(self.program("pp-run", "--help"), env=self.environment, capture_output=True).returncode:
+            self.environment["LD_LIBRARY_PATH"] += f":{bundle / 'lib/cpp'}"
 
     def case(self, name):
         row = self.cases.get(name)
@@ -48,14 +76,49 @@ class Machine:
             raise Skip(f"{name} was not compiled: {row['problem'] if row else 'it is not in the bundle'}")
         return row
 
+    def named(self, group):
+        """The cases of a group."""
+        return [row for row in self.cases.values() if group in row["groups"]]
+
+    def sharing_nccl(self):
+        """Makes pp-run use an NCCL that lets ranks share a GPU: this machine's, or the one in the bundle."""
+        packed, unpacked = self.bundle / "lib/libnccl.so.2.xz", self.scratch / "libnccl.so.2"
+        here = self.environment.get("STAGEWRIGHT_NCCL_LIBRARY", "libnccl.so.2")
+        found = nccl_version(here)
+        if found < SHARING_NCCL and packed.exists():
+            if not unpacked.exists():
+                with lzma.open(packed) as source, open(unpacked.with_suffix(".part"), "wb") as target:
+                    shutil.copyfileobj(source, target, 1 << 22)
+                unpacked.with_suffix(".part").rename(unpacked)
+            here, found = unpacked, nccl_version(unpacked)
+        if found < SHARING_NCCL:
+            raise Skip(f"NCCL is version {found}, and ranks share a GPU from {SHARING_NCCL} on: pack one with --nccl=FILE")
+        self.environment.update(STAGEWRIGHT_NCCL_LIBRARY=str(here), NCCL_MULTI_RANK_GPU_ENABLE="1")
+        return found
+
+    def program(self, name, *flags):
+        return [str(self.bundle / "bin" / name), *map(str, flags)]
+
     def command(self, name, *flags):
-        return [str(self.bundle / "bin/pp-run"), str(self.bundle / "artifacts" / f"{name}.swx"), *map(str, flags)]
+        return self.program("pp-run", self.bundle / "artifacts" / f"{name}.swx", *flags)
+
+    def call(self, command, timeout=120):
+        """What a command printed; an error's text is raised."""
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=self.environment)
+        if done.returncode:
+            raise RuntimeError(f"status {done.returncode}: {(done.stdout[-1500:] + done.stderr[-1500:]).strip()}")
+        return done.stdout
 
     def pp_run(self, name, *flags, timeout=120, before=()):
-        """What pp-run printed; an error's text is raised."""
         self.case(name)
-        done = subprocess.run([*before, *self.command(name, *flags)], capture_output=True, text=True, timeout=timeout,
-                              env=self.environment)
-        if done.returncode:
-            raise RuntimeError(f"{name} {' '.join(map(str, flags))}: {(done.stdout[-2000:] + done.stderr[-2000:]).strip()}")
-        return done.stdout
+        return self.call([*before, *self.command(name, *flags)], timeout)
+
+    def one_gpu(self, name):
+        """The flag that puts all ranks on the first GPU."""
+        return "--devices=" + ",".join("0" * self.case(name)["stages"])
+
+    def times(self, name, inputs, *flags, steps=30):
+        """(median of the steps, of what the host takes to enqueue one), warmed up."""
+        text = self.pp_run(name, f"--inputs={inputs}", f"--steps={steps + 3}", "--json", self.one_gpu(name), *flags)
+        found = json.loads(text)
+        return statistics.median(found["seconds"][3:]), statistics.median(found["enqueue_seconds"][3:])

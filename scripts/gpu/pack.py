@@ -11,10 +11,16 @@ import sys
 import tempfile
 
 import cases
+import slim
 
 MOST_BYTES = 60 << 20
+PROGRAMS = ("pp-run", "bench-graph")
+# What pp-run opens where it lies beside the runtime.
+OPENED = ("libstagewright-cudnn.so",)
 # What every Linux has and what belongs to its kernel or loader; the rest of what pp-run needs is carried.
 OF_THE_SYSTEM = re.compile(r"^(linux-vdso|ld-linux|libc|libm|libdl|librt|libpthread)[.\-]")
+# Newer ones may be there, which others in the same process need.
+OF_THE_COMPILER = re.compile(r"^(libstdc\+\+|libgcc_s)\.")
 
 
 def libraries(program):
@@ -30,43 +36,59 @@ def libraries(program):
     return found
 
 
-def compile_case(case, build, root, target):
-    """Imports the model and compiles it; the error's text where that fails. What the import writes does not stay."""
-    with tempfile.TemporaryDirectory() as folder:
-        return compile_in(pathlib.Path(folder), case, build, root, target)
-
-
-def compile_in(folder, case, build, root, target):
-    module = folder / "step.mlir"
-    environment = {**os.environ, **case.environment, "PYTHONPATH": str(root / "python"), "JAX_PLATFORMS": "cpu"}
-    python = root / "build/venv/bin/python"  # of ./dev setup, with JAX
-    commands = [[python if python.exists() else sys.executable, "-m", "stagewright", "import", "jax", root / "test/Integration/models" / case.model, "-o", module],
-                [build / "bin/pp-compile", module, "--target=cuda", f"--cluster=local:{case.stages}", f"--stages={case.stages}",
-                 f"--schedule={case.schedule}", f"--microbatches={case.microbatches}", "--target-cpu=x86-64-v3", "-o", target],
-                [build / "bin/pp-run", target, "--dry-run"]]
+def first_problem(commands, environment):
+    """The error's text of the first command that fails."""
     for command in commands:
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=environment)
         if done.returncode:
-            target.unlink(missing_ok=True)
             lines = done.stderr.strip().splitlines() or ["no reason given"]
             return lines[-1 if lines[0].startswith("Traceback") else 0]  # Python says what it was at the end
     return None
+
+
+def compile_case(case, build, root, bundle):
+    """Imports the model and compiles it; the error's text where that fails. What the import writes does not stay."""
+    target, plan = bundle / "artifacts" / f"{case.name}.swx", bundle / "plans" / f"{case.name}.mlir"
+    python = root / "build/venv/bin/python"  # of ./dev setup, with JAX
+    environment = {**os.environ, **case.environment, "PYTHONPATH": str(root / "python"), "JAX_PLATFORMS": "cpu"}
+    flags = [f"--cluster=local:{case.stages}", f"--stages={case.stages}", f"--schedule={case.schedule}",
+             f"--microbatches={case.microbatches}"]
+    with tempfile.TemporaryDirectory() as folder:
+        module = pathlib.Path(folder) / "step.mlir"
+        commands = [[python if python.exists() else sys.executable, "-m", "stagewright", "import", "jax",
+                     root / "test/Integration/models" / case.model, "-o", module],
+                    [build / "bin/pp-compile", module, "--target=cuda", *flags, "--target-cpu=x86-64-v3", "-o", target],
+                    [build / "bin/pp-run", target, "--dry-run"]]
+        if "profile" in case.groups:
+            commands.append([build / "bin/pp-compile", module, *flags, "--quiet", "--emit=schedule", "-o", plan])
+        problem = first_problem(commands, environment)
+    if problem:
+        target.unlink(missing_ok=True)
+    return problem
 
 
 def size_of(folder):
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def make(bundle, build, root):
-    """The folder at `bundle`; 0 if everything compiled, 1 if some cases did not (they are listed)."""
+def make(bundle, build, root, nccl=None):
+    """The folder at `bundle`, with a slim copy of the library `nccl`; 0 if everything compiled, 1 if some cases did not (they are listed)."""
     if bundle.exists() and not (bundle / "cases.json").exists():
         raise SystemExit(f"{bundle} exists and is no bundle; name another folder")
     shutil.rmtree(bundle, ignore_errors=True)
-    for folder in ("bin", "lib", "artifacts", "models"):
+    for folder in ("bin", "lib/cpp", "artifacts", "models", "plans"):
         (bundle / folder).mkdir(parents=True)
-    shutil.copy2(build / "bin/pp-run", bundle / "bin")
-    for name, path in libraries(build / "bin/pp-run").items():
-        shutil.copy2(path, bundle / "lib" / name)
+    for program in PROGRAMS:
+        if not (build / "bin" / program).exists():
+            raise SystemExit(f"{build} has no bin/{program}: build it, with {', '.join(PROGRAMS)} and pp-compile")
+        shutil.copy2(build / "bin" / program, bundle / "bin")
+        for name, path in libraries(build / "bin" / program).items():
+            shutil.copy2(path, bundle / ("lib/cpp" if OF_THE_COMPILER.match(name) else "lib") / name)
+    for name in OPENED:
+        for path in sorted(build.glob(f"lib/**/{name}"))[:1]:
+            shutil.copy2(path, bundle / "lib")
+    if nccl:
+        slim.compress(nccl, bundle / "lib/libnccl.so.2.xz")
     shutil.copy2(root / "scripts/gpu-check", bundle)
     shutil.copytree(root / "scripts/gpu", bundle / "gpu", ignore=shutil.ignore_patterns("__pycache__"))
     for path in (root / "test/Integration/models").glob("*.py"):
@@ -75,7 +97,7 @@ def make(bundle, build, root):
 
     table = []
     for case in cases.ALL:
-        problem = compile_case(case, build, root, bundle / "artifacts" / f"{case.name}.swx")
+        problem = compile_case(case, build, root, bundle)
         print(f"{case.name}: {problem or 'compiled and proved'}", flush=True)
         table.append({**dataclasses.asdict(case), "problem": problem})
     (bundle / "cases.json").write_text(json.dumps(table, indent=1) + "\n")

@@ -1,28 +1,32 @@
-"""The step of GPT-2 small by others on the same GPU: jax.jit of the very model, and torch.compile of one like it."""
+"""The step of GPT-2 small by others on the same GPU: jax.jit of the very model, and torch.compile of one like it. Each is made
+and warmed up once; then `turn(n)` gives the seconds of n steps."""
 
-import statistics
 import time
 
 import golden_step
-from machine import Skip
-
-ROUNDS = 20
+from rows import Skip
 
 
-def median_seconds(step, finish):
-    for _ in range(3):
-        step()
-    finish()
-    taken = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        step()
-        finish()
-        taken.append(time.perf_counter() - start)
-    return statistics.median(taken)
+class Side:
+    def __init__(self, step, finish):
+        self.step, self.finish = step, finish
+        self.turn(3)
+
+    def turn(self, count):
+        taken = []
+        for _ in range(count):
+            start = time.perf_counter()
+            self.step()
+            self.finish()
+            taken.append(time.perf_counter() - start)
+        return taken
 
 
-def jax_seconds(machine, row):
+def sizes(row):
+    return {key: int(value) for key, value in (item.split("=") for item in row["sizes"].split(","))}
+
+
+def jax_side(machine, row):
     try:
         import jax
     except ImportError as missing:
@@ -33,18 +37,21 @@ def jax_seconds(machine, row):
 
     def step():
         last[:] = [compiled(*arguments)]
-    return median_seconds(step, lambda: jax.block_until_ready(last[0]))
+    return Side(step, lambda: jax.block_until_ready(last[0]))
 
 
-def torch_seconds(row):
-    """PyTorch's best: scaled_dot_product_attention, bfloat16 by autocast, float32 parameters, torch.compile."""
+def torch_modules():
     try:
         import torch
         from torch import nn
-        from torch.nn import functional
     except ImportError as missing:
         raise Skip("PyTorch is not installed") from missing
-    s = {key: int(value) for key, value in (item.split("=") for item in row["sizes"].split(","))}
+    return torch, nn, nn.functional
+
+
+def torch_model(s):
+    """A GPT with scaled_dot_product_attention."""
+    torch, nn, functional = torch_modules()
 
     class Block(nn.Module):
         def __init__(self):
@@ -73,21 +80,43 @@ def torch_seconds(row):
                 x = block(x)
             return functional.cross_entropy(self.head(self.last(x)).float().view(-1, s["V"]), targets.view(-1))
 
-    model = Model().cuda()
+    return Model()
+
+
+def torch_side(row, device="cuda"):
+    """torch.compile; bfloat16 by autocast over float32 parameters, as the model has them."""
+    torch, _, _ = torch_modules()
+    s = sizes(row)
+    model = torch_model(s).to(device)
     compiled = torch.compile(model)
-    ids = torch.randint(s["V"], (s["B"], s["T"]), device="cuda")
+    ids = torch.randint(s["V"], (s["B"], s["T"]), device=device)
 
     def step():
         model.zero_grad(set_to_none=True)
-        with torch.autocast("cuda", torch.bfloat16):
+        with torch.autocast(device, torch.bfloat16):
             loss = compiled(ids, ids.roll(-1, -1))
         loss.backward()
-    return median_seconds(step, torch.cuda.synchronize)
+    return Side(step, torch.cuda.synchronize if device == "cuda" else lambda: None)
+
+
+def matrix_limit():
+    """Operations a second of a large bfloat16 product of random numbers: what this GPU can do, measured here."""
+    torch, _, _ = torch_modules()
+    n, taken = 8192, []
+    a, b = (torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    for _ in range(13):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        a @ b
+        end.record()
+        end.synchronize()
+        taken.append(start.elapsed_time(end) * 1e-3)
+    return 2 * n ** 3 / sorted(taken[3:])[len(taken[3:]) // 2]
 
 
 def flops(row):
     """Of one step by the usual count: 6 for each weight of a product and token, and attention, forward and backward."""
-    s = {key: int(value) for key, value in (item.split("=") for item in row["sizes"].split(","))}
+    s = sizes(row)
     weights = 12 * s["L"] * s["D"] ** 2 + s["D"] * s["V"]
     tokens = s["B"] * s["T"] * row["microbatches"]
     return 6 * weights * tokens + 12 * s["L"] * s["D"] * s["T"] * tokens

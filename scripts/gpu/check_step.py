@@ -1,0 +1,67 @@
+"""One-stage GPT-2 small in bfloat16: ours, jax.jit and torch.compile take turns on the same GPU."""
+
+import json
+import statistics
+
+import peers
+from golden_step import Golden
+from rows import Skip, ms, row, skipped, told
+
+ROUNDS, STEPS, WARM = 5, 20, 3
+
+
+class Ours:
+    """A new process each turn, whose first steps warm up."""
+
+    def __init__(self, machine, name):
+        self.machine, self.name, self.inputs = machine, name, Golden(machine, name).inputs()
+
+    def turn(self, count):
+        text = self.machine.pp_run(self.name, f"--inputs={self.inputs}", f"--steps={count + WARM}", "--json",
+                                   self.machine.one_gpu(self.name))
+        return json.loads(text)["seconds"][WARM:]
+
+
+def turns(sides, rounds=ROUNDS, steps=STEPS):
+    """By side, the median of each of its turns; a round is one turn of every side."""
+    medians = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, side in sides.items():
+            medians[name].append(statistics.median(side.turn(steps)))
+    return medians
+
+
+def step(machine, case):
+    name, rows = case["name"], []
+    sides = {"ours": Ours(machine, name)}
+    for peer, make in (("jax.jit", lambda: peers.jax_side(machine, case)), ("torch.compile", lambda: peers.torch_side(case))):
+        try:
+            sides[peer] = make()
+        except Skip as reason:
+            rows.append(skipped(f"{name} beside {peer}", reason))
+    medians = turns(sides)
+    middle = {side: statistics.median(values) for side, values in medians.items()}
+    for peer in sides:
+        if peer != "ours":
+            ratios = [a / b for a, b in zip(medians["ours"], medians[peer])]
+            ratio = middle["ours"] / middle[peer]
+            rows.append(row(f"{name} beside {peer}", "ratio at most 1.0",
+                            f"{ratio:.3f} ({min(ratios):.3f} to {max(ratios):.3f} in {ROUNDS} rounds; ours {ms(middle['ours'])}, "
+                            f"theirs {ms(middle[peer])})", ratio <= 1))
+    operations = peers.flops(case)
+    try:
+        limit = peers.matrix_limit()
+    except Skip as reason:
+        return rows + [skipped("physical limit", reason)]
+    rows.append(told("physical limit, an 8192 x 8192 x 8192 product in bfloat16", f"{limit / 1e12:.0f} TFLOP/s"))
+    rows.append(told(f"{name}, {operations / 1e12:.2f} TFLOP by the usual count, at that limit", ms(operations / limit)))
+    for side, seconds in middle.items():
+        rate = operations / seconds
+        rows.append(told(f"{name}, model flops utilisation of {side}",
+                         f"{rate / 1e12:.0f} TFLOP/s, {100 * rate / limit:.1f} % of the limit"))
+    return rows
+
+
+def items(machine):
+    for case in machine.named("step"):
+        yield case["name"], lambda case=case: step(machine, case)

@@ -1,0 +1,43 @@
+"""A libnccl.so.2 with the code of one GPU architecture only, so that it can be carried: 246 MB become 38 by compression.
+
+Device code lies in a shared library as fat binaries: a header (magic, version, header's bytes, bytes that follow), then
+entries, each with a header of its own (kind 2 is machine code, at byte 28 the architecture) and its code. Code of other
+architectures is overwritten by zeros; the driver never reads it."""
+
+import lzma
+import pathlib
+import struct
+
+MAGIC = struct.pack("<I", 0xBA55ED50)
+CODE = 2
+
+
+def keep_only(data, architecture):
+    """Overwrites other code in a bytearray; how many bytes of code are kept."""
+    kept, at = 0, data.find(MAGIC)
+    while 0 <= at <= len(data) - 16:
+        _, version, header, size = struct.unpack_from("<IHHQ", data, at)
+        end = at + header + size
+        if version != 1 or header != 16 or end > len(data):
+            at = data.find(MAGIC, at + 4)
+            continue
+        entry = at + header
+        while entry < end:
+            kind, _, header, size = struct.unpack_from("<HHIQ", data, entry)
+            of, = struct.unpack_from("<I", data, entry + 28)
+            if kind == CODE and of == architecture:
+                kept += size
+            else:
+                data[entry + header:entry + header + size] = bytes(size)
+            entry += header + size
+        at = data.find(MAGIC, end)
+    return kept
+
+
+def compress(source, target, architecture=90):
+    """Writes `source` with the code of one architecture, compressed."""
+    data = bytearray(pathlib.Path(source).read_bytes())
+    if not keep_only(data, architecture):
+        raise SystemExit(f"{source} has no code for sm_{architecture}")
+    with lzma.open(target, "wb", preset=3) as out:
+        out.write(data)
