@@ -40,5 +40,5 @@ ALL = [
     Case("wide-4", HALF, WIDE, 4, "1f1b", 8, groups=("executor", "profile")),
     Case("gpt2-small", HALF, GPT2, 1, "gpipe", 1, groups=("step", "profile")),
     Case("tiny-gpt-2", FLOAT, TINY, 2, "1f1b", 2, groups=("sanitizer",)),
-    Case("tiny-bfloat16-2", HALF, TINY, 2, "1f1b", 2, groups=("sanitizer",)),
+    Case("tiny-bfloat16-2", HALF, TINY, 2, "1f1b", 2, FLOAT, groups=("sanitizer",)),
 ]

@@ -74,7 +74,7 @@ class Golden:
         path = self.path("inputs")
         if not path.exists():
             arrays, _ = self.leaves()
-            self.files.save_file({str(i): np.ascontiguousarray(a) for i, a in enumerate(arrays) if i in self.roles}, path)
+            self.files.save_file({str(i): np.array(a, order="C") for i, a in enumerate(arrays) if i in self.roles}, path)
         return path
 
     def results(self, model=None):
@@ -93,5 +93,5 @@ class Golden:
             parts.append([np.asarray(v) for v in self.jax.tree.leaves(compiled(*self.jax.tree.unflatten(tree, here)))])
         found = {str(it["position"]): combined(it["combine"], [part[it["position"]] for part in parts], it["batch_dim"])
                  for it in self.manifest["results"]}
-        self.files.save_file({key: np.ascontiguousarray(value) for key, value in found.items()}, path)
+        self.files.save_file({key: np.array(value, order="C") for key, value in found.items()}, path)
         return found

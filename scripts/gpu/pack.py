@@ -46,19 +46,21 @@ def first_problem(commands, environment):
     return None
 
 
-def compile_case(case, build, root, bundle):
+def compile_case(case, build, root, bundle, device="cuda"):
     """Imports the model and compiles it; the error's text where that fails. What the import writes does not stay."""
     target, plan = bundle / "artifacts" / f"{case.name}.swx", bundle / "plans" / f"{case.name}.mlir"
     python = root / "build/venv/bin/python"  # of ./dev setup, with JAX
     environment = {**os.environ, **case.environment, "PYTHONPATH": str(root / "python"), "JAX_PLATFORMS": "cpu"}
     flags = [f"--cluster=local:{case.stages}", f"--stages={case.stages}", f"--schedule={case.schedule}",
              f"--microbatches={case.microbatches}"]
+    processor = ["--target-cpu=x86-64-v3"] if device == "cuda" else []  # Else code for this machine.
     with tempfile.TemporaryDirectory() as folder:
         module = pathlib.Path(folder) / "step.mlir"
         commands = [[python if python.exists() else sys.executable, "-m", "stagewright", "import", "jax",
                      root / "test/Integration/models" / case.model, "-o", module],
-                    [build / "bin/pp-compile", module, "--target=cuda", *flags, "--target-cpu=x86-64-v3", "-o", target],
-                    [build / "bin/pp-run", target, "--dry-run"]]
+                    [build / "bin/pp-compile", module, f"--target={device}", *flags, *processor, "-o", target]]
+        if device == "cuda":
+            commands.append([build / "bin/pp-run", target, "--dry-run"])
         if "profile" in case.groups:
             commands.append([build / "bin/pp-compile", module, *flags, "--quiet", "--emit=schedule", "-o", plan])
         problem = first_problem(commands, environment)
@@ -71,8 +73,9 @@ def size_of(folder):
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def make(bundle, build, root, nccl=None):
-    """The folder at `bundle`, with a slim copy of the library `nccl`; 0 if everything compiled, 1 if some cases did not (they are listed)."""
+def make(bundle, build, root, nccl=None, table=tuple(cases.ALL), device="cuda"):
+    """The folder at `bundle`, with the cases of a table and a slim copy of the library `nccl`; 0 if everything compiled, 1 if
+    some cases did not (they are listed)."""
     if bundle.exists() and not (bundle / "cases.json").exists():
         raise SystemExit(f"{bundle} exists and is no bundle; name another folder")
     shutil.rmtree(bundle, ignore_errors=True)
@@ -95,14 +98,14 @@ def make(bundle, build, root, nccl=None):
         shutil.copy2(path, bundle / "models")
     shutil.copy2(root / "test/Integration/golden.py", bundle / "gpu")
 
-    table = []
-    for case in cases.ALL:
-        problem = compile_case(case, build, root, bundle)
+    written = []
+    for case in table:
+        problem = compile_case(case, build, root, bundle, device)
         print(f"{case.name}: {problem or 'compiled and proved'}", flush=True)
-        table.append({**dataclasses.asdict(case), "problem": problem})
-    (bundle / "cases.json").write_text(json.dumps(table, indent=1) + "\n")
+        written.append({**dataclasses.asdict(case), "problem": problem})
+    (bundle / "cases.json").write_text(json.dumps(written, indent=1) + "\n")
     bytes_ = size_of(bundle)
-    print(f"{bundle}: {bytes_ / 2**20:.1f} MiB, {sum(not row['problem'] for row in table)} of {len(table)} cases")
+    print(f"{bundle}: {bytes_ / 2**20:.1f} MiB, {sum(not row['problem'] for row in written)} of {len(written)} cases")
     if bytes_ > MOST_BYTES:
         raise SystemExit(f"{bundle} has {bytes_} bytes, more than the {MOST_BYTES} that can be carried")
-    return int(any(row["problem"] for row in table))
+    return int(any(row["problem"] for row in written))
