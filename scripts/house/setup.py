@@ -13,6 +13,7 @@ VENV = BUILD / "venv"
 PYTHON = VENV / "bin" / "python"
 PRESETS = ("release", "dev", "asan", "asan-compiler", "tsan")
 REQUIREMENTS = ROOT / "python" / "requirements.txt"
+HEADERS = ROOT / "python" / "headers.txt"
 
 
 def packages(names=None):
@@ -53,8 +54,8 @@ def packages(names=None):
 
 
 def venv():
-    """Makes build/venv from python/requirements.txt, again when that file or the interpreter changes."""
-    text = REQUIREMENTS.read_bytes() + sys.version.encode() + str(ROOT).encode()
+    """Makes build/venv from the lists in python/, again when one of them or the interpreter changes."""
+    text = REQUIREMENTS.read_bytes() + HEADERS.read_bytes() + sys.version.encode() + str(ROOT).encode()
     want, stamp = hashlib.sha256(text).hexdigest(), VENV / "requirements.sha256"
     if stamp.exists() and stamp.read_text() == want:
         return
@@ -66,6 +67,8 @@ def venv():
         return match[0] if match else None
 
     stream("Python environment", [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "-r", REQUIREMENTS],
+           watch, env={"PIP_NO_INPUT": "1"})
+    stream("Headers", [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", "-r", HEADERS],
            watch, env={"PIP_NO_INPUT": "1"})
     site = next((VENV / "lib").glob("python3*/site-packages"))
     (site / "stagewright-tree.pth").write_text(f"{BUILD / 'python'}\n{ROOT / 'python'}\n")

@@ -37,15 +37,12 @@ void Device::load(const void *image, const Manifest &manifest) {
     driver().moduleLoad(&module, image);
   } catch (const Error &error) {
     char name[128] = "";
-    int major = 0, minor = 0;
     driver().deviceName(name, int(sizeof(name)), device);
-    driver().deviceAttribute(&major, int(attributeMajor), device);
-    driver().deviceAttribute(&minor, int(attributeMinor), device);
     std::string has;
     for (const std::string &architecture : manifest.architectures)
       has += (has.empty() ? "" : ", ") + architecture;
     raise("the artifact's device code (", has, ") does not load on GPU ",
-          ordinal, " (", name, ", sm_", major, minor, "): ", error.what());
+          ordinal, " (", name, ", sm_", architecture(), "): ", error.what());
   }
   // Above this much a kernel must be told; "Shared Memory" in the guide.
   constexpr int64_t untold = 48 << 10;
@@ -60,6 +57,13 @@ void Device::load(const void *image, const Manifest &manifest) {
                            int(kernel.shared));
     kernels.push_back(function);
   }
+}
+
+int Device::architecture() const {
+  int major = 0, minor = 0;
+  driver().deviceAttribute(&major, int(attributeMajor), device);
+  driver().deviceAttribute(&minor, int(attributeMinor), device);
+  return 10 * major + minor;
 }
 
 bool Device::reach(const Device &other) const {

@@ -38,6 +38,8 @@ public:
   bool reach(const Device &other) const;
 
   int number() const { return ordinal; }
+  /// 90 for sm_90.
+  int architecture() const;
   Context handle() const { return context; }
   KernelFunction kernel(int64_t number) const { return kernels[number]; }
 

@@ -44,10 +44,11 @@ public:
 };
 
 /// The name under which a plug-in exports how it is opened, for the device that
-/// is the thread's: it fills `error` where it returns null.
+/// is the thread's, of an architecture (90: sm_90): it fills `error` where it
+/// returns null.
 inline constexpr char openGraphLibraryName[] = "stagewright_open_graph_library";
-using OpenGraphLibrary = GraphLibrary *(*)(unsigned version, char *error,
-                                           size_t room);
+using OpenGraphLibrary = GraphLibrary *(*)(unsigned version, int architecture,
+                                           char *error, size_t room);
 
 } // namespace stagewright::runtime::cuda
 

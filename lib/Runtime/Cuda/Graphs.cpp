@@ -18,7 +18,7 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-GraphLibrary *openLibrary() {
+GraphLibrary *openLibrary(int architecture) {
   const char *chosen = std::getenv("STAGEWRIGHT_GRAPH_LIBRARY");
   std::string path =
       chosen && *chosen ? chosen : ownFolder() + "libstagewright-cudnn.so";
@@ -34,7 +34,8 @@ GraphLibrary *openLibrary() {
   if (!open)
     raise("'", path, "' does not export '", openGraphLibraryName, "'");
   char error[1024] = {};
-  GraphLibrary *opened = open(SW_ABI_VERSION, error, sizeof(error));
+  GraphLibrary *opened =
+      open(SW_ABI_VERSION, architecture, error, sizeof(error));
   if (!opened)
     raise("'", path, "': ", error);
   return opened;
@@ -54,6 +55,17 @@ std::vector<int64_t> keyOf(const Attention &it) {
 }
 std::vector<int64_t> keyOf(const Convolution &it) { return keyOf(it.desc, 3); }
 
+/// What CUDA aligns memory to, and plans count on for their workspace.
+constexpr int64_t aligned = 256;
+
+int64_t roomFor(int64_t workspace) {
+  return workspace > 0 ? workspace + aligned - 1 : 0;
+}
+
+void *alignedWorkspace(DevicePointer base) {
+  return reinterpret_cast<void *>((base + aligned - 1) / aligned * aligned);
+}
+
 void *operand(Address address) {
   if (address % 16 != 0)
     raise("an operand of an attention or a convolution lies at an address that "
@@ -65,7 +77,7 @@ void *operand(Address address) {
 
 Graphs::Graphs(const Device &device) : device(device) {
   device.use();
-  library.reset(openLibrary());
+  library.reset(openLibrary(device.architecture()));
 }
 
 int64_t Graphs::prepare(const Attention &it) {
@@ -74,7 +86,7 @@ int64_t Graphs::prepare(const Attention &it) {
   if (added)
     found->second =
         library->prepareAttention(it.desc, it.gradient, it.stats != 0);
-  return library->workspace(found->second);
+  return roomFor(library->workspace(found->second));
 }
 
 int64_t Graphs::prepare(const Convolution &it) {
@@ -82,7 +94,7 @@ int64_t Graphs::prepare(const Convolution &it) {
   device.use();
   if (added)
     found->second = library->prepareConvolution(it.desc);
-  return library->workspace(found->second);
+  return roomFor(library->workspace(found->second));
 }
 
 void Graphs::call(const Attention &it, DevicePointer workspace,
@@ -90,15 +102,15 @@ void Graphs::call(const Attention &it, DevicePointer workspace,
   void *operands[] = {operand(it.q),  operand(it.k),     operand(it.v),
                       operand(it.o),  operand(it.stats), operand(it.dO),
                       operand(it.dQ), operand(it.dK),    operand(it.dV)};
-  library->call(plans.at(keyOf(it)), operands,
-                reinterpret_cast<void *>(workspace), stream);
+  library->call(plans.at(keyOf(it)), operands, alignedWorkspace(workspace),
+                stream);
 }
 
 void Graphs::call(const Convolution &it, DevicePointer workspace,
                   Stream stream) const {
   void *operands[] = {operand(it.x), operand(it.w), operand(it.y)};
-  library->call(plans.at(keyOf(it)), operands,
-                reinterpret_cast<void *>(workspace), stream);
+  library->call(plans.at(keyOf(it)), operands, alignedWorkspace(workspace),
+                stream);
 }
 
 } // namespace stagewright::runtime::cuda

@@ -50,6 +50,8 @@ public:
   void find(Result (*&function)(Parameters...), const char *name) const {
     function = reinterpret_cast<Result (*)(Parameters...)>(symbol(name));
   }
+  /// What dlopen gave.
+  void *raw() const { return handle; }
   /// What the library was opened as.
   const std::string &path() const { return opened; }
 

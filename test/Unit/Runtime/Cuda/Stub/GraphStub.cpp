@@ -50,7 +50,7 @@ private:
 
 extern "C" __attribute__((visibility("default")))
 stagewright::runtime::cuda::GraphLibrary *
-stagewright_open_graph_library(unsigned, char *error, size_t room) {
+stagewright_open_graph_library(unsigned, int, char *error, size_t room) {
   if (int status = failure("stagewright_open_graph_library")) {
     std::snprintf(error, room, "asked to fail (%d)", status);
     return nullptr;

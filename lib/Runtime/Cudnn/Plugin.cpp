@@ -1,0 +1,110 @@
+//===- Plugin.cpp - cuDNN as the runtime's library of graphs --------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cuda/GraphLibrary.h"
+#include "Cuda/Library.h"
+#include "Error.h"
+#include "Plans.h"
+#include "stagewright-rt/runtime.h"
+
+#include <cstdio>
+#include <cudnn.h>
+#include <vector>
+
+namespace stagewright::runtime::cudnn {
+
+namespace {
+
+constexpr cuda::LibraryName known = {
+    "libcudnn.so.9", "STAGEWRIGHT_CUDNN_LIBRARY",
+    "attention and convolutions on a GPU need it",
+    "package libcudnn9-cuda-13 of NVIDIA's Debian repository, and with "
+    "nvidia-cudnn-cu13 of PyPI"};
+
+/// The few functions that are called here; the headers of Plans.cpp find theirs
+/// by themselves.
+struct Functions {
+  cuda::Library library{known};
+#define STAGEWRIGHT_CUDNN(member, function)                                    \
+  decltype(&::function) member =                                               \
+      reinterpret_cast<decltype(&::function)>(library.symbol(#function));
+  STAGEWRIGHT_CUDNN(create, cudnnCreate)
+  STAGEWRIGHT_CUDNN(destroy, cudnnDestroy)
+  STAGEWRIGHT_CUDNN(setStream, cudnnSetStream)
+  STAGEWRIGHT_CUDNN(errorString, cudnnGetErrorString)
+#undef STAGEWRIGHT_CUDNN
+};
+
+const Functions &functions() {
+  static const Functions it;
+  return it;
+}
+
+void check(const char *what, cudnnStatus_t status) {
+  if (status != CUDNN_STATUS_SUCCESS)
+    raise(what, ": ", functions().errorString(status), " (", status, ")");
+}
+
+class Cudnn final : public cuda::GraphLibrary {
+public:
+  explicit Cudnn(int architecture) {
+    useLibrary(functions().library.raw());
+    constexpr int64_t least = 90000;
+    if (libraryVersion() < least)
+      raise("cuDNN is version ", libraryVersion(), ", expected at least ",
+            least, ": a newer one comes with ", known.package);
+    check("cudnnCreate", functions().create(&target.handle));
+    target.architecture = architecture;
+  }
+  ~Cudnn() override {
+    plans.clear();
+    functions().destroy(target.handle);
+  }
+
+  size_t prepareAttention(const sw_attention_desc &desc, bool gradient,
+                          bool stats) override {
+    plans.push_back(Plan::attention(target, desc, gradient, stats));
+    return plans.size() - 1;
+  }
+  size_t prepareConvolution(const sw_convolve_desc &desc) override {
+    plans.push_back(Plan::convolution(target, desc));
+    return plans.size() - 1;
+  }
+  int64_t workspace(size_t plan) const override {
+    return plans[plan].workspace();
+  }
+  std::string name(size_t plan) const override { return plans[plan].name(); }
+  void call(size_t plan, void *const *operands, void *workspace,
+            void *stream) override {
+    check("cudnnSetStream",
+          functions().setStream(target.handle,
+                                static_cast<cudaStream_t>(stream)));
+    plans[plan].run(target.handle, operands, workspace);
+  }
+
+private:
+  Target target;
+  std::vector<Plan> plans;
+};
+
+} // namespace
+
+} // namespace stagewright::runtime::cudnn
+
+extern "C" SW_EXPORT stagewright::runtime::cuda::GraphLibrary *
+stagewright_open_graph_library(unsigned version, int architecture, char *error,
+                               size_t room) {
+  using namespace stagewright::runtime;
+  try {
+    if (version != SW_ABI_VERSION)
+      raise("it has version ", SW_ABI_VERSION, ", the runtime ", version);
+    return new cudnn::Cudnn(architecture);
+  } catch (const std::exception &problem) {
+    std::snprintf(error, room, "%s", problem.what());
+  }
+  return nullptr;
+}

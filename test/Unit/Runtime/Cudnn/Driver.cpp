@@ -1,0 +1,52 @@
+//===- Driver.cpp - a driver that only takes kernels ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// cuDNN compiles the kernels of some plans itself and gives them to the driver
+// before a plan is finished. Where there is no GPU this one takes them; it has
+// the name that cuDNN opens. All else that cuDNN looks for answers that there
+// is no driver. Nothing runs.
+//
+//===----------------------------------------------------------------------===//
+
+#define DRIVER extern "C" __attribute__((visibility("default"))) int
+
+static int taken = 0;
+
+/// How many libraries of kernels were loaded.
+DRIVER driverTaken() { return taken; }
+
+DRIVER cuLibraryLoadData(void **library) {
+  ++taken;
+  return *library = &taken, 0;
+}
+DRIVER cuLibraryGetKernel(void **kernel) { return *kernel = &taken, 0; }
+DRIVER cuLibraryUnload(void *) { return 0; }
+
+// CUDA_ERROR_STUB_LIBRARY, as the toolkit's driver for linking says.
+#define NONE(function)                                                         \
+  DRIVER function() { return 34; }
+NONE(cuCtxGetCurrent)
+NONE(cuCtxGetLimit)
+NONE(cuCtxPopCurrent)
+NONE(cuCtxPushCurrent)
+NONE(cuDeviceGet)
+NONE(cuDeviceGetCount)
+NONE(cuDriverGetVersion)
+NONE(cuGetErrorName)
+NONE(cuGetErrorString)
+NONE(cuKernelGetAttribute)
+NONE(cuKernelSetAttribute)
+NONE(cuLaunchCooperativeKernel)
+NONE(cuLaunchKernel)
+NONE(cuLaunchKernelEx)
+NONE(cuLibraryLoadFromFile)
+NONE(cuLinkAddData)
+NONE(cuLinkComplete)
+NONE(cuLinkCreate)
+NONE(cuLinkDestroy)
+NONE(cuOccupancyMaxPotentialClusterSize)
+NONE(cuStreamGetCtx)

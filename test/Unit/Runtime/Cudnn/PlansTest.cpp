@@ -1,0 +1,196 @@
+//===- PlansTest.cpp - our graphs, as cuDNN itself takes them -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The real library builds plans for devices that are described only: it accepts
+// our graphs or says why not, for three architectures, where there is no GPU.
+// What the plans compute is for a GPU to say.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cudnn/Plans.h"
+#include "stagewright-rt/runtime.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+using namespace stagewright::runtime::cudnn;
+
+namespace {
+
+/// A device as CUDA's "Compute Capabilities" and its data sheet describe it.
+struct Described {
+  const char *name;
+  int architecture;
+  int processors, sharedMemory, blocks;
+  long memory;
+};
+constexpr Described devices[] = {
+    {"NVIDIA A100", 80, 108, 166912, 32, 42949672960},
+    {"NVIDIA H100", 90, 132, 232448, 32, 85899345920},
+    {"NVIDIA B200", 100, 148, 232448, 32, 193273528320}};
+
+void PrintTo(const Described &it, std::ostream *out) { *out << it.name; }
+
+Target targetOf(const Described &it) {
+  std::ostringstream text;
+  text << R"({"deviceName":")" << it.name << R"(","cudaDeviceId":0,)"
+       << R"("deviceVer":)" << it.architecture * 10 << R"(,"driverVer":13000,)"
+       << R"("multiProcessorCount":)" << it.processors
+       << R"(,"maxSharedMemoryPerBlockOptin":)" << it.sharedMemory
+       << R"(,"maxCtasPerSM":)" << it.blocks << R"(,"totalGlobalMem":)"
+       << it.memory << R"(,"maxGridSize":[2147483647,65535,65535],)"
+       << R"("maxBlockSize":[1024,1024,64],"regsPerBlock":65536,)"
+       << R"("warpSize":32,"maxSharedMemoryPerBlock":49152,)"
+       << R"("reservedSharedMemoryPerBlock":1024,"maxRegistersPerSM":65536,)"
+       << R"("maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,)"
+       << R"("pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,)"
+       << R"("smClockRateKHz":1980000,"memClockRateKHz":2619000,)"
+       << R"("l2CacheSize":52428800})";
+  return {nullptr, text.str(), it.architecture};
+}
+
+/// The libraries; false where cuDNN cannot be opened.
+class Plans : public testing::TestWithParam<Described> {
+protected:
+  static void SetUpTestSuite() {
+    // Before cuDNN looks for one by this name.
+    void *driver = dlopen(DRIVER_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+    ASSERT_NE(driver, nullptr) << dlerror();
+    taken = reinterpret_cast<int (*)()>(dlsym(driver, "driverTaken"));
+    void *cudnn = dlopen(CUDNN_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(cudnn, nullptr) << dlerror();
+    useLibrary(cudnn);
+  }
+  static inline int (*taken)() = nullptr;
+};
+
+/// Queries, keys and values as slices of one array, as models compute them:
+/// batch, position, (head, width).
+sw_attention_desc attention(int32_t dtype, bool causal, int64_t batch,
+                            int64_t heads, int64_t keyHeads, int64_t length,
+                            int64_t width) {
+  sw_attention_desc d = {};
+  d.dtype = dtype, d.causal = causal, d.scale = 0.125f;
+  d.batch = batch, d.heads = heads, d.key_heads = keyHeads;
+  d.queries = d.keys = length, d.width = d.value_width = width;
+  auto lie = [&](int64_t (&strides)[4], int64_t row) {
+    int64_t list[] = {length * row, width, row, 1};
+    std::copy(list, list + 4, strides);
+  };
+  int64_t row = (heads + 2 * keyHeads) * width;
+  for (auto *strides : {&d.q, &d.k, &d.v, &d.d_q, &d.d_k, &d.d_v})
+    lie(*strides, row);
+  lie(d.o, heads * width);
+  lie(d.d_o, heads * width);
+  return d;
+}
+
+TEST_P(Plans, TakeAttentionAndItsGradient) {
+  Target target = targetOf(GetParam());
+  // Of the first one the slices are of unequal width.
+  for (auto desc : {attention(SW_BF16, true, 4, 12, 4, 1024, 64),
+                    attention(SW_F16, false, 2, 8, 8, 512, 128)}) {
+    Plan forward = Plan::attention(target, desc, false, true);
+    int before = taken();
+    Plan gradient = Plan::attention(target, desc, true, true);
+    EXPECT_FALSE(forward.name().empty());
+    // Of the gradient at least dq in float32.
+    EXPECT_GE(gradient.workspace(), desc.batch * desc.heads * desc.queries *
+                                        desc.width * int64_t(sizeof(float)));
+    EXPECT_GT(taken(), before);
+  }
+  Plan::attention(target, attention(SW_BF16, true, 1, 2, 2, 100, 32), false,
+                  false);
+}
+
+/// NHWC images and filters that lie as the library likes them beside those.
+sw_convolve_desc convolution(int32_t dtype, int32_t writes, int64_t batch,
+                             int64_t channels, int64_t side, int64_t filters,
+                             int64_t window, int64_t stride) {
+  int64_t result = (side + stride - 1) / stride;
+  int64_t padding = std::max<int64_t>((result - 1) * stride + window - side, 0);
+  sw_convolve_desc d = {};
+  d.writes = writes;
+  d.x_dtype = d.w_dtype = d.y_dtype = dtype;
+  d.batch = batch, d.channels = channels, d.filters = filters, d.groups = 1;
+  for (int i = 0; i < 3; ++i) {
+    d.image[i] = i ? side : 1, d.window[i] = i ? window : 1;
+    d.result[i] = i ? result : 1, d.stride[i] = i ? stride : 1;
+    d.dilation[i] = 1;
+    d.before[i] = i ? padding / 2 : 0,
+    d.after[i] = i ? padding - padding / 2 : 0;
+  }
+  auto lie = [](int64_t (&strides)[5], const int64_t (&extents)[3], int64_t c) {
+    int64_t row = c * extents[2], image = row * extents[1];
+    int64_t list[] = {image, 1, image, row, c};
+    std::copy(list, list + 5, strides);
+  };
+  lie(d.x, d.image, channels);
+  lie(d.w, d.window, channels);
+  lie(d.y, d.result, filters);
+  return d;
+}
+
+TEST_P(Plans, TakeConvolutionsAndTheirGradients) {
+  Target target = targetOf(GetParam());
+  for (int32_t dtype : {SW_F32, SW_BF16, SW_F16})
+    for (int32_t writes :
+         {SW_CONVOLVE_RESULT, SW_CONVOLVE_IMAGE, SW_CONVOLVE_FILTER})
+      for (auto [channels, filters, window, stride] :
+           {std::array<int64_t, 4>{3, 8, 3, 1},
+            {8, 16, 3, 2},
+            {8, 16, 1, 2},
+            {64, 64, 3, 1},
+            {3, 64, 7, 2}})
+        for (bool tf32 : {false, true}) {
+          auto desc = convolution(dtype, writes, 4, channels, 16, filters,
+                                  window, stride);
+          desc.tf32 = tf32;
+          EXPECT_NO_THROW({
+            EXPECT_FALSE(Plan::convolution(target, desc).name().empty());
+          }) << "dtype "
+             << dtype << " writes " << writes << " channels " << channels
+             << " filters " << filters << " window " << window << " tf32 "
+             << tf32;
+        }
+}
+
+TEST_P(Plans, SayWhatTheyDoNotTake) {
+  Target target = targetOf(GetParam());
+  auto desc = attention(SW_BF16, true, 1, 2, 2, 128, 64);
+  desc.width = 60;
+  auto errorOf = [](auto make) {
+    try {
+      make();
+    } catch (const std::exception &error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  std::string error =
+      errorOf([&] { Plan::attention(target, desc, false, true); });
+  EXPECT_EQ(error.find("cuDNN 9"), 0u) << error;
+  EXPECT_NE(
+      error.find("has no plan for an attention of 1 x 2 heads (2 of "
+                 "keys), 128 queries, 128 keys, width 60 and 64, in bf16"),
+      std::string::npos)
+      << error;
+  EXPECT_EQ(error.find('\n'), std::string::npos);
+  desc.dtype = SW_I32;
+  EXPECT_EQ(errorOf([&] { Plan::attention(target, desc, false, true); }),
+            "cuDNN is not asked for elements of type i32");
+  auto product = convolution(SW_F32, 3, 1, 8, 4, 8, 3, 1);
+  EXPECT_EQ(errorOf([&] { Plan::convolution(target, product); }),
+            "a convolution writes its operand 3, expected 0, 1 or 2");
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Plans, testing::ValuesIn(devices),
+                         [](const auto &it) {
+                           return "sm_" + std::to_string(it.param.architecture);
+                         });
+
+} // namespace
