@@ -20,6 +20,7 @@ from jax import lax
 from stagewright.errors import ImportFailure
 from stagewright.frontend import rules  # noqa: F401  registers the rules
 from stagewright.frontend.evaluate import Evaluator, Options
+from stagewright.frontend.jax_update import HELP, Update
 from stagewright.frontend.rows import Lazy, to_array
 from stagewright.frontend.signature import infer
 from stagewright.frontend.stablehlo import to_linalg
@@ -32,6 +33,7 @@ OPTIONS = {
     "unroll_limit": "the largest number of iterations of one loop that is unrolled (default 4096)",
     "microbatches": "default number of microbatches, written into the module",
     "cluster": "default cluster, written into the module",
+    "update": "the optimizer: " + HELP,
 }
 
 
@@ -44,6 +46,8 @@ class Step:
             if key not in OPTIONS:
                 raise ImportFailure(f"unknown option '{key}'; the options are {', '.join(OPTIONS)}")
         self.options = options
+        # An update is of whole parameters.
+        self.slices = options.get("pipeline_slices", True) and options.get("update") is None
         try:
             traced = jax.jit(function).trace(*arguments)
         except Exception as error:
@@ -56,6 +60,8 @@ class Step:
                        for leaf in jax.tree.leaves(tuple(arguments))]
         self.signature = infer(function, shaped, traced.out_info, options)
         self.has_seed = any(a.role == "seed" for a in self.signature.arguments)
+        made = options.get("update")
+        self.update = Update(made, self.signature, tuple(arguments)) if made is not None else None
 
     def flat(self, *leaves):
         """The step on leaves, evaluated anew; with a seed, the last argument is the microbatch's index."""
@@ -67,8 +73,7 @@ class Step:
             microbatch, = extra
             leaves = [evaluator.function(_fold_in, leaf, microbatch) if a.role == "seed" else leaf
                       for leaf, a in zip(leaves, arguments)]
-        slices = self.options.get("pipeline_slices", True)
-        values = [_parameter(leaf) if a.role == "parameter" and leaf.ndim and slices else leaf
+        values = [_parameter(leaf) if a.role == "parameter" and leaf.ndim and self.slices else leaf
                   for leaf, a in zip(leaves, arguments)]
         results = evaluator.run(self.jaxpr.jaxpr, self.jaxpr.consts, values)
         return [_stored_value(r.stacked() if isinstance(r, Lazy) else to_array(r)) for r in results]
@@ -92,12 +97,18 @@ class Step:
             arguments.append(dict(role="microbatch", name="microbatch", batch_dim=None))
         results = [dict(role=r.role, name=r.name, of=r.of, combine=r.combine, batch_dim=r.batch_dim)
                    for r in self.signature.results]
-        return dict(arguments=arguments, results=results, slices=self.options.get("pipeline_slices", True),
+        return dict(arguments=arguments, results=results, slices=self.slices,
                     microbatches=self.options.get("microbatches"), cluster=self.options.get("cluster"), source="jax")
 
     def inputs(self) -> dict:
-        """The example arguments by position, as the module's types are: keys as their words, no unsigned types."""
-        return {str(i): stored(leaf) for i, leaf in enumerate(self.leaves)}
+        """The example arguments by position, as the module's types are: keys as their words, no unsigned types.
+
+        After the step's come those of the update that the step has not: state, then constants.
+        """
+        leaves = dict(enumerate(self.leaves))
+        if self.update:
+            leaves.update(enumerate(self.update.leaves, len(self.leaves) + self.has_seed))
+        return {str(i): stored(leaf) for i, leaf in leaves.items()}
 
 
 def stored(leaf):
@@ -162,7 +173,7 @@ def _first_line(error):
 
 
 def import_jax(function, arguments, path, *, name=None, **options):
-    """Writes `path` (a module with @step) and `<path without .mlir>.inputs.safetensors`.
+    """Writes `path` (a module with @step, and @update if the options have one) and `<path without .mlir>.inputs.safetensors`.
 
     `function` is the step, `arguments` a tuple of example arguments, one microbatch each; the options are those of
     OPTIONS. Returns the signature: arguments and results with their roles. Raises ImportFailure; then nothing was
@@ -171,7 +182,10 @@ def import_jax(function, arguments, path, *, name=None, **options):
     from safetensors.numpy import save_file
 
     step = Step(function, arguments, options)
-    text = to_linalg(step.stablehlo(), step.attributes())
+    functions = {"step": (step.stablehlo(), step.attributes())}
+    if step.update:
+        functions["update"] = (step.update.stablehlo(), step.update.attributes())
+    text = to_linalg(functions)
     stem = path[:-5] if path.endswith(".mlir") else path
     directory = os.path.dirname(os.path.abspath(path))
     with tempfile.TemporaryDirectory(dir=directory, prefix=".stagewright-") as temporary:

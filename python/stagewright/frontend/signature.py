@@ -49,7 +49,8 @@ class Signature:
     remarks: list
 
 
-def _path(root, keys):
+def tree_path(root, keys):
+    """A leaf's name: `root` and the keys that lead to it, parted by slashes."""
     parts = [root] if root else []
     for key in keys:
         parts.append(str(next(getattr(key, a) for a in ("key", "idx", "name") if hasattr(key, a))))
@@ -151,7 +152,7 @@ def infer(function, arguments, out, options):
     possible = {i: tree for i, tree in enumerate(arguments) if explicit[i] in (None, "parameter")}
     found = _find_gradients(possible, out)
     parameters = set(found[2]) if found else {i for i in possible if explicit[i] == "parameter"}
-    partly = any(roles.find(_path(roots[i], keys), i) for i, tree in enumerate(arguments)
+    partly = any(roles.find(tree_path(roots[i], keys), i) for i, tree in enumerate(arguments)
                  for keys, _ in jax.tree.leaves_with_path(tree))
     known = bool(found or parameters or partly)
     if not known and len(arguments) > 1:
@@ -166,7 +167,7 @@ def infer(function, arguments, out, options):
         starts.append(len(made))
         root = "params" if i in parameters and len(parameters) == 1 else roots[i]
         for keys, leaf in jax.tree.leaves_with_path(tree):
-            names = (_path(roots[i], keys), _path(root, keys), i)
+            names = (tree_path(roots[i], keys), tree_path(root, keys), i)
             role = roles.find(*names)
             if role is None and i in parameters:
                 role = "parameter"
@@ -193,18 +194,18 @@ def infer(function, arguments, out, options):
         rule = combine.find("loss") or "mean"
         results.append(Result("loss", (), "loss", combine=rule))
         for keys, leaf in jax.tree.leaves_with_path(aux[0] if len(aux) == 1 else aux):
-            results.append(_output(_path("aux", keys), leaf, combine, batch_dims, batch_sizes))
+            results.append(_output(tree_path("aux", keys), leaf, combine, batch_dims, batch_sizes))
         for position, tree in gradients.items():
             root = "grads" if len(gradients) == 1 else f"grads/{roots[position]}"
             for n, (keys, leaf) in enumerate(jax.tree.leaves_with_path(tree)):
-                name, of = _path(root, keys), starts[position] + n
+                name, of = tree_path(root, keys), starts[position] + n
                 results.append(Result(name, tuple(leaf.shape), "gradient", of, combine.find(name) or rule))
                 if made[of].role != "parameter":
                     raise ImportFailure(f"option 'roles': argument '{made[of].name}' has a gradient, so its role is "
                                         f"'parameter', not '{made[of].role}'")
     else:
         for keys, leaf in jax.tree.leaves_with_path(out):
-            name = _path("out", keys)
+            name = tree_path("out", keys)
             result = _output(name, leaf, combine, batch_dims, batch_sizes)
             asked = roles.find(name)
             if asked == "loss":

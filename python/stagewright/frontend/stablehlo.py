@@ -14,21 +14,22 @@ import tempfile
 from stagewright.errors import ImportFailure
 
 
-def to_linalg(text: str, attributes: dict) -> str:
-    """The converted module's text. Raises ImportFailure with the name, place and scope of what has no conversion."""
+def to_linalg(functions: dict) -> str:
+    """The text of one module with all functions, given by name as (StableHLO, attributes); @step is first. Raises ImportFailure with the name, place and scope of what has no conversion."""
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join([package, *filter(None, [environment.get("PYTHONPATH")])])
     with tempfile.TemporaryDirectory(prefix="stagewright-") as directory:
-        with open(os.path.join(directory, "step.stablehlo.mlir"), "w") as file:
-            file.write(text)
+        for name, (text, _) in functions.items():
+            with open(os.path.join(directory, f"{name}.stablehlo.mlir"), "w") as file:
+                file.write(text)
         with open(os.path.join(directory, "attributes.json"), "w") as file:
-            json.dump(attributes, file)
+            json.dump({name: attributes for name, (_, attributes) in functions.items()}, file)
         done = subprocess.run([sys.executable, "-m", "stagewright.frontend.to_linalg", directory],
                               env=environment, capture_output=True, text=True)
         if done.returncode == 2:
             raise ImportFailure(done.stderr.strip())
         if done.returncode:
             raise ImportFailure(f"the conversion to linalg failed: {done.stderr.strip()[-2000:]}")
-        with open(os.path.join(directory, "step.mlir")) as file:
+        with open(os.path.join(directory, "module.mlir")) as file:
             return file.read()

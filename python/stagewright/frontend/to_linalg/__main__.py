@@ -1,4 +1,7 @@
-"""DIRECTORY/step.stablehlo.mlir + attributes.json -> DIRECTORY/step.mlir. Exit code 2: the model is the reason."""
+"""DIRECTORY/NAME.stablehlo.mlir for each function of attributes.json -> DIRECTORY/module.mlir, which has them all.
+
+Exit code 2: the model is the reason.
+"""
 
 from __future__ import annotations
 
@@ -26,28 +29,37 @@ def _print(module, path):
         file.write("\n")
 
 
+def lower(directory, name, attributes):
+    """The module of one function, annotated."""
+    source, middle, target = (os.path.join(directory, f"{name}.{n}.mlir") for n in ("stablehlo", "rest", "linalg"))
+    with open(source) as file:
+        text = before.readable(file.read())
+    module = ir.Module.parse(text)
+    before.rewrite(module)
+    _print(module, middle)
+    done = subprocess.run([_tool(), "--mlir-print-debuginfo", f"--pass-pipeline={PIPELINE}", middle, "-o", target],
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise ImportFailure(f"torch-mlir-opt failed: {done.stderr.strip()[-2000:]}")
+    with open(target) as file:
+        module = ir.Module.parse(file.read())
+    functions.write_functions(module)
+    after.check(module)
+    after.rewrite(module, name, attributes)
+    return module
+
+
 def convert(directory):
-    source, middle, target = (os.path.join(directory, n) for n in ("step.stablehlo.mlir", "rest.mlir", "linalg.mlir"))
     with open(os.path.join(directory, "attributes.json")) as file:
         attributes = json.load(file)
     with ir.Context() as context:
         _stablehlo.register_dialect(context)
-        with open(source) as file:
-            text = before.readable(file.read())
-        module = ir.Module.parse(text)
-        before.rewrite(module)
-        _print(module, middle)
-        done = subprocess.run([_tool(), "--mlir-print-debuginfo", f"--pass-pipeline={PIPELINE}", middle, "-o", target],
-                              capture_output=True, text=True)
-        if done.returncode:
-            raise ImportFailure(f"torch-mlir-opt failed: {done.stderr.strip()[-2000:]}")
-        with open(target) as file:
-            module = ir.Module.parse(file.read())
-        functions.write_functions(module)
-        after.check(module)
-        after.rewrite(module, attributes)
-        module.operation.verify()
-        _print(module, os.path.join(directory, "step.mlir"))
+        whole, *others = [lower(directory, name, about) for name, about in attributes.items()]
+        for module in others:
+            for function in module.body.operations:
+                whole.body.append(function.operation.clone())
+        whole.operation.verify()
+        _print(whole, os.path.join(directory, "module.mlir"))
 
 
 if __name__ == "__main__":

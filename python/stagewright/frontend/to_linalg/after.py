@@ -34,10 +34,10 @@ def check(module):
         raise found[0]
 
 
-def rewrite(module, attributes):
+def rewrite(module, name, attributes):
     step = [op for op in module.body.operations if op.operation.name == "func.func"]
     main = next(op.operation for op in step if ir.StringAttr(op.operation.attributes["sym_name"]).value == "main")
-    main.attributes["sym_name"] = ir.StringAttr.get("step")
+    main.attributes["sym_name"] = ir.StringAttr.get(name)
     if "sym_visibility" in main.attributes:
         del main.attributes["sym_visibility"]
     _reduce_ranks(main)
@@ -210,7 +210,8 @@ def _annotate(module, main, attributes):
     for name in list(module.operation.attributes):
         name = getattr(name, "name", name)
         del module.operation.attributes[name]
-    module.operation.attributes["pipeline.source"] = ir.StringAttr.get(attributes["source"])
+    if attributes.get("source"):
+        module.operation.attributes["pipeline.source"] = ir.StringAttr.get(attributes["source"])
     if attributes.get("microbatches"):
         module.operation.attributes["pipeline.microbatches"] = ir.IntegerAttr.get(i64, attributes["microbatches"])
     if attributes.get("cluster"):
