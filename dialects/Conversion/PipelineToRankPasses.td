@@ -19,13 +19,17 @@ def LowerPipelineToRank : Pass<"lower-pipeline-to-rank", "::mlir::ModuleOp"> {
     first, by the passes before this one with their defaults. The schedule is verified, however it was made: several
     stages per rank, I and W apart, forwards run again, pairs (which run one after the other), a stage on several ranks.
     A stage whose I and W are apart for some microbatches needs a graph with them apart.
+    An `@update` beside the graph is the optimizer, a function of all parameters, their gradients, state and constants.
     **Leaves** A `rank.step`, the channels and one `rank.program` per rank. A value lives in the workspace when it is
     used in the action that makes it, in a stash when it is used later on the rank, and in the slot of a channel when
     another rank uses it, from its receive to its last use. Sums over microbatches have become accumulator arguments
     of the bodies. The schedule, the program and the graph are gone; the bodies are those that are called. Where the
     order is that of a generator defined for every number of microbatches, with one stage per rank, loops take their
     bounds from the argument of the entry; else the program runs the order as it stands, as loops or as a table, and
-    says `only`.
+    says `only`. Of `@update` every rank has the part for the parameters that it owns, `@update.R`, called at the end of
+    its program, which replaces parameters and state in place. Numbers made of several ranks' values, such as the norm
+    of all gradients, every rank makes from what `@update.sums.R` of the others sent; a rank that reads a parameter of
+    another is sent the new one. State of no rank in particular, such as a count of steps, lies on every rank.
     **Never** grows in code with the number of microbatches, and never changes the order of a rank.
   }];
   let statistics = [

@@ -19,13 +19,18 @@ def PipelineDialect : Dialect {
     (`pipeline.graph`), the machines (`pipeline.cluster`), which layer lies where (`pipeline.program`) and when each
     action runs (`pipeline.schedule`). How one rank runs is the `rank` dialect's matter.
 
-    It also owns the attributes that an importer writes on the arguments and results of the step function:
+    It also owns the attributes that an importer writes on the arguments and results of the step function, and of the
+    optimizer `@update` if the module has one:
 
     | attribute | on | meaning |
     |---|---|---|
     | `pipeline.role` | argument | `parameter`, `batch`, `constant`, `seed` or `microbatch` |
     | `pipeline.role` | result | `loss`, `gradient` or `output` |
+    | `pipeline.role` | argument of `@update` | `parameter`, `gradient`, `state` or `constant` |
+    | `pipeline.role` | result of `@update` | `parameter` or `state` |
     | `pipeline.of` | gradient result | number of the argument that it is the gradient of |
+    | `pipeline.of` | parameter or gradient argument of `@update` | number of the step's parameter |
+    | `pipeline.of` | result of `@update` | number of its own argument that the result replaces |
     | `pipeline.combine` | result | `mean`, `sum`, `concat` or `last`: how microbatches are joined |
     | `pipeline.name` | both | path in the framework's tree |
     | `pipeline.batch_dim` | batch argument, joined output | dimension that counts the rows of the batch |

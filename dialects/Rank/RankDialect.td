@@ -52,10 +52,11 @@ def Rank_IntAttr : TypedSignlessIntegerAttrBase<I64, "int64_t", "64-bit integer"
 
 def Rank_BufferKind : I32EnumAttr<"BufferKind", "what a buffer is for", [
     I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"Constant", 1, "constant">,
-    I32EnumAttrCase<"Seed", 2, "seed">, I32EnumAttrCase<"Batch", 3, "batch">,
-    I32EnumAttrCase<"Microbatch", 4, "microbatch">, I32EnumAttrCase<"Gradient", 5, "gradient">,
-    I32EnumAttrCase<"Accumulator", 6, "accumulator">, I32EnumAttrCase<"Output", 7, "output">,
-    I32EnumAttrCase<"Stash", 8, "stash">, I32EnumAttrCase<"Workspace", 9, "workspace">]> {
+    I32EnumAttrCase<"Seed", 2, "seed">, I32EnumAttrCase<"State", 3, "state">,
+    I32EnumAttrCase<"Batch", 4, "batch">, I32EnumAttrCase<"Microbatch", 5, "microbatch">,
+    I32EnumAttrCase<"Gradient", 6, "gradient">, I32EnumAttrCase<"Accumulator", 7, "accumulator">,
+    I32EnumAttrCase<"Output", 8, "output">, I32EnumAttrCase<"Stash", 9, "stash">,
+    I32EnumAttrCase<"Workspace", 10, "workspace">]> {
   let cppNamespace = "::stagewright::rank";
 }
 

@@ -147,6 +147,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     | kind | slots | filled by |
     |---|---|---|
     | `parameter N`, `constant N`, `seed N` | 1 | the host, argument at position N |
+    | `state N` | 1 | the host, argument at position N; the program replaces it, as it does a parameter |
     | `batch N` | all | the host, one slot per microbatch of argument N |
     | `microbatch` | all | the runtime, slot m holds m |
     | `gradient N` | 1 | the program: sum over microbatches, then the result at position N |
@@ -170,7 +171,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     before and after. Without it a buffer has memory of its own.
 
     Constraints:
-    - (buffer_c1) a position is given for `parameter`, `constant`, `seed`, `batch`, `accumulator` and `output`, may be
+    - (buffer_c1) a position is given for `parameter`, `constant`, `seed`, `state`, `batch`, `accumulator` and `output`, may be
       given for `gradient`, and is not given for the others;
     - (buffer_c2) only a parameter or a gradient is a slice;
     - (buffer_c3) only `batch`, `microbatch`, `output` and `stash` have more than one slot, and the depth is positive

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/GraphProblem.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "stagewright/Analysis/CountFlops.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/Work.h"
@@ -150,8 +151,29 @@ static void addResults(GraphOp graph, Problem &problem) {
   }
 }
 
+/// Bytes of optimizer state for each byte of parameters, if the graph has an
+/// optimizer beside it.
+static double optimizerState(GraphOp graph) {
+  auto module = graph->getParentOfType<ModuleOp>();
+  auto update =
+      module ? module.lookupSymbol<func::FuncOp>("update") : func::FuncOp();
+  if (!update)
+    return 0;
+  double state = 0, parameters = 0;
+  for (auto [number, type] : llvm::enumerate(update.getArgumentTypes())) {
+    auto role =
+        update.getArgAttrOfType<StringAttr>(number, PipelineDialect::kRole);
+    if (role && role.getValue() == "state")
+      state += double(bytesOf(type));
+    if (role && role.getValue() == "parameter")
+      parameters += double(bytesOf(type));
+  }
+  return parameters > 0 ? state / parameters : 0;
+}
+
 FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   Problem problem;
+  problem.model.optimizerState = optimizerState(graph);
   problem.cluster = cluster;
   problem.forwardOnly = isForwardOnly(graph);
   for (int64_t layer = 0; layer < graph.getNumLayers(); ++layer)

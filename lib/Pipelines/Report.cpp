@@ -101,15 +101,20 @@ void describePlan(ModuleOp module, CompileReport *report) {
 void describeMemory(ModuleOp module, CompileReport *report) {
   if (!report)
     return;
-  static constexpr StringLiteral columns[] = {
+  SmallVector<StringRef> columns = {
       "parameters", "gradients", "batch",  "outputs", "stash",
       "transfers",  "workspace", "shared", "arena",   "live_peak"};
+  if (llvm::any_of(module.getOps<rank::ProgramOp>(), [](auto program) {
+        return program.getMemoryAttr() &&
+               program.getMemoryAttr().contains("state");
+      }))
+    columns.insert(columns.begin() + 2, "state");
   llvm::raw_string_ostream stream(report->memory);
   report->memory = "rank device";
   for (StringRef column : columns)
     stream << llvm::formatv("{0,13}", column);
   stream << "   (bytes)\n";
-  SmallVector<int64_t> sums(std::size(columns), 0);
+  SmallVector<int64_t> sums(columns.size(), 0);
   int64_t ranks = 0, loosest = 0;
   double loss = 0;
   for (auto program : module.getOps<rank::ProgramOp>()) {

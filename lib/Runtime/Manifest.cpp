@@ -98,6 +98,7 @@ BufferKind parseKind(const std::string &name) {
       {"parameter", BufferKind::Parameter},
       {"constant", BufferKind::Constant},
       {"seed", BufferKind::Seed},
+      {"state", BufferKind::State},
       {"batch", BufferKind::Batch},
       {"microbatch", BufferKind::Microbatch},
       {"gradient", BufferKind::Gradient},
@@ -163,7 +164,11 @@ Buffer parseBuffer(const json &object, const Manifest &manifest) {
     raise("malformed manifest: buffer '", buffer.name, "' of kind '", kind,
           "' belongs to argument ", manifest.arguments[buffer.argument].label(),
           " of role '", manifest.arguments[buffer.argument].role, "'");
-  if (buffer.result >= 0 && buffer.kind <= BufferKind::Microbatch)
+  // An optimizer replaces parameters and state where they lie.
+  bool replaced = buffer.argument >= 0 && buffer.result >= 0 &&
+                  (kind == "parameter" || kind == "state") &&
+                  manifest.results[buffer.result].role == kind;
+  if (buffer.result >= 0 && buffer.kind <= BufferKind::Microbatch && !replaced)
     raise("malformed manifest: buffer '", buffer.name, "' of kind '", kind,
           "' belongs to result ", manifest.results[buffer.result].label());
   if (buffer.result >= 0 && buffer.slice >= 0 &&
@@ -176,6 +181,7 @@ Buffer parseBuffer(const json &object, const Manifest &manifest) {
   case BufferKind::Parameter:
   case BufferKind::Constant:
   case BufferKind::Seed:
+  case BufferKind::State:
   case BufferKind::Batch:
     if (buffer.argument < 0)
       raise("malformed manifest: buffer '", buffer.name,

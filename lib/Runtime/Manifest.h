@@ -56,6 +56,7 @@ enum class BufferKind {
   Parameter,
   Constant,
   Seed,
+  State,
   Batch,
   Microbatch,
   Gradient,

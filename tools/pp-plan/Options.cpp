@@ -118,7 +118,8 @@ static void declareModel(CLI::App &app, PlanOptions &options) {
   declareSwitch(app, "--no-direct-skips", model.directSkips, false, group,
                 "It goes through every stage on its way");
   app.add_option("--optimizer-state", model.optimizerState,
-                 "Bytes of optimizer state for each byte of parameters")
+                 "Bytes of optimizer state for each byte of parameters "
+                 "(default: those of the step's optimizer, if it has one)")
       ->type_name("X")
       ->group(group);
 }
@@ -188,7 +189,10 @@ Status applyOptions(const PlanOptions &options, size_t file, Problem &problem) {
   if (!options.microbatches.empty())
     problem.microbatches = options.microbatches[file];
   problem.recompute = options.recompute;
+  double state = problem.model.optimizerState; // Of a step with an optimizer.
   problem.model = options.model;
+  if (options.model.optimizerState == 0)
+    problem.model.optimizerState = state;
   if (Status status = applyCount("--stages", options.stages, problem.stages);
       !status)
     return status;

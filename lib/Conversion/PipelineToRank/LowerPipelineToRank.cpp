@@ -40,6 +40,8 @@ struct LowerPipelineToRankPass
     if (failed(plan) || failed(torank::placeValues(*plan)))
       return signalPassFailure();
     torank::placeInWorkspace(*plan);
+    if (failed(torank::readUpdate(getOperation(), *plan)))
+      return signalPassFailure();
     FailureOr<torank::EmitStatistics> done =
         torank::emitPrograms(getOperation(), *plan);
     if (failed(done))

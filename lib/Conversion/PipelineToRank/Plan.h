@@ -27,6 +27,7 @@
 #ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_PLAN_H
 #define STAGEWRIGHT_CONVERSION_PIPELINETORANK_PLAN_H
 
+#include "Update.h"
 #include "stagewright/Conversion/PipelineToRank/Passes.h"
 #include "stagewright/Scheduling/Segments.h"
 #include "stagewright/Simulation/OrderDepths.h"
@@ -137,6 +138,7 @@ struct Plan {
   std::vector<AccumulatorPlan> accumulators; ///< By result, then stage.
   std::vector<int64_t> rankOfResult;
   std::vector<int64_t> workspaceOfRank; ///< Bytes.
+  std::optional<Update> update;         ///< The optimizer, if there is one.
 
   ActionKey keyOf(pipeline::NodeOp node) const { return keys.lookup(node); }
   int64_t rankOf(const ActionKey &key) const { return rankOfStage[key.stage]; }
@@ -156,6 +158,9 @@ struct Plan {
   bool isAccumulated(int64_t index) const {
     return combineOf(index) == "mean" || combineOf(index) == "sum";
   }
+
+  /// Whether `rank` reads `argument` of the graph, or passes it through.
+  bool reads(int64_t rank, mlir::BlockArgument argument) const;
 
   llvm::DenseMap<mlir::Operation *, ActionKey> keys;
   mlir::SmallVector<int64_t> stageOfLayer;
@@ -183,6 +188,10 @@ mlir::LogicalResult chooseDepths(Plan &plan);
 
 /// Places values in the workspace of their rank (Workspace.cpp).
 void placeInWorkspace(Plan &plan);
+
+/// Cuts @update, if the module has it (ReadUpdate.cpp, CutUpdate.cpp); after
+/// placeInWorkspace.
+mlir::LogicalResult readUpdate(mlir::ModuleOp module, Plan &plan);
 
 /// The body of `node` that writes `written` and adds `accumulated` to its last
 /// arguments; made where it does not exist yet (Accumulate.cpp). `made` keeps

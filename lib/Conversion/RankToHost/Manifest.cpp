@@ -157,13 +157,30 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
   return list;
 }
 
-json::Object describe(rank::BufferOp buffer, int64_t id) {
+/// Position of the result that replaces an argument of the step, by the
+/// argument's position: what an update writes in place.
+DenseMap<int64_t, int64_t> findReplaced(rank::StepOp step) {
+  DenseMap<int64_t, int64_t> replaced;
+  for (unsigned i = 0; i < step.getNumResults(); ++i) {
+    DictionaryAttr facts = step.getResultAttrDict(i);
+    std::string role = text(facts, "pipeline.role");
+    int64_t of = number(facts, "pipeline.of", -1);
+    if ((role == "parameter" || role == "state") && of >= 0)
+      replaced[number(step.getArgAttrDict(of), "pipeline.position", of)] =
+          number(facts, "pipeline.position", i);
+  }
+  return replaced;
+}
+
+json::Object describe(rank::BufferOp buffer, int64_t id,
+                      DenseMap<int64_t, int64_t> &replaced) {
   MemRefType type = buffer.getType();
   bool ofArgument = true, ofResult = true;
   switch (buffer.getKind()) {
   case rank::BufferKind::Parameter:
   case rank::BufferKind::Constant:
   case rank::BufferKind::Seed:
+  case rank::BufferKind::State:
   case rank::BufferKind::Batch:
     ofResult = false;
     break;
@@ -176,6 +193,12 @@ json::Object describe(rank::BufferOp buffer, int64_t id) {
     ofArgument = ofResult = false;
   }
   int64_t position = buffer.getPosition().value_or(-1);
+  int64_t result = ofResult ? position : -1;
+  if (auto found = replaced.find(position);
+      ofArgument && found != replaced.end()) {
+    result = found->second;
+    replaced.erase(found); // Ranks after the first have the same.
+  }
   return json::Object{
       {"id", id},
       {"name", buffer.getBufferName()},
@@ -184,7 +207,7 @@ json::Object describe(rank::BufferOp buffer, int64_t id) {
       {"depth", buffer.isDepthAll() ? 1 : buffer.getDepth()},
       {"depth_all", buffer.isDepthAll()},
       {"argument", ofArgument ? position : -1},
-      {"result", ofResult ? position : -1},
+      {"result", result},
       {"slice", int64_t(buffer.getSlice().value_or(-1))},
       {"place", int64_t(buffer.getPlace().value_or(-1))},
       {"dtype", nameOf(type.getElementType())},
@@ -192,11 +215,12 @@ json::Object describe(rank::BufferOp buffer, int64_t id) {
   };
 }
 
-json::Object describe(rank::ProgramOp program) {
+json::Object describe(rank::ProgramOp program,
+                      DenseMap<int64_t, int64_t> &replaced) {
   json::Array buffers, nodes, stages;
   int64_t id = 0;
   for (auto buffer : program.getBody().getOps<rank::BufferOp>())
-    buffers.push_back(describe(buffer, id++));
+    buffers.push_back(describe(buffer, id++, replaced));
   for (auto &[node, unused] : numberNodes(program))
     nodes.push_back(node.str());
   llvm::SmallSetVector<int64_t, 4> seen;
@@ -256,6 +280,7 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
   llvm::stable_sort(programs, [](rank::ProgramOp a, rank::ProgramOp b) {
     return a.getRank() < b.getRank();
   });
+  DenseMap<int64_t, int64_t> replaced = findReplaced(step);
   json::Array ranks;
   int64_t stageCount = 0;
   for (rank::ProgramOp program : programs) {
@@ -265,7 +290,7 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
     manifest["microbatches"] = int64_t(program.getMicrobatches());
     manifest["only"] = program.getOnly();
     manifest["schedule"] = program.getSchedule();
-    ranks.push_back(describe(program));
+    ranks.push_back(describe(program, replaced));
   }
   manifest["ranks"] = std::move(ranks);
   manifest["stages"] = int64_t(stageCount);

@@ -2,7 +2,7 @@
 
 // Role attributes that contradict each other or the shapes are refused wherever they stand.
 
-// expected-error @below {{'pipeline.role' of argument 0 must be one of "parameter", "batch", "constant", "seed", "microbatch", got "weight"}}
+// expected-error @below {{'pipeline.role' of argument 0 must be one of "parameter", "batch", "constant", "seed", "microbatch", "gradient", "state", got "weight"}}
 func.func @step(%w: tensor<4xf32> {pipeline.role = "weight"}) { return }
 
 // -----

@@ -9,6 +9,7 @@ STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, he
     gpt_bfloat16  bfloat16 activations, float32 parameters and loss
     gpt_forward   the logits only, no gradients
     gpt_deep      small and of eight layers, for many stages
+    gpt_deep_tied that with one matrix for embedding and output
     gpt_long      narrow, over a sequence of 1024
 """
 
@@ -123,6 +124,10 @@ def gpt():
 
 def gpt_deep():
     return _made(loss, parameters, default=DEEP)
+
+
+def gpt_deep_tied():
+    return _made(loss, functools.partial(parameters, tied=True), default=DEEP)
 
 
 def gpt_long():

@@ -1,11 +1,10 @@
 """Steps with an optimizer of optax, for steps that train.
 
     gpt_adamw   the small GPT of eight layers: gradients clipped by their global norm, AdamW, its rate an argument
+    tied_adamw  the same with one matrix for embedding and output, which the first stage owns and the last reads
     mlp_sgd     the perceptron: momentum
 """
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import optax
 
@@ -20,16 +19,24 @@ def updating(optimizer):
     return update
 
 
-def gpt_adamw():
-    step, arguments, *_ = gpt.gpt_deep()
+def _adamw(made):
+    step, arguments, *_ = made
+
+    def optimizer(rate):
+        return optax.chain(optax.clip_by_global_norm(0.5), optax.adamw(rate, weight_decay=0.1))
 
     def update(parameters, gradients, state, rate):
-        optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adamw(rate, weight_decay=0.1))
-        changes, state = optimizer.update(gradients, state, parameters)
-        return optax.apply_updates(parameters, changes), state
+        return updating(optimizer(rate))(parameters, gradients, state)
 
-    state = optax.chain(optax.clip_by_global_norm(0.5), optax.adamw(0.0)).init(arguments[0])
-    return step, arguments, {"update": (update, state, np.float32(3e-3))}
+    return step, arguments, {"update": (update, optimizer(0.0).init(arguments[0]), np.float32(3e-3))}
+
+
+def gpt_adamw():
+    return _adamw(gpt.gpt_deep())
+
+
+def tied_adamw():
+    return _adamw(gpt.gpt_deep_tied())
 
 
 def mlp_sgd():

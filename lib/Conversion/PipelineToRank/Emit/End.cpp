@@ -11,7 +11,9 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::torank;
 
-bool RankEmitter::hasEnd() const { return !accumulators.empty(); }
+bool RankEmitter::hasEnd() const {
+  return !accumulators.empty() || plan.update;
+}
 
 /// Every part first goes to its owner: a claim of a channel with one message
 /// never waits.
@@ -76,4 +78,6 @@ void RankEmitter::emitEnd() {
     rank::CombineOp::create(builder, loc, combine, slots[buffer],
                             entry.getMicrobatches());
   }
+  if (plan.update)
+    emitUpdate(zero);
 }

@@ -109,6 +109,8 @@ LogicalResult RankEmitter::emitEntry() {
     if (buffer && !buffer.getDefiningOp<rank::BufferOp>().isPerMicrobatch())
       slots[buffer] = slotOf(buffer);
   }
+  for (auto [number, buffer] : updateBuffers)
+    slots[buffer] = slotOf(buffer);
   for (auto [number, buffer] : accumulators) {
     slots[buffer] = slotOf(buffer);
     rank::ZeroOp::create(builder, loc, slots[buffer]);
@@ -134,6 +136,8 @@ LogicalResult RankEmitter::emit() {
   names.symbols.insert(program);
   builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
   if (failed(declareArguments()))
+    return failure();
+  if (failed(declareUpdate()))
     return failure();
   declareResults();
   declareStashes();

@@ -80,22 +80,25 @@ LogicalResult RankEmitter::declareArgument(BlockArgument argument) {
   return success();
 }
 
+bool Plan::reads(int64_t rank, BlockArgument argument) const {
+  if (llvm::any_of(argument.getUsers(), [&](Operation *user) {
+        return isa<pipeline::NodeOp>(user) && rankOf(keys.lookup(user)) == rank;
+      }))
+    return true;
+  auto yield = cast<pipeline::YieldOp>(argument.getOwner()->getTerminator());
+  for (const auto &[key, action] : actions)
+    for (int64_t result : action.passedThrough)
+      for (auto [value, of] : llvm::zip(yield.getValues(), yield.getResults()))
+        if (rankOf(key) == rank && of == result && value == argument)
+          return true;
+  return false;
+}
+
 LogicalResult RankEmitter::declareArguments() {
   pipeline::GraphOp graph = plan.graph;
-  auto yield = cast<pipeline::YieldOp>(graph.getBody().front().getTerminator());
-  for (BlockArgument argument : graph.getBody().getArguments()) {
-    bool used = llvm::any_of(argument.getUsers(), [&](Operation *user) {
-      return isa<pipeline::NodeOp>(user) &&
-             plan.rankOf(plan.keys.lookup(user)) == rank;
-    });
-    for (const auto &[key, action] : plan.actions)
-      for (int64_t result : action.passedThrough)
-        for (auto [value, of] :
-             llvm::zip(yield.getValues(), yield.getResults()))
-          used |= plan.rankOf(key) == rank && of == result && value == argument;
-    if (used && failed(declareArgument(argument)))
+  for (BlockArgument argument : graph.getBody().getArguments())
+    if (plan.reads(rank, argument) && failed(declareArgument(argument)))
       return failure();
-  }
   return success();
 }
 

@@ -28,6 +28,7 @@ static rank::StepOp emitStep(const Plan &plan, OpBuilder &builder) {
     stages.push_back(builder.getStrArrayAttr(layers));
   }
   step->setAttr("rank.stages", builder.getArrayAttr(stages));
+  emitUpdateInterface(plan, step);
   if (program.getPlanAttr())
     step->setAttr("rank.plan", program.getPlanAttr());
   return step;
@@ -59,6 +60,10 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
                                      ".from" + plan.nameOfStage(part.stage),
                                  from, to, 1, true, false, type);
   }
+  emitUpdateChannels(
+      plan, names, [&](std::string name, int64_t from, int64_t to, Type type) {
+        return create(name, from, to, 1, true, false, type);
+      });
 }
 
 FailureOr<EmitStatistics> stagewright::torank::emitPrograms(ModuleOp module,
@@ -70,12 +75,13 @@ FailureOr<EmitStatistics> stagewright::torank::emitPrograms(ModuleOp module,
     if (Operation *body = symbols.lookup(*node.getCallee()))
       bodies.insert(body);
 
-  ModuleNames names{symbols, {}, {}, {}, {}};
+  ModuleNames names{symbols, {}, {}, {}, {}, {}, {}};
   EmitStatistics statistics;
   OpBuilder builder(graph);
   rank::StepOp step = emitStep(plan, builder);
   emitChannels(plan, names, builder);
-  statistics.channels = names.channels.size() + names.parts.size();
+  statistics.channels = names.channels.size() + names.parts.size() +
+                        names.packs.size() + names.parameters.size();
   for (size_t rank = 0; rank < plan.orders.size(); ++rank)
     if (failed(RankEmitter(plan, rank, names, statistics, builder).emit()))
       return failure();
@@ -86,6 +92,8 @@ FailureOr<EmitStatistics> stagewright::torank::emitPrograms(ModuleOp module,
   pipeline::ScheduleOp(plan.schedule).erase();
   pipeline::ProgramOp(plan.program).erase();
   graph.erase();
+  if (plan.update)
+    func::FuncOp(plan.update->function).erase();
   step.setSymNameAttr(name);
   for (Operation *body : bodies)
     if (!names.called.contains(body) &&

@@ -24,6 +24,10 @@ struct ModuleNames {
   std::vector<mlir::FlatSymbolRefAttr> channels; ///< By number in the plan.
   /// Of the parts of gradients that travel, by number of the accumulator.
   std::map<unsigned, mlir::FlatSymbolRefAttr> parts;
+  /// Of packs of an update, by pack and receiver.
+  std::map<std::pair<unsigned, int64_t>, mlir::FlatSymbolRefAttr> packs;
+  /// Of new parameters, by argument of the graph and receiver.
+  std::map<std::pair<unsigned, int64_t>, mlir::FlatSymbolRefAttr> parameters;
   Variants variants;
   llvm::DenseSet<mlir::Operation *> called;
 };
@@ -83,6 +87,14 @@ private:
   mlir::Value ownedSlot(int64_t result);
   bool hasEnd() const;
 
+  // The optimizer (Update.cpp).
+  mlir::LogicalResult declareUpdate();
+  void emitUpdate(mlir::Value zero);
+  void emitCall(mlir::func::FuncOp callee, mlir::ValueRange inputs,
+                mlir::ValueRange outputs, mlir::ValueRange replaced);
+  void sendParameters(mlir::Value zero);
+  mlir::Value updateSlot(unsigned number);
+
   const Plan &plan;
   int64_t rank;
   ModuleNames &names;
@@ -100,6 +112,8 @@ private:
   mlir::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> stashes;
   std::map<int64_t, mlir::Value> outputs;       ///< Buffers, by result.
   std::map<unsigned, mlir::Value> accumulators; ///< Buffers, by number.
+  /// Buffers of state and constants, by argument of @update.
+  std::map<unsigned, mlir::Value> updateBuffers;
   /// Slots that are there for the whole step.
   mlir::DenseMap<mlir::Value, mlir::Value> slots;
   /// Memory of the values that the action at hand has touched.
@@ -114,6 +128,14 @@ private:
 
 /// The slot that holds a tensor.
 mlir::MemRefType memoryOf(mlir::Type tensor);
+
+/// Adds what @update has and the step has not to the step's signature, and the
+/// channels of packs and parameters (Update.cpp).
+void emitUpdateInterface(const Plan &plan, stagewright::rank::StepOp step);
+void emitUpdateChannels(const Plan &plan, ModuleNames &names,
+                        llvm::function_ref<mlir::FlatSymbolRefAttr(
+                            std::string, int64_t, int64_t, mlir::Type)>
+                            create);
 
 /// As the dialect writes it.
 int64_t depthOf(const RingDepth &depth);

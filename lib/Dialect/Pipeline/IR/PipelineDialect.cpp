@@ -97,9 +97,10 @@ PipelineDialect::verifyRegionArgAttribute(Operation *op, unsigned regionIndex,
   std::string what = ("argument " + Twine(index)).str();
   Type type = function.getArgumentTypes()[index];
   if (attribute.getName() == kRole) {
-    if (failed(verifyWord(
-            op, attribute,
-            {"parameter", "batch", "constant", "seed", "microbatch"}, what)))
+    if (failed(verifyWord(op, attribute,
+                          {"parameter", "batch", "constant", "seed",
+                           "microbatch", "gradient", "state"},
+                          what)))
       return failure();
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (cast<StringAttr>(attribute.getValue()).getValue() == "microbatch" &&
@@ -121,7 +122,9 @@ LogicalResult PipelineDialect::verifyRegionResultAttribute(
   std::string what = ("result " + Twine(index)).str();
   Type type = function.getResultTypes()[index];
   if (attribute.getName() == kRole) {
-    if (failed(verifyWord(op, attribute, {"loss", "gradient", "output"}, what)))
+    if (failed(verifyWord(op, attribute,
+                          {"loss", "gradient", "output", "parameter", "state"},
+                          what)))
       return failure();
     StringRef role = cast<StringAttr>(attribute.getValue()).getValue();
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -150,16 +153,21 @@ LogicalResult PipelineDialect::verifyRegionResultAttribute(
       return failure();
     int64_t of = cast<IntegerAttr>(attribute.getValue()).getInt();
     auto role = function.getArgAttrOfType<StringAttr>(of, kRole);
-    if (role && role.getValue() != "parameter")
-      return op->emitError() << what << " is the gradient of argument " << of
-                             << ", which must have role \"parameter\", got \""
-                             << role.getValue() << "\"";
+    auto own = function.getResultAttrOfType<StringAttr>(index, kRole);
+    bool state = own && own.getValue() == "state";
+    StringRef expected = state ? "state" : "parameter";
+    if (role && role.getValue() != expected)
+      return op->emitError()
+             << what << " is the " << (own ? own.getValue() : "gradient")
+             << " of argument " << of << ", which must have role \"" << expected
+             << "\", got \"" << role.getValue() << "\"";
     auto argument = dyn_cast<ShapedType>(function.getArgumentTypes()[of]);
     auto gradient = dyn_cast<ShapedType>(type);
     if (!argument || !gradient || argument.getShape() != gradient.getShape())
-      return op->emitError() << what << " is the gradient of argument " << of
-                             << " and must have its shape, got " << type
-                             << " and " << function.getArgumentTypes()[of];
+      return op->emitError()
+             << what << " is the " << (own ? own.getValue() : "gradient")
+             << " of argument " << of << " and must have its shape, got "
+             << type << " and " << function.getArgumentTypes()[of];
     return success();
   }
   return verifyShapeFacts(op, attribute, type, what);

@@ -24,6 +24,9 @@ ProgramMemory stagewright::rank::computeMemory(ProgramOp program,
     case BufferKind::Seed:
       memory.parameters += bytes;
       break;
+    case BufferKind::State:
+      memory.state += bytes;
+      break;
     case BufferKind::Batch:
     case BufferKind::Microbatch:
       memory.batch += bytes;
@@ -64,14 +67,20 @@ static DictionaryAttr toAttribute(MLIRContext *context,
   auto entry = [&](StringRef name, int64_t bytes) {
     return builder.getNamedAttr(name, builder.getI64IntegerAttr(bytes));
   };
-  return builder.getDictionaryAttr(
-      {entry("parameters", memory.parameters),
-       entry("gradients", memory.gradients), entry("batch", memory.batch),
-       entry("outputs", memory.outputs), entry("stash", memory.stash),
-       entry("transfers", memory.transfers),
-       entry("workspace", memory.workspace), entry("shared", memory.shared),
-       entry("arena", memory.arena()), entry("live_peak", memory.livePeak),
-       entry("bound", memory.bound)});
+  SmallVector<NamedAttribute> entries = {entry("parameters", memory.parameters),
+                                         entry("gradients", memory.gradients),
+                                         entry("batch", memory.batch),
+                                         entry("outputs", memory.outputs),
+                                         entry("stash", memory.stash),
+                                         entry("transfers", memory.transfers),
+                                         entry("workspace", memory.workspace),
+                                         entry("shared", memory.shared),
+                                         entry("arena", memory.arena()),
+                                         entry("live_peak", memory.livePeak),
+                                         entry("bound", memory.bound)};
+  if (memory.state) // Most steps have no optimizer.
+    entries.push_back(entry("state", memory.state));
+  return builder.getDictionaryAttr(entries);
 }
 
 LogicalResult stagewright::rank::updateMemory(ModuleOp module) {

@@ -25,6 +25,7 @@ namespace stagewright::rank {
 struct ProgramMemory {
   int64_t parameters = 0; ///< With constants and seeds.
   int64_t gradients = 0;
+  int64_t state = 0;     ///< Of the optimizer.
   int64_t batch = 0;     ///< With microbatch numbers.
   int64_t outputs = 0;   ///< With accumulators.
   int64_t stash = 0;     ///< All slots of all stashes.
@@ -35,8 +36,8 @@ struct ProgramMemory {
   int64_t bound = 0;    ///< The same with temporaries packed without loss.
 
   int64_t arena() const {
-    return parameters + gradients + batch + outputs + stash + transfers +
-           workspace - shared;
+    return parameters + gradients + state + batch + outputs + stash +
+           transfers + workspace - shared;
   }
 };
 

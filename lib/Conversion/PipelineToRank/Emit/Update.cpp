@@ -1,0 +1,216 @@
+//===- Update.cpp - the optimizer at the end of a rank's program ----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankEmitter.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+using pipeline::PipelineDialect;
+
+/// Calls `visit` with each owner of a parameter and another rank that reads it.
+static void forCopies(
+    const Plan &plan,
+    function_ref<void(const UpdateArgument &, int64_t, int64_t)> visit) {
+  pipeline::GraphOp graph = plan.graph;
+  for (auto [number, argument] : llvm::enumerate(plan.update->arguments)) {
+    if (argument.role != "parameter" || argument.replacedBy < 0)
+      continue;
+    func::FuncOp function = plan.update->function;
+    int64_t owner = plan.update->homeOf(function.getArgument(number));
+    BlockArgument parameter = graph.getBody().getArgument(argument.number);
+    for (int64_t rank = 0; rank < plan.numRanks(); ++rank)
+      if (rank != owner && plan.reads(rank, parameter))
+        visit(argument, owner, rank);
+  }
+}
+
+void stagewright::torank::emitUpdateInterface(const Plan &plan,
+                                              rank::StepOp step) {
+  if (!plan.update)
+    return;
+  Builder builder(step.getContext());
+  SmallVector<Type> inputs(step.getArgumentTypes()),
+      results(step.getResultTypes());
+  SmallVector<Attribute> inputFacts(step.getArgAttrsAttr().getValue()),
+      resultFacts(step.getResAttrsAttr().getValue());
+  func::FuncOp function = plan.update->function;
+  pipeline::GraphOp graph = plan.graph;
+  int64_t position = 0;
+  for (unsigned i = 0; i < results.size(); ++i) {
+    auto known = graph.getResultAttrOfType<IntegerAttr>(
+        i, PipelineDialect::kPosition);
+    position = std::max(position, (known ? known.getInt() : int64_t(i)) + 1);
+  }
+  auto number = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  auto text = [&](StringRef name, StringRef value) {
+    return builder.getNamedAttr(name, builder.getStringAttr(value));
+  };
+  for (auto [index, argument] : llvm::enumerate(plan.update->arguments)) {
+    int64_t of = argument.number;
+    if (argument.role == "state" || argument.role == "constant") {
+      of = inputs.size();
+      inputs.push_back(function.getArgumentTypes()[index]);
+      inputFacts.push_back(builder.getDictionaryAttr(
+          {text(PipelineDialect::kName, argument.name),
+           number(PipelineDialect::kPosition, argument.position),
+           text(PipelineDialect::kRole, argument.role)}));
+    }
+    if (argument.replacedBy < 0)
+      continue;
+    results.push_back(function.getArgumentTypes()[index]);
+    resultFacts.push_back(builder.getDictionaryAttr(
+        {text(PipelineDialect::kCombine, "last"),
+         text(PipelineDialect::kName, argument.name),
+         number(PipelineDialect::kOf, of),
+         number(PipelineDialect::kPosition, position++),
+         text(PipelineDialect::kRole, argument.role)}));
+  }
+  step.setFunctionType(builder.getFunctionType(inputs, results));
+  step.setArgAttrsAttr(builder.getArrayAttr(inputFacts));
+  step.setResAttrsAttr(builder.getArrayAttr(resultFacts));
+}
+
+void stagewright::torank::emitUpdateChannels(
+    const Plan &plan, ModuleNames &names,
+    function_ref<FlatSymbolRefAttr(std::string, int64_t, int64_t, Type)>
+        create) {
+  if (!plan.update)
+    return;
+  for (auto [number, pack] : llvm::enumerate(plan.update->packs))
+    for (int64_t to = 0; to < plan.numRanks(); ++to)
+      if (to != pack.from &&
+          llvm::is_contained(plan.update->parts[to].packs, number))
+        names.packs[{number, to}] =
+            create("update." + std::to_string(number) + ".to" +
+                       std::to_string(to),
+                   pack.from, to, pack.type);
+  pipeline::GraphOp graph = plan.graph;
+  forCopies(plan, [&](const UpdateArgument &it, int64_t from, int64_t to) {
+    names.parameters[{it.number, to}] = create(
+        "parameter." + std::to_string(it.number) + ".to" + std::to_string(to),
+        from, to, graph.getFunctionType().getInput(it.number));
+  });
+}
+
+LogicalResult RankEmitter::declareUpdate() {
+  if (!plan.update)
+    return success();
+  pipeline::GraphOp graph = plan.graph;
+  func::FuncOp function = plan.update->function;
+  const UpdatePart &part = plan.update->parts[rank];
+  llvm::SmallSetVector<unsigned, 16> used(part.sumInputs.begin(),
+                                          part.sumInputs.end());
+  used.insert(part.inputs.begin(), part.inputs.end());
+  used.insert(part.replaced.begin(), part.replaced.end());
+  for (unsigned number : used) {
+    const UpdateArgument &argument = plan.update->arguments[number];
+    if (argument.role == "gradient")
+      continue;
+    if (argument.role == "parameter") {
+      if (!arguments.count(argument.number) &&
+          failed(
+              declareArgument(graph.getBody().getArgument(argument.number))))
+        return failure();
+      continue;
+    }
+    auto kind = rank::symbolizeBufferKind(argument.role);
+    updateBuffers[number] =
+        declare(argument.name, *kind, Place{argument.position, std::nullopt}, 1,
+                memoryOf(function.getArgumentTypes()[number]));
+  }
+  return success();
+}
+
+/// The slot of argument `number` of @update.
+Value RankEmitter::updateSlot(unsigned number) {
+  const UpdateArgument &argument = plan.update->arguments[number];
+  if (argument.role == "gradient")
+    return ownedSlot(argument.number);
+  if (argument.role == "parameter")
+    return slots[arguments[argument.number]];
+  return slots[updateBuffers[number]];
+}
+
+void RankEmitter::emitCall(func::FuncOp callee, ValueRange inputs,
+                           ValueRange outputs, ValueRange replaced) {
+  names.called.insert(callee);
+  rank::CallOp::create(builder, loc, callee.getSymName(), inputs, outputs,
+                       replaced, workspace, plan.update->packsEnd(), 0,
+                       callee.getSymName());
+}
+
+void RankEmitter::emitUpdate(Value zero) {
+  const Update &update = *plan.update;
+  const UpdatePart &part = update.parts[rank];
+  auto slotsOf = [&](ArrayRef<unsigned> numbers) {
+    SmallVector<Value> found;
+    for (unsigned number : numbers)
+      found.push_back(updateSlot(number));
+    return found;
+  };
+  std::map<unsigned, Value> packs;
+  if (part.sums) {
+    SmallVector<Value> outputs;
+    for (unsigned number : part.made)
+      outputs.push_back(packs[number] = rank::ViewOp::create(
+                            builder, loc, memoryOf(update.packs[number].type),
+                            workspace, update.offsetOf(number)));
+    emitCall(part.sums, slotsOf(part.sumInputs), outputs, {});
+  }
+  for (auto [key, channel] : names.packs) {
+    auto [number, to] = key;
+    if (update.packs[number].from != rank)
+      continue;
+    Value slot = rank::ClaimOp::create(
+        builder, loc, memoryOf(update.packs[number].type), channel, zero);
+    rank::CopyOp::create(builder, loc, packs[number], slot);
+    rank::SendOp::create(builder, loc, channel, zero);
+  }
+  SmallVector<Value> inputs = slotsOf(part.inputs);
+  for (unsigned number : part.packs) {
+    if (update.packs[number].from != rank)
+      packs[number] = rank::RecvOp::create(
+          builder, loc, memoryOf(update.packs[number].type),
+          names.packs[{number, rank}], zero);
+    inputs.push_back(packs[number]);
+  }
+  if (part.body)
+    emitCall(part.body, inputs, {}, slotsOf(part.replaced));
+  for (unsigned number : part.packs)
+    if (update.packs[number].from != rank)
+      rank::ReleaseChannelOp::create(builder, loc, names.packs[{number, rank}],
+                                     zero);
+  sendParameters(zero);
+}
+
+/// What the owner of a parameter has made goes to all that read it.
+void RankEmitter::sendParameters(Value zero) {
+  auto emit = [&](bool sends) {
+    forCopies(plan, [&](const UpdateArgument &it, int64_t from, int64_t to) {
+      FlatSymbolRefAttr channel = names.parameters[{it.number, to}];
+      if (sends ? from != rank : to != rank)
+        return;
+      Value own = slots[arguments[it.number]];
+      if (sends) {
+        Value slot = rank::ClaimOp::create(builder, loc, own.getType(),
+                                           channel, zero);
+        rank::CopyOp::create(builder, loc, own, slot);
+        rank::SendOp::create(builder, loc, channel, zero);
+        return;
+      }
+      Value slot =
+          rank::RecvOp::create(builder, loc, own.getType(), channel, zero);
+      rank::CopyOp::create(builder, loc, slot, own);
+      rank::ReleaseChannelOp::create(builder, loc, channel, zero);
+    });
+  };
+  emit(/*sends=*/true);
+  emit(/*sends=*/false);
+}

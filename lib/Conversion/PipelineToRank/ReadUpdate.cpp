@@ -1,0 +1,245 @@
+//===- ReadUpdate.cpp - what of an optimizer belongs to which rank --------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+using pipeline::PipelineDialect;
+
+static StringRef textOf(DictionaryAttr facts, StringRef name) {
+  auto value = facts ? facts.getAs<StringAttr>(name) : StringAttr();
+  return value ? value.getValue() : StringRef();
+}
+
+static std::optional<int64_t> numberOf(DictionaryAttr facts, StringRef name) {
+  auto value = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
+  return value ? std::optional(value.getInt()) : std::nullopt;
+}
+
+/// Arguments of the graph by their position in the step; those owned in slices
+/// are left out.
+static std::map<int64_t, unsigned> argumentsByPosition(pipeline::GraphOp graph,
+                                                       int64_t &end) {
+  std::map<int64_t, unsigned> found;
+  end = 0;
+  for (unsigned i = 0; i < graph.getFunctionType().getNumInputs(); ++i) {
+    DictionaryAttr facts = graph.getArgAttrDict(i);
+    int64_t position = numberOf(facts, PipelineDialect::kPosition).value_or(i);
+    end = std::max(end, position + 1);
+    if (!numberOf(facts, PipelineDialect::kSlice))
+      found[position] = i;
+  }
+  return found;
+}
+
+/// The roles of @update's arguments and results.
+static LogicalResult readRoles(const Plan &plan, Update &update) {
+  func::FuncOp function = update.function;
+  pipeline::GraphOp graph = plan.graph;
+  int64_t position = 0;
+  std::map<int64_t, unsigned> known = argumentsByPosition(graph, position);
+  std::map<unsigned, unsigned> gradients;
+  for (unsigned i = 0; i < graph.getFunctionType().getNumResults(); ++i)
+    if (textOf(graph.getResultAttrDict(i), PipelineDialect::kRole) ==
+        "gradient")
+      if (auto of = numberOf(graph.getResultAttrDict(i), PipelineDialect::kOf))
+        gradients[*of] = i;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    DictionaryAttr facts = function.getArgAttrDict(index);
+    UpdateArgument it;
+    it.role = textOf(facts, PipelineDialect::kRole);
+    it.name = textOf(facts, PipelineDialect::kName).str();
+    auto what = [&] {
+      return function.emitError() << "argument " << index << " of @update, '"
+                                  << it.name << "', ";
+    };
+    if (it.role == "state" || it.role == "constant") {
+      it.position = position++;
+    } else if (it.role == "parameter" || it.role == "gradient") {
+      auto of = numberOf(facts, PipelineDialect::kOf);
+      auto parameter = of ? known.find(*of) : known.end();
+      if (parameter == known.end())
+        return what() << "must name a parameter of the step that is owned as a "
+                      << "whole by '" << PipelineDialect::kOf << "'";
+      auto gradient = gradients.find(parameter->second);
+      if (gradient == gradients.end())
+        return what() << "belongs to argument " << *of
+                      << " of the step, which has no gradient";
+      it.number =
+          it.role == "parameter" ? parameter->second : gradient->second;
+      Type expected =
+          graph.getFunctionType().getInput(parameter->second);
+      if (argument.getType() != expected)
+        return what() << "has type " << argument.getType() << ", argument "
+                      << *of << " of the step has " << expected;
+    } else {
+      return what() << "must have a role: parameter, gradient, state or "
+                    << "constant; import the optimizer beside the step";
+    }
+    update.arguments.push_back(it);
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    DictionaryAttr facts = function.getResultAttrDict(i);
+    auto of = numberOf(facts, PipelineDialect::kOf);
+    bool fits = of && *of >= 0 && *of < int64_t(update.arguments.size());
+    if (!fits || update.arguments[*of].role == "gradient" ||
+        update.arguments[*of].replacedBy >= 0 ||
+        function.getResultTypes()[i] != function.getArgumentTypes()[*of])
+      return function.emitError()
+             << "result " << i << " of @update must replace one parameter or "
+             << "state of its type, the argument that '" << PipelineDialect::kOf
+             << "' names";
+    update.arguments[*of].replacedBy = i;
+  }
+  return success();
+}
+
+namespace {
+
+/// Finds the home of every value, in the order of the function.
+class Placer {
+public:
+  Placer(const Plan &plan, Update &update) : plan(plan), update(update) {
+    end = cast<func::ReturnOp>(
+        update.function.getBody().front().getTerminator());
+  }
+
+  LogicalResult run() {
+    placeArguments();
+    // State belongs to those whose values replace it.
+    for (bool changed = true; changed;) {
+      update.packs.clear();
+      sent.clear();
+      for (Operation &op : update.function.getBody().front().without_terminator())
+        if (failed(place(op)))
+          return failure();
+      changed = false;
+      for (auto [number, argument] : llvm::enumerate(update.arguments)) {
+        if (argument.role != "state" || argument.replacedBy < 0)
+          continue;
+        int64_t &home = update.home[update.function.getArgument(number)];
+        int64_t made = update.homeOf(end.getOperand(argument.replacedBy));
+        changed |= home == Update::kFree && made >= 0;
+        if (home == Update::kFree && made >= 0)
+          home = made;
+      }
+    }
+    return success();
+  }
+
+private:
+  void placeArguments() {
+    pipeline::GraphOp graph = plan.graph;
+    DenseMap<unsigned, int64_t> owner;
+    for (const UpdateArgument &argument : update.arguments)
+      if (argument.role == "gradient")
+        if (auto of = numberOf(graph.getResultAttrDict(argument.number),
+                               PipelineDialect::kOf))
+          owner[*of] = plan.rankOfResult[argument.number];
+    for (auto [number, argument] : llvm::enumerate(update.arguments)) {
+      int64_t home = Update::kFree;
+      if (argument.role == "gradient")
+        home = plan.rankOfResult[argument.number];
+      if (argument.role == "parameter")
+        home = owner.lookup(argument.number);
+      update.home[update.function.getArgument(number)] = home;
+    }
+  }
+
+  static bool isNumber(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || tensor.getNumElements() == 1;
+  }
+
+  LogicalResult place(Operation &op) {
+    llvm::SetVector<Value> used(op.operand_begin(), op.operand_end());
+    getUsedValuesDefinedAbove(op.getRegions(), used);
+    llvm::SmallSetVector<int64_t, 4> ranks;
+    bool global = false;
+    for (Value value : used) {
+      int64_t home = update.homeOf(value);
+      global |= home == Update::kGlobal;
+      if (home >= 0)
+        ranks.insert(home);
+    }
+    bool number = llvm::all_of(op.getResultTypes(), isNumber);
+    int64_t home = global ? Update::kGlobal : Update::kFree;
+    if (ranks.size() == 1 && !(number && global))
+      home = ranks.front();
+    if (ranks.size() > 1 || (number && global && !ranks.empty())) {
+      if (!number)
+        return mixed(op, used);
+      home = Update::kGlobal;
+      for (Value value : used)
+        if (update.homeOf(value) >= 0 && failed(send(op, value)))
+          return failure();
+    }
+    for (Value result : op.getResults())
+      update.home[result] = home;
+    return success();
+  }
+
+  LogicalResult mixed(Operation &op, const llvm::SetVector<Value> &used) {
+    InFlightDiagnostic error =
+        op.emitError() << "the update mixes values of several ranks into one "
+                       << "of type " << op.getResult(0).getType()
+                       << "; only single numbers, such as a norm of all "
+                       << "gradients, may depend on parameters of several "
+                       << "stages";
+    for (Value value : used)
+      if (int64_t home = update.homeOf(value); home >= 0)
+        error.attachNote(value.getLoc())
+            << "this value of type " << value.getType() << " is rank "
+            << home << "'s";
+    return error;
+  }
+
+  /// Puts `value` into a pack of its rank.
+  LogicalResult send(Operation &op, Value value) {
+    if (!isNumber(value.getType()) || !isa<RankedTensorType>(value.getType()))
+      return op.emitError()
+             << "the update makes a number from a value of type "
+             << value.getType() << " of rank " << update.homeOf(value)
+             << " and others of other ranks; sum each by itself first";
+    if (!sent.insert(value).second)
+      return success();
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    int64_t from = update.homeOf(value);
+    auto pack = llvm::find_if(update.packs, [&](const UpdatePack &it) {
+      return it.from == from && it.type.getElementType() == element;
+    });
+    if (pack == update.packs.end())
+      pack = update.packs.insert(
+          update.packs.end(), {from, RankedTensorType::get({0}, element), {}});
+    pack->numbers.push_back(value);
+    pack->type =
+        RankedTensorType::get({int64_t(pack->numbers.size())}, element);
+    return success();
+  }
+
+  const Plan &plan;
+  Update &update;
+  func::ReturnOp end;
+  llvm::DenseSet<Value> sent;
+};
+
+} // namespace
+
+FailureOr<Update> stagewright::torank::placeUpdate(const Plan &plan,
+                                                   func::FuncOp function) {
+  Update update;
+  update.function = function;
+  if (function.isExternal() || !function.getBody().hasOneBlock())
+    return function.emitError("@update must be a function of one block");
+  if (failed(readRoles(plan, update)) || failed(Placer(plan, update).run()))
+    return failure();
+  return update;
+}

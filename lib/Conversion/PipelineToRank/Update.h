@@ -1,0 +1,89 @@
+//===- Update.h - the optimizer, by rank ------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// @update is one function of all parameters, their gradients and the state of
+// the optimizer. Every rank runs the part of it that belongs to the parameters
+// it owns: a value belongs to a rank if it is made of that rank's values. What
+// is made of nothing that belongs to a rank (a count of steps, a rate) every
+// rank makes for itself.
+//
+// A number made of several ranks' values belongs to all of them (the norm of
+// all gradients, say). Each rank first makes the numbers that go into it, sends
+// them to all others as one tensor, its pack, and makes the rest from the
+// packs of all, in the order of the function: every rank gets the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_CONVERSION_PIPELINETORANK_UPDATE_H
+#define STAGEWRIGHT_CONVERSION_PIPELINETORANK_UPDATE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace stagewright::torank {
+
+struct Plan;
+
+/// One argument of @update.
+struct UpdateArgument {
+  llvm::StringRef role; ///< parameter, gradient, state or constant.
+  std::string name;
+  /// Of a parameter: its argument of the graph. Of a gradient: its result.
+  unsigned number = 0;
+  int64_t position = 0; ///< Of state and constants: among the step's arguments.
+  /// Result of @update that replaces it, -1: none.
+  int64_t replacedBy = -1;
+};
+
+/// The numbers that one rank sends to all others.
+struct UpdatePack {
+  int64_t from = 0;
+  mlir::RankedTensorType type; ///< A vector.
+  llvm::SmallVector<mlir::Value> numbers;
+};
+
+/// What one rank runs; values of @update by number.
+struct UpdatePart {
+  mlir::func::FuncOp sums;                ///< Makes the packs; null if none.
+  llvm::SmallVector<unsigned> sumInputs;  ///< Arguments.
+  llvm::SmallVector<unsigned> made;       ///< Packs.
+  mlir::func::FuncOp body;                ///< Null: nothing to do.
+  llvm::SmallVector<unsigned> inputs;     ///< Arguments that are only read.
+  llvm::SmallVector<unsigned> packs;      ///< After the inputs.
+  llvm::SmallVector<unsigned> replaced;   ///< Arguments, read and written.
+};
+
+struct Update {
+  mlir::func::FuncOp function;
+  llvm::SmallVector<UpdateArgument> arguments;
+  llvm::SmallVector<UpdatePack> packs;
+  std::vector<UpdatePart> parts; ///< By rank.
+  /// By value: its rank, or one of these.
+  static constexpr int64_t kFree = -2, kGlobal = -1;
+  llvm::DenseMap<mlir::Value, int64_t> home;
+
+  /// Where pack `number` lies in the workspace of its rank, before the memory
+  /// of the functions themselves.
+  int64_t offsetOf(unsigned number) const;
+  int64_t packsEnd() const { return offsetOf(packs.size()); }
+
+  int64_t homeOf(mlir::Value value) const {
+    auto found = home.find(value);
+    return found == home.end() ? kFree : found->second;
+  }
+};
+
+/// The roles of @update's arguments and results, what belongs to which rank, and
+/// the packs (ReadUpdate.cpp).
+mlir::FailureOr<Update> placeUpdate(const Plan &plan,
+                                    mlir::func::FuncOp function);
+
+/// Writes the parts' functions beside @update (CutUpdate.cpp).
+void cutUpdate(int64_t numRanks, Update &update);
+
+} // namespace stagewright::torank
+
+#endif // STAGEWRIGHT_CONVERSION_PIPELINETORANK_UPDATE_H

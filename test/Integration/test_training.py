@@ -1,0 +1,76 @@
+"""Steps with an optimizer train as JAX and optax do: losses of every step, parameters and state after the last.
+
+JAX sums the microbatches twice, in both orders; their difference is what rounding does to a run of this length."""
+
+import jax
+import numpy as np
+import pytest
+
+import stagewright
+from stagewright.frontend.jax_step import load_model
+from workshop import HERE
+
+MODELS = HERE / "models/training.py"
+STEPS, MICROBATCHES = 30, 8
+RUNS = [("mlp_sgd", 1, "1f1b"), ("mlp_sgd", 3, "gpipe"), ("gpt_adamw", 1, "1f1b"), ("gpt_adamw", 2, "1f1b"),
+        ("gpt_adamw", 4, "zb-h1"), ("tied_adamw", 3, "1f1b")]
+
+
+def batches_of(arguments, number):
+    """Different batches for every step, microbatches first."""
+    rng = np.random.default_rng(number)
+    return [np.stack([rng.permutation(a.reshape(-1)).reshape(a.shape) for _ in range(MICROBATCHES)])
+            for a in arguments]
+
+
+def train_by_jax(step, arguments, update, order):
+    """Losses, then the leaves of the last parameters and state."""
+    parameters, *batch = arguments
+    function, state, *more = update
+    step, function = jax.jit(step), jax.jit(function)
+    losses = []
+    for number in range(STEPS):
+        whole = batches_of(batch, number)
+        parts = [step(parameters, *(b[m] for b in whole)) for m in order]
+        loss, gradients = jax.tree.map(lambda *x: sum(x[1:], x[0]) / MICROBATCHES, *parts)
+        parameters, state = function(parameters, gradients, state, *more)
+        losses.append(float(loss))
+    return np.array(losses), [np.asarray(leaf) for leaf in jax.tree.leaves((parameters, state))]
+
+
+@pytest.fixture(scope="module")
+def golden():
+    known = {}
+
+    def of(name):
+        if name not in known:
+            step, arguments, options = load_model(f"{MODELS}:{name}")
+            runs = [train_by_jax(step, arguments, options["update"], order)
+                    for order in (range(MICROBATCHES), range(MICROBATCHES)[::-1])]
+            known[name] = arguments, options, *runs
+        return known[name]
+    return of
+
+
+@pytest.mark.parametrize("name,stages,schedule", RUNS)
+def test_trains_as_jax_and_optax(workshop, golden, name, stages, schedule):
+    arguments, options, (losses, leaves), (again, leaves_again) = golden(name)
+    path = workshop.artifact(f"training.py:{name}", stages, schedule)
+    step = stagewright.load(path, microbatches=MICROBATCHES)
+    parameters, *batch = arguments
+    flat = jax.tree.leaves(arguments) + jax.tree.leaves(tuple(options["update"][1:]))
+    first = len(jax.tree.leaves(parameters))
+    step.set({position: leaf if not first <= position < first + len(batch) else np.stack([leaf] * MICROBATCHES)
+              for position, leaf in enumerate(flat)})
+    found = []
+    for number in range(STEPS):
+        found.append(float(step.run(dict(enumerate(batches_of(batch, number), first)))[0]))
+    allowed = np.maximum(1e-3, 3 * np.abs(losses - again) / np.abs(losses))
+    assert np.all(np.abs(found - losses) <= allowed * np.abs(losses)), (found, losses)
+    assert losses[-1] < losses[0]  # of other batches, but the model learns what they share
+    results = [r for r, about in zip(step.results(), step.manifest["results"]) if about["role"] in ("parameter", "state")]
+    assert len(results) == len(leaves)
+    for result, leaf, other in zip(results, leaves, leaves_again):
+        # By norm: AdamW divides by the root of tiny squares, so single elements differ by what the rest does not.
+        allowed = max(1e-3 * np.linalg.norm(leaf), 3 * np.linalg.norm(leaf - other))
+        assert np.linalg.norm(result - leaf) <= allowed
