@@ -97,7 +97,7 @@ int run(const std::string &artifact, const std::string &inputs, int64_t rounds,
     raise("'", artifact, "' has no target CUDA");
   for (size_t r = 0; r < program->manifest().ranks.size(); ++r)
     options.devices += r ? ",0" : "0";
-  DeviceStep step(program, options);
+  DeviceStep step(program, options, nullptr);
   setInputs(step, inputs);
   step.run();
   Bytes expected = results(step);

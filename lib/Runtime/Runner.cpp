@@ -87,15 +87,16 @@ std::vector<const Recorder *> Runner::recorders() const {
 std::unique_ptr<Runner> makeRunner(std::shared_ptr<const Artifact> artifact,
                                    const StepOptions &options) {
   if (options.processes) {
-    if (artifact->manifest().cuda)
-      raise("the artifact's target is a device, whose ranks are one process; "
-            "run them with --transport=threads");
     if (!Processes::get())
       raise("a rank for this process needs the others; call sw_connect first");
+    if (artifact->manifest().cuda)
+      return std::make_unique<cuda::DeviceStep>(std::move(artifact), options,
+                                                Processes::get());
     return makeProcessStep(std::move(artifact), options, *Processes::get());
   }
   if (artifact->manifest().cuda)
-    return std::make_unique<cuda::DeviceStep>(std::move(artifact), options);
+    return std::make_unique<cuda::DeviceStep>(std::move(artifact), options,
+                                              nullptr);
   return std::make_unique<Step>(std::move(artifact), options);
 }
 

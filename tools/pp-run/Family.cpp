@@ -114,8 +114,8 @@ void Family::becomeChild(size_t number, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
     std::_Exit(1);
-  std::string place = std::to_string(number) + "," +
-                      std::to_string(pipes[number]);
+  std::string place =
+      std::to_string(number) + "," + std::to_string(pipes[number]);
   for (size_t other = 0; other < children.size(); ++other) {
     place += "," + std::to_string(sockets[number][other]);
     close(children[other].words);
@@ -177,8 +177,8 @@ std::string Family::cause() const {
   for (size_t i = 0; i < children.size() && text.empty(); ++i)
     if (children[i].died())
       text = "the process of rank " + std::to_string(i) + " (" +
-             std::to_string(children[i].process) + ") died: " +
-             strsignal(WTERMSIG(children[i].status));
+             std::to_string(children[i].process) +
+             ") died: " + strsignal(WTERMSIG(children[i].status));
   for (size_t speaker : speakers) {
     if (!text.empty())
       text += "; ";

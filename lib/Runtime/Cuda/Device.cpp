@@ -66,6 +66,12 @@ int Device::architecture() const {
   return 10 * major + minor;
 }
 
+Uuid Device::uuid() const {
+  Uuid it;
+  driver().deviceUuid(&it, device);
+  return it;
+}
+
 bool Device::reach(const Device &other) const {
   int can = 0;
   driver().canAccessPeer(&can, device, other.device);

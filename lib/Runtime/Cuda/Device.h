@@ -40,6 +40,7 @@ public:
   int number() const { return ordinal; }
   /// 90 for sm_90.
   int architecture() const;
+  Uuid uuid() const;
   Context handle() const { return context; }
   KernelFunction kernel(int64_t number) const { return kernels[number]; }
 

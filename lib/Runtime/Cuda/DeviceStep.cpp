@@ -9,27 +9,27 @@
 
 #include "Error.h"
 #include "Execution.h"
+#include "Peers.h"
 #include "Prepare.h"
+#include "Processes/Join.h"
 #include "Staging.h"
 
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <numeric>
 #include <optional>
-#include <set>
 #include <thread>
 
 namespace stagewright::runtime::cuda {
 
 namespace {
-/// Seconds that a first step may take, and the least for a later one: loading
-/// kernels and a busy machine are no hang.
-constexpr double firstDeadline = 120, leastDeadline = 10;
-/// How many times the slowest step before a step may take.
-constexpr double patience = 20;
 /// How long the end of a step is looked for without a pause: longer than steps
 /// whose microseconds count.
 constexpr int64_t eager = 2000000;
+/// And how often the other processes are looked at: a look costs a call of the
+/// system.
+constexpr int64_t thorough = 64;
 } // namespace
 
 /// In the order of their making; what comes later needs what comes before.
@@ -43,6 +43,7 @@ struct DeviceStep::Resources {
   Memory memory;
   Prepared prepared;
   std::optional<Staging> staging;
+  std::optional<Messages> messages;
   std::optional<Execution> execution;
 
   int64_t planGraphs(const Device &device, const RankProgram &program);
@@ -66,26 +67,52 @@ int64_t DeviceStep::Resources::planGraphs(const Device &device,
 }
 
 DeviceStep::DeviceStep(std::shared_ptr<const Artifact> source,
-                       const StepOptions &options)
+                       const StepOptions &options, Processes *processes)
     : Runner(std::move(source), options), graph(options.graph),
       check(options.check), deadline(options.deadline),
-      own(std::make_unique<Resources>()) {
-  if (deadline < 0)
-    raise("the deadline of a step is ", deadline,
+      resources(std::make_unique<Resources>()) {
+  if (options.deadline < 0)
+    raise("the deadline of a step is ", options.deadline,
           " seconds, expected at least 0");
-  place(options);
-  PlanOptions how;
-  how.local.assign(layouts.size(), true);
-  how.actions = options.trace || options.profile;
-  how.nodes = options.profile;
-  own->prepared = prepareStep(*artifact, own->memory, count, how);
-  own->staging.emplace(manifest(), own->memory, count);
-  own->execution.emplace(manifest(), own->memory, own->prepared.programs,
-                         own->prepared.plan, own->places, own->workspaces,
-                         own->graphs);
+  if (processes) {
+    joinRanks(*artifact, options, *processes);
+    peers = std::make_unique<Peers>(*processes);
+    own = {peers->self()};
+    peers->together([&] { make(options); });
+    peers->settleSharing(*resources->places[size_t(own[0])]);
+    resources->messages->connect(resources->memory,
+                                 *resources->places[size_t(own[0])],
+                                 resources->execution->messageStream());
+  } else {
+    own.resize(layouts.size());
+    std::iota(own.begin(), own.end(), 0);
+    make(options);
+  }
   fillConstants();
   if (std::string error = check ? checkPeaks() : ""; !error.empty())
     raise(error);
+}
+
+/// What this process does alone.
+void DeviceStep::make(const StepOptions &options) {
+  place(options);
+  PlanOptions how;
+  how.local.assign(layouts.size(), false);
+  for (int64_t r : own)
+    how.local[size_t(r)] = true;
+  how.actions = options.trace || options.profile;
+  how.nodes = options.profile;
+  resources->prepared = prepareStep(*artifact, resources->memory, count, how);
+  const Prepared &prepared = resources->prepared;
+  resources->staging.emplace(manifest(), resources->memory, count, how.local);
+  if (peers)
+    resources->messages.emplace(
+        manifest(), prepared.programs[size_t(own[0])], prepared.plan,
+        *resources->places[size_t(own[0])], peers->assembly());
+  resources->execution.emplace(
+      manifest(), resources->memory, prepared.programs, prepared.plan,
+      resources->places, resources->workspaces, resources->graphs,
+      resources->messages ? &*resources->messages : nullptr);
 }
 
 /// Memory that a lost device still uses cannot be given back: freeing it waits
@@ -96,118 +123,159 @@ DeviceStep::~DeviceStep() {
   static std::mutex mutex;
   static auto &kept = *new std::vector<std::unique_ptr<Resources>>;
   std::lock_guard lock(mutex);
-  kept.push_back(std::move(own));
+  kept.push_back(std::move(resources));
 }
 
-/// Gives every rank its GPU and its memory there. How much is known after a dry
-/// run, which needs no device.
+/// Gives every rank of this process its GPU and its memory there. How much is
+/// known after a dry run, which needs no device.
 void DeviceStep::place(const StepOptions &options) {
   size_t size = layouts.size();
   int present = 0;
   driver().deviceCount(&present);
-  std::vector<int> numbers = placeRanks(options.devices, size, present);
-  DryRun dry = dryRun(*artifact, layouts, routesOf(manifest(), numbers), count);
-  for (size_t r = 0; r < size; ++r) {
-    std::unique_ptr<Device> &device = own->devices[numbers[r]];
+  std::vector<int> numbers(size, -1);
+  if (peers)
+    numbers[size_t(own[0])] = peers->gpu(options.devices, present);
+  else
+    numbers = placeRanks(options.devices, size, present);
+  std::vector<Route> routes = routesOf(manifest(), numbers);
+  if (peers)
+    std::fill(routes.begin(), routes.end(), Route::Network);
+  std::vector<bool> local(size, false);
+  resources->places.resize(size);
+  for (auto r : own) {
+    local[size_t(r)] = true;
+    std::unique_ptr<Device> &device = resources->devices[numbers[size_t(r)]];
     if (!device) {
-      device = std::make_unique<Device>(numbers[r]);
+      device = std::make_unique<Device>(numbers[size_t(r)]);
       device->load(artifact->deviceCode(), manifest());
     }
-    own->places.push_back(device.get());
+    resources->places[size_t(r)] = device.get();
   }
-  for (auto &[from, device] : own->devices)
-    for (auto &[to, other] : own->devices)
+  DryRun dry = dryRun(*artifact, layouts, routes, count, local);
+  for (auto &[from, device] : resources->devices)
+    for (auto &[to, other] : resources->devices)
       if (from != to)
         device->reach(*other); // Else copies go through the host's memory.
-  own->sizes = dry.sizes;
-  for (size_t r = 0; r < size; ++r)
-    own->sizes[r].workspace =
-        std::max(own->sizes[r].workspace,
-                 own->planGraphs(*own->places[r], dry.prepared.programs[r]));
-  std::vector<Address> bases;
-  for (size_t r = 0; r < size; ++r) {
-    own->blocks.emplace_back(*own->places[r], own->sizes[r].total());
-    bases.push_back(own->blocks[r].base());
-    own->workspaces.push_back(own->blocks[r].base() +
-                              Address(own->sizes[r].arena) +
-                              Address(own->sizes[r].senders));
+  resources->sizes = dry.sizes;
+  resources->memory = std::move(dry.memory);
+  resources->workspaces.resize(size);
+  std::vector<Address> bases = resources->memory.arenas;
+  for (int64_t r : own) {
+    RankMemory &bytes = resources->sizes[size_t(r)];
+    int64_t graphs = resources->planGraphs(*resources->places[size_t(r)],
+                                           dry.prepared.programs[size_t(r)]);
+    bytes.workspace = std::max(bytes.workspace, graphs);
+    resources->blocks.emplace_back(*resources->places[size_t(r)],
+                                   bytes.total());
+    bases[size_t(r)] = resources->blocks.back().base();
+    resources->workspaces[size_t(r)] =
+        bases[size_t(r)] + Address(bytes.arena) + Address(bytes.senders);
   }
-  own->memory = std::move(dry.memory);
-  placeMemory(manifest(), own->memory, bases);
+  placeMemory(manifest(), resources->memory, bases);
 }
 
 void DeviceStep::setInput(int64_t position, const sw_tensor &tensor) {
-  HostArenas view = own->staging->tensors();
+  HostArenas view = resources->staging->tensors();
   size_t argument = findArgument(view, position, tensor);
   copyIn(view, argument, tensor);
-  own->staging->changed(argument);
+  resources->staging->changed(argument);
   given[argument] = true;
 }
 
 void DeviceStep::getOutput(int64_t position, const sw_tensor &tensor) {
   if (!ran)
     raise("there are no results: no step has run to its end");
-  HostArenas view = own->staging->tensors();
-  size_t result = findResult(view, position, tensor);
-  for (size_t r = 0; r < layouts.size(); ++r) {
-    own->places[r]->use();
-    Stream stream = own->execution->stream(int64_t(r));
-    own->staging->download(result, int64_t(r), stream);
+  HostArenas view = resources->staging->tensors();
+  size_t result = peers
+                      ? findGathered(peers->assembly(), view, position, tensor)
+                      : findResult(view, position, tensor);
+  for (int64_t r : own) {
+    resources->places[size_t(r)]->use();
+    Stream stream = resources->execution->stream(r);
+    resources->staging->download(result, r, stream);
     driver().streamSynchronize(stream);
   }
-  copyOut(view, result, tensor);
+  if (peers)
+    gatherResult(peers->assembly(), view, result, tensor);
+  else
+    copyOut(view, result, tensor);
 }
 
 void DeviceStep::run() {
   if (lost)
     raise("a step before has not ended on its device; start the program anew");
-  requireInputs();
+  if (peers && !begun)
+    peers->together([&] { requireInputs(); });
+  else
+    requireInputs();
+  begun = true;
   ran = false;
   for (auto &record : records)
     record->begin();
   int64_t start = now();
-  for (size_t r = 0; r < layouts.size(); ++r) {
-    own->places[r]->use();
-    if (own->staging->upload(int64_t(r), own->execution->stream(int64_t(r))))
-      own->execution->follow(int64_t(r));
+  try {
+    enqueue();
+    lastEnqueue = double(now() - start) * 1e-9;
+    wait(start);
+  } catch (const std::exception &error) {
+    if (peers)
+      peers->fail("rank " + std::to_string(own[0]) + ": " + error.what(),
+                  &*resources->messages);
+    throw;
   }
-  own->execution->start(graph);
-  lastEnqueue = double(now() - start) * 1e-9;
-  wait(start);
   int64_t end = now();
   lastSeconds = double(end - start) * 1e-9;
-  slowest = std::max(slowest, lastSeconds);
+  deadline.measured(lastSeconds);
   if (!records.empty())
     tell(start, end);
   ran = true;
 }
 
+void DeviceStep::enqueue() {
+  if (peers)
+    resources->messages->begin();
+  for (int64_t r : own) {
+    resources->places[size_t(r)]->use();
+    if (resources->staging->upload(r, resources->execution->stream(r)))
+      resources->execution->follow(r);
+  }
+  resources->execution->start(graph);
+}
+
 /// Looks until the device has ended the step.
 void DeviceStep::wait(int64_t start) {
-  double limit = deadline > 0   ? deadline
-                 : slowest == 0 ? firstDeadline
-                                : std::max(leastDeadline, patience * slowest);
+  double limit = deadline.seconds();
   try {
-    while (!own->execution->finished()) {
+    for (int64_t looks = 1; !resources->execution->finished(); ++looks) {
       int64_t waited = now() - start;
       if (double(waited) * 1e-9 > limit)
         raise("the step did not end on its device within ", limit,
               " seconds; a longer deadline can be given");
+      if (peers && looks % thorough == 0) {
+        peers->look();
+        resources->messages->look();
+      }
       if (waited > eager)
         std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
-  } catch (...) {
+  } catch (const std::exception &error) {
     lost = true;
+    if (peers)
+      raise(resources->messages->next(), ": ", error.what());
     throw;
   }
+}
+
+bool DeviceStep::gatherRecords() {
+  return !peers || runtime::gatherRecords(peers->all(), records);
 }
 
 /// Tells the recorders what the stamps say, on the host's clock: the step began
 /// on the device when the host began it, which is early by the time that it
 /// takes to enqueue.
 void DeviceStep::tell(int64_t start, int64_t end) {
-  const Execution &execution = *own->execution;
-  for (const Span &span : own->prepared.plan.spans) {
+  const Execution &execution = *resources->execution;
+  for (const Span &span : resources->prepared.plan.spans) {
     int64_t first = start + execution.stampTime(span.first);
     int64_t last = start + execution.stampTime(span.last);
     Recorder &record = *records[span.rank];
@@ -226,28 +294,28 @@ void DeviceStep::tell(int64_t start, int64_t end) {
       break;
     }
   }
-  for (auto &record : records)
-    record->endStep(start, end);
+  for (int64_t r : own)
+    records[size_t(r)]->endStep(start, end);
 }
 
 int64_t DeviceStep::peak(int64_t rank) const {
-  return check ? own->prepared.programs[rank].livePeak : -1;
+  return check ? resources->prepared.programs[rank].livePeak : -1;
 }
 
-const Memory &DeviceStep::memory() const { return own->memory; }
+const Memory &DeviceStep::memory() const { return resources->memory; }
 
 const std::vector<RankProgram> &DeviceStep::programs() const {
-  return own->prepared.programs;
+  return resources->prepared.programs;
 }
 
-const Execution &DeviceStep::execution() const { return *own->execution; }
+const Execution &DeviceStep::execution() const { return *resources->execution; }
 
 const Device &DeviceStep::device(int64_t rank) const {
-  return *own->places[rank];
+  return *resources->places[rank];
 }
 
 int64_t DeviceStep::allocated(int64_t rank) const {
-  return own->sizes[rank].total();
+  return resources->sizes[rank].total();
 }
 
 } // namespace stagewright::runtime::cuda

@@ -11,23 +11,34 @@
 // execution. One thread enqueues for all ranks; the step's end is polled, so
 // that a device that hangs ends the step at a deadline and not never.
 //
+// With other processes it is the part of one rank. Making it, its first run,
+// `getOutput` and `gatherRecords` are collective then; results and records come
+// to rank 0. A run that fails ends all processes.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H
 
+#include "Deadline.h"
 #include "Program.h"
 #include "Runner.h"
+
+namespace stagewright::runtime {
+class Processes;
+} // namespace stagewright::runtime
 
 namespace stagewright::runtime::cuda {
 
 class Device;
 class Execution;
+class Peers;
 
 class DeviceStep final : public Runner {
 public:
+  /// All ranks, or with `processes` the one of this process.
   DeviceStep(std::shared_ptr<const Artifact> artifact,
-             const StepOptions &options);
+             const StepOptions &options, Processes *processes);
   ~DeviceStep() override;
 
   void setInput(int64_t position, const sw_tensor &tensor) override;
@@ -35,6 +46,7 @@ public:
   void getOutput(int64_t position, const sw_tensor &tensor) override;
   int64_t peak(int64_t rank) const override;
   int64_t allocated(int64_t rank) const override;
+  bool gatherRecords() override;
 
   /// What a step is made of, for who orders its work otherwise.
   const Memory &memory() const;
@@ -44,15 +56,19 @@ public:
 
 private:
   struct Resources;
+  void make(const StepOptions &options);
   void place(const StepOptions &options);
+  void enqueue();
   void wait(int64_t start);
   void tell(int64_t start, int64_t end);
 
   bool graph, check;
-  double deadline;    ///< seconds; 0: by the steps before
-  double slowest = 0; ///< seconds of a step that ended
+  bool begun = false; ///< a step has been run
   bool lost = false;  ///< a device did not end its step
-  std::unique_ptr<Resources> own;
+  Deadline deadline;
+  std::unique_ptr<Peers> peers; ///< null: none
+  std::vector<int64_t> own;     ///< ranks
+  std::unique_ptr<Resources> resources;
 };
 
 } // namespace stagewright::runtime::cuda

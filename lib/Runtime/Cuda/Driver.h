@@ -44,6 +44,11 @@ using Graph = CUgraph_st *;
 using GraphExec = CUgraphExec_st *;
 using GraphNode = CUgraphNode_st *;
 
+/// What names a GPU, or a part of one, on whatever host.
+struct Uuid {
+  char bytes[16];
+};
+
 // Values of the driver's enumerations.
 enum : int { statusNotReady = 600, statusPeerAlreadyEnabled = 704 };
 enum : int {
@@ -66,6 +71,7 @@ enum : int { captureRelaxed = 2 };
   X(deviceCount, cuDeviceGetCount, int *)                                      \
   X(deviceGet, cuDeviceGet, int *, int)                                        \
   X(deviceName, cuDeviceGetName, char *, int, int)                             \
+  X(deviceUuid, cuDeviceGetUuid_v2, Uuid *, int)                               \
   X(deviceAttribute, cuDeviceGetAttribute, int *, int, int)                    \
   X(contextRetain, cuDevicePrimaryCtxRetain, Context *, int)                   \
   X(contextRelease, cuDevicePrimaryCtxRelease_v2, int)                         \

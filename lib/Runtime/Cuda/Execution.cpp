@@ -15,10 +15,11 @@ Execution::Execution(const Manifest &manifest, const Memory &memory,
                      const std::vector<RankProgram> &programs, const Plan &plan,
                      const std::vector<const Device *> &devices,
                      const std::vector<DevicePointer> &workspaces,
-                     const GraphsByDevice &graphs)
+                     const GraphsByDevice &graphs, const Messages *messages)
     : manifest(manifest), memory(memory), programs(programs), plan(plan),
       devices(devices), workspaces(workspaces), graphs(graphs),
-      computing(programs.size(), 0), contractions(programs.size()) {
+      messages(messages), computing(programs.size(), 0),
+      contractions(programs.size()) {
   for (size_t s = 0; s < plan.streams.size(); ++s) {
     const Device &device = deviceOf(int32_t(s));
     streams.emplace_back(device);
@@ -137,9 +138,15 @@ void Execution::issue(const Operation &it, bool capturing) {
         size_t(way.bytes), stream);
   }
   case Operation::SendTo:
+    return messages->send(int64_t(it.number),
+                          memory.sent(manifest, int64_t(it.number), it.m),
+                          stream);
   case Operation::TakeFrom:
-    raise("messages between processes are planned, but not sent: run all ranks "
-          "in one process");
+    return messages->receive(
+        int64_t(it.number), memory.received(manifest, int64_t(it.number), it.m),
+        stream);
+  case Operation::Tell:
+    return messages->tell(it.number, stream);
   case Operation::Begin: {
     const Command &command = programs[it.rank].commands[it.number];
     return beginRange(char(command.bytes), command.id, command.m);
@@ -185,6 +192,13 @@ void Execution::capture() {
   if (status)
     DriverErrors::fail(driver().graphInstantiate.symbol, status);
   driver().graphUpload(executable, streams[0].get());
+}
+
+Stream Execution::messageStream() const {
+  for (size_t s = 0; s < streams.size(); ++s)
+    if (plan.streams[s].network)
+      return streams[s].get();
+  return nullptr;
 }
 
 void Execution::follow(int64_t rank) {

@@ -18,6 +18,7 @@
 #include "Contraction.h"
 #include "Device.h"
 #include "Graphs.h"
+#include "Messages.h"
 #include "Nvtx.h"
 #include "Plan.h"
 
@@ -25,13 +26,14 @@ namespace stagewright::runtime::cuda {
 
 class Execution {
 public:
-  /// `devices` and `workspaces` by rank; `graphs` has the plans of all calls.
-  /// All that is given must outlive it.
+  /// `devices` and `workspaces` by rank; `graphs` has the plans of all calls;
+  /// `messages` go to other processes, null where there are none. All that is
+  /// given must outlive it.
   Execution(const Manifest &manifest, const Memory &memory,
             const std::vector<RankProgram> &programs, const Plan &plan,
             const std::vector<const Device *> &devices,
             const std::vector<DevicePointer> &workspaces,
-            const GraphsByDevice &graphs);
+            const GraphsByDevice &graphs, const Messages *messages);
   ~Execution();
   Execution(const Execution &) = delete;
   Execution &operator=(const Execution &) = delete;
@@ -41,16 +43,19 @@ public:
   /// Whether the device has done all that was enqueued; never waits.
   bool finished() const;
 
-  /// Enqueues what one command of a rank does on its device, on any stream.
+  /// Enqueues what one command of a rank does on its device, on any
+  /// stream.
   void work(int64_t rank, size_t command, Stream stream) const;
 
   /// The stream on which a rank computes.
   Stream stream(int64_t rank) const { return streams[computing[rank]].get(); }
+  /// The stream of messages to other processes; null without.
+  Stream messageStream() const;
   /// Lets the step begin after what is on the rank's stream.
   void follow(int64_t rank);
 
-  /// Nanoseconds from the beginning of the last step to a stamp, on the clock
-  /// of its device.
+  /// Nanoseconds from the beginning of the last step to a stamp, on
+  /// the clock of its device.
   int64_t stampTime(size_t stamp) const;
   /// Nodes of the graph; 0 where there is none.
   size_t graphNodes() const { return nodes; }
@@ -75,6 +80,7 @@ private:
   const std::vector<const Device *> &devices;
   const std::vector<DevicePointer> &workspaces;
   const GraphsByDevice &graphs;
+  const Messages *messages;
   std::vector<size_t> computing; ///< streams by rank
   std::vector<StreamOwner> streams;
   std::vector<EventOwner> events, stamps, uploads;

@@ -19,6 +19,16 @@ constexpr LibraryName name = {
     "package libnccl2 of NVIDIA's Debian repository, and with "
     "nvidia-nccl-cu13 of PyPI"};
 
+/// Throws where it is too old to be called as we do.
+void requireVersion(Nccl &it) {
+  it.version.status(&it.release);
+  if (it.release < ncclOldest)
+    raise("'", it.path, "' is NCCL ", printNcclVersion(it.release),
+          ", expected at least ", printNcclVersion(ncclOldest),
+          "; a newer one comes with ", name.package, ", and ", name.variable,
+          " names another place");
+}
+
 Nccl openNccl() {
   Library library(name);
   Nccl it;
@@ -26,10 +36,19 @@ Nccl openNccl() {
   library.find(it.errorString, "ncclGetErrorString");
   library.find(it.lastError, "ncclGetLastError");
   it.path = library.path();
+  requireVersion(it);
   return it;
 }
 
 } // namespace
+
+const char *const ncclPackage = name.package;
+
+std::string printNcclVersion(int version) {
+  return std::to_string(version / 10000) + "." +
+         std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
 
 const Nccl &nccl() {
   static Nccl it = openNccl();

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The part of NCCL that the runtime calls, declared as Driver.h declares the
-// driver's. After NCCL 2.28; every function here is in 2.18 too, and so are the
-// members of `NcclConfig`, which NCCL reads as far as its `size` says.
+// driver's. After NCCL 2.32; every function here is in 2.18 too, and so are the
+// members of `NcclConfig`, which NCCL reads as far as its `size` says. Older
+// ones are refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +42,17 @@ struct NcclConfig {
 enum : int { ncclDone = 0, ncclStillInProgress = 7 };
 enum : int { ncclBytes = 1 }; ///< element type: unsigned, 8 bits
 
+// Versions, as ncclGetVersion gives them since 2.9.
+enum : int {
+  ncclOldest = 21800,
+  ncclShares = 23000 ///< takes several ranks on one GPU
+};
+
+/// "2.28.9"
+std::string printNcclVersion(int version);
+/// Where to get it: "package libnccl2 of ...".
+extern const char *const ncclPackage;
+
 // NOLINTBEGIN(bugprone-macro-parentheses): types are among the arguments.
 /// One line per function: the member, the symbol, the types of its parameters.
 #define STAGEWRIGHT_NCCL(X)                                                    \
@@ -68,6 +80,7 @@ struct Nccl {
   const char *(*errorString)(int) = nullptr;        ///< ncclGetErrorString
   const char *(*lastError)(Communicator) = nullptr; ///< ncclGetLastError
   std::string path;
+  int release = 0; ///< what `version` said
 };
 // NOLINTEND(bugprone-macro-parentheses)
 

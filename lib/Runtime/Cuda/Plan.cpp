@@ -242,6 +242,7 @@ void Planning::transfer(int64_t number, int64_t m) {
     add(sends ? Operation::SendTo : Operation::TakeFrom, messages[rank],
         size_t(number), m);
     record(messages[rank], events.moved[slot]);
+    add(Operation::Tell, messages[rank], ++plan.messages);
   }
 }
 

@@ -28,6 +28,7 @@ struct Operation {
     CopyTo,   ///< number: channel; m
     SendTo,   ///< number: channel; m; the sender's half of a message
     TakeFrom, ///< number: channel; m; the receiver's half
+    Tell,     ///< number: how many halves of messages are done
     Stamp,    ///< number: time stamp
     Begin,    ///< number: the command of `rank` that begins an action
     End       ///< ends it
@@ -58,7 +59,7 @@ struct Span {
 struct Plan {
   std::vector<StreamUse> streams;
   std::vector<Operation> operations;
-  size_t events = 0, stamps = 0;
+  size_t events = 0, stamps = 0, messages = 0; ///< halves of messages
   std::vector<Span> spans;
   /// Transfers that a device must have under way at once for the step to
   /// finish: 1 where there are messages between processes, else 0.

@@ -99,11 +99,12 @@ Prepared prepareStep(const Artifact &artifact, const Memory &memory,
 }
 
 DryRun dryRun(const Artifact &artifact, const std::vector<Layout> &layouts,
-              const std::vector<Route> &routes, int64_t microbatches) {
+              const std::vector<Route> &routes, int64_t microbatches,
+              const std::vector<bool> &local) {
   DryRun it;
   it.memory = madeUp(artifact.manifest(), layouts, routes);
   PlanOptions options;
-  options.local.assign(layouts.size(), true);
+  options.local = local;
   it.prepared = prepareStep(artifact, it.memory, microbatches, options);
   for (size_t r = 0; r < layouts.size(); ++r)
     it.sizes.push_back(memoryOf(artifact.manifest(), it.memory, int64_t(r),

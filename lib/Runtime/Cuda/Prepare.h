@@ -48,14 +48,15 @@ void placeMemory(const Manifest &manifest, Memory &memory,
 Prepared prepareStep(const Artifact &artifact, const Memory &memory,
                      int64_t microbatches, const PlanOptions &options);
 
-/// The whole road with made-up addresses. `devices` by rank.
+/// The whole road with made-up addresses.
 struct DryRun {
   Prepared prepared;
   Memory memory;
   std::vector<RankMemory> sizes; ///< by rank
 };
 DryRun dryRun(const Artifact &artifact, const std::vector<Layout> &layouts,
-              const std::vector<Route> &routes, int64_t microbatches);
+              const std::vector<Route> &routes, int64_t microbatches,
+              const std::vector<bool> &local);
 
 /// Which GPU each rank runs on, from the user's list ("0,0,1,1"; one entry per
 /// rank). Without one ranks go to `count` GPUs in order, neighbours together

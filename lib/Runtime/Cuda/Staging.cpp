@@ -10,7 +10,7 @@
 namespace stagewright::runtime::cuda {
 
 Staging::Staging(const Manifest &manifest, const Memory &memory,
-                 int64_t microbatches)
+                 int64_t microbatches, const std::vector<bool> &local)
     : manifest(manifest), memory(memory), microbatches(microbatches) {
   for (size_t r = 0; r < manifest.ranks.size(); ++r) {
     const auto &buffers = manifest.ranks[r].buffers;
@@ -25,7 +25,7 @@ Staging::Staging(const Manifest &manifest, const Memory &memory,
       layout.total += layout.buffers[b].bytes();
       newer[r][b] = numbers;
     }
-    copies.emplace_back(layout.total);
+    copies.emplace_back(local[r] ? layout.total : 0);
     layouts.push_back(std::move(layout));
   }
   fillMicrobatchNumbers(tensors());
@@ -34,7 +34,7 @@ Staging::Staging(const Manifest &manifest, const Memory &memory,
 HostArenas Staging::tensors() const {
   HostArenas view = {manifest, layouts, {}, microbatches};
   for (const PinnedMemory &copy : copies)
-    view.bases.push_back(copy.base());
+    view.bases.push_back(copy.base()); // Null for other processes' ranks.
   return view;
 }
 

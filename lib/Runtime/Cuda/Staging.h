@@ -23,7 +23,9 @@ namespace stagewright::runtime::cuda {
 
 class Staging {
 public:
-  Staging(const Manifest &manifest, const Memory &memory, int64_t microbatches);
+  /// For the ranks of this process.
+  Staging(const Manifest &manifest, const Memory &memory, int64_t microbatches,
+          const std::vector<bool> &local);
 
   /// Where tensors are copied in and out.
   HostArenas tensors() const;
@@ -40,8 +42,8 @@ private:
   const Manifest &manifest;
   const Memory &memory;
   int64_t microbatches;
-  std::vector<Layout> layouts; ///< of the copies, by rank
-  std::vector<PinnedMemory> copies;
+  std::vector<Layout> layouts;          ///< of the copies, by rank
+  std::vector<PinnedMemory> copies;     ///< by rank
   std::vector<std::vector<bool>> newer; ///< by rank and buffer
 };
 

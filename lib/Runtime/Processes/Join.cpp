@@ -20,8 +20,7 @@ void joinRanks(const Artifact &artifact, const StepOptions &options,
   Assembly &assembly = processes.assembly();
   // Everything that decides how processes talk to each other.
   std::string common = artifact.text() + std::to_string(options.microbatches) +
-                       (options.check ? "c" : "") +
-                       (options.graph ? "g" : "") +
+                       (options.check ? "c" : "") + (options.graph ? "g" : "") +
                        (options.trace || options.profile ? "r" : "");
   uint64_t mine = std::hash<std::string>()(common);
   std::vector<uint64_t> all(size_t(assembly.size()));

@@ -34,7 +34,8 @@ void Sockets::renumber(int64_t wanted) {
   number = wanted;
 }
 
-/// Moves what can be moved now; whether that was anything.
+/// Moves what can be moved now; whether that was anything. Without one process
+/// there is nothing that the others could agree on, so they end.
 bool Sockets::move(Part &part) {
   int socket = peers[size_t(part.peer)];
   constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -43,7 +44,8 @@ bool Sockets::move(Part &part) {
                       : ::recv(socket, part.at, size_t(part.left), flags);
   bool again = moved < 0 && (errno == EAGAIN || errno == EINTR);
   if (moved == 0 || (moved < 0 && !again))
-    raise("process ", part.peer, " has ended");
+    abort(1, "rank " + std::to_string(number) + ": the process of rank " +
+                 std::to_string(part.peer) + " has ended");
   if (again)
     return false;
   part.at += moved;
@@ -52,8 +54,8 @@ bool Sockets::move(Part &part) {
 }
 
 /// Sends and receives at once; false when patience is over before the end. With
-/// endless patience silence is an error in the end, for a process that is
-/// stopped keeps its sockets.
+/// endless patience silence ends all processes in the end: one that is stopped
+/// keeps its sockets.
 bool Sockets::moveAll(std::vector<Part> parts, Patience patience) {
   int64_t last = now();
   for (;;) {
@@ -70,8 +72,9 @@ bool Sockets::moveAll(std::vector<Part> parts, Patience patience) {
       continue;
     }
     if (double(now() - last) * 1e-9 > Deadline::first)
-      raise("process ", parts[0].peer, " has said nothing for ",
-            Deadline::first, " seconds");
+      abort(1, "rank " + std::to_string(number) + ": the process of rank " +
+                   std::to_string(parts[0].peer) + " has said nothing for " +
+                   std::to_string(int(Deadline::first)) + " seconds");
     patience.pause();
   }
 }

@@ -113,6 +113,12 @@ static_assert(sizeof(cuda::LtHeuristic) ==
 static_assert(offsetof(cuda::LtHeuristic, state) ==
               offsetof(cublasLtMatmulHeuristicResult_t, state));
 
+static_assert(sizeof(cuda::Uuid) == sizeof(CUuuid));
+static_assert(NCCL_VERSION_CODE >= cuda::ncclOldest);
+static_assert(offsetof(cuda::NcclConfig, version) ==
+              offsetof(ncclConfig_t, version));
+static_assert(offsetof(cuda::NcclConfig, network) ==
+              offsetof(ncclConfig_t, netName));
 static_assert(sizeof(cuda::NcclId) == sizeof(ncclUniqueId));
 static_assert(offsetof(cuda::NcclConfig, blocking) ==
               offsetof(ncclConfig_t, blocking));

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <sys/mman.h>
+#include <thread>
 #include <vector>
 
 using namespace stub;
@@ -47,6 +48,13 @@ Context *contextOf(int device) {
 }
 
 thread_local int current = -1;
+/// Words that the host copied to the device, by address.
+std::map<uint64_t, uint32_t> words;
+struct Graph {
+  int id;
+  std::vector<Task> tasks;
+};
+std::vector<Task> capturedTasks;
 int streams = 0, eventIds = 0, graphs = 0;
 int64_t ticks = 0;
 std::vector<Stream *> all; ///< that were not destroyed
@@ -62,6 +70,15 @@ uint64_t arena() {
 size_t used = 0;
 
 } // namespace
+
+int stub::currentDevice() { return current; }
+
+void stub::later(Stream *stream, Task task) {
+  if (stream && stream->capturing)
+    capturedTasks.push_back(std::move(task));
+  else
+    startTasks({std::move(task)});
+}
 
 int stub::enqueue(Stream *stream) {
   if (!stream)
@@ -85,6 +102,9 @@ STUB cuDeviceGet(int *device, int ordinal) {
 }
 STUB cuDeviceGetName(char *name, int size, int) {
   return std::snprintf(name, size_t(size), "Recorder"), 0;
+}
+STUB cuDeviceGetUuid_v2(void *uuid, int device) {
+  return std::memset(uuid, device + 1, 16), 0;
 }
 STUB cuDeviceGetAttribute(int *value, int attribute, int) {
   return *value = attribute == 75 ? 9 : 0, 0;
@@ -143,12 +163,23 @@ STUB cuMemFreeHost(void *memory) {
   std::free(memory);
   return log("unpin"), 0;
 }
-STUB cuMemcpyHtoDAsync_v2(uint64_t to, const void *, size_t bytes,
+STUB cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes,
                           Stream *stream) {
-  log("upload stream=%d to=%#lx bytes=%zu", stream->id, to, bytes);
+  log("upload stream=%d to=%#lx bytes=%zu", stream ? stream->id : -1, to,
+      bytes);
+  for (size_t i = 0; i < bytes / 4 && bytes < 65536; ++i)
+    std::memcpy(&words[to + 4 * i], static_cast<const char *>(from) + 4 * i, 4);
   return enqueue(stream);
 }
-STUB cuMemcpyDtoHAsync_v2(void *, uint64_t from, size_t bytes, Stream *stream) {
+STUB cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes,
+                          Stream *stream) {
+  if (auto word = words.find(from); word != words.end() && bytes == 4) {
+    log("tell stream=%d number=%u", stream->id, word->second);
+    later(stream, [to, number = word->second] {
+      *static_cast<volatile uint32_t *>(to) = number;
+    });
+    return enqueue(stream);
+  }
   log("download stream=%d from=%#lx bytes=%zu", stream->id, from, bytes);
   return enqueue(stream);
 }
@@ -196,6 +227,8 @@ STUB cuStreamWaitEvent(Stream *stream, Event *event, unsigned) {
 }
 STUB cuStreamSynchronize(Stream *stream) {
   log("synchronize stream=%d", stream ? stream->id : -1);
+  while (!reached(tasks()))
+    std::this_thread::yield();
   return origin ? captureUnsupported : 0;
 }
 
@@ -211,6 +244,7 @@ STUB cuEventRecordWithFlags(Event *event, Stream *stream, unsigned flags) {
   event->time = ++ticks;
   if (flags) // A time, not a dependence.
     return log("stamp stream=%d event=%d", stream->id, event->id), 0;
+  event->after = tasks();
   event->recorded = true;
   event->captured = stream->capturing;
   event->clock = stream->clock;
@@ -219,7 +253,8 @@ STUB cuEventRecordWithFlags(Event *event, Stream *stream, unsigned flags) {
 STUB cuEventQuery(Event *event) {
   if (event->captured)
     return captureUnsupported;
-  return std::getenv("STAGEWRIGHT_STUB_HANG") ? notReady : 0;
+  bool hangs = std::getenv("STAGEWRIGHT_STUB_HANG") || !reached(event->after);
+  return hangs ? notReady : 0;
 }
 STUB cuEventElapsedTime(float *milliseconds, Event *start, Event *end) {
   return *milliseconds = float(end->time - start->time) * 1e-3f, 0;
@@ -250,9 +285,10 @@ STUB cuStreamBeginCapture_v2(Stream *stream, int mode) {
   origin = stream;
   stream->capturing = true;
   captured = 0;
+  capturedTasks.clear();
   return 0;
 }
-STUB cuStreamEndCapture(Stream *stream, void **graph) {
+STUB cuStreamEndCapture(Stream *stream, Graph **graph) {
   bool joined = true;
   for (Stream *other : all) {
     if (other->capturing)
@@ -260,25 +296,26 @@ STUB cuStreamEndCapture(Stream *stream, void **graph) {
     other->capturing = false;
   }
   origin = nullptr;
-  *graph = joined ? new int(++graphs) : nullptr;
+  *graph = joined ? new Graph{++graphs, std::move(capturedTasks)} : nullptr;
   log("captured calls=%d%s", captured, joined ? "" : " unjoined");
   return joined ? 0 : captureUnjoined;
 }
 STUB cuGraphGetNodes(void *, void **, size_t *count) {
   return *count = size_t(captured), 0;
 }
-STUB cuGraphInstantiateWithFlags(int **executable, int *graph,
+STUB cuGraphInstantiateWithFlags(Graph **executable, Graph *graph,
                                  unsigned long long) {
-  *executable = new int(*graph);
+  *executable = new Graph(*graph);
   return failure("cuGraphInstantiateWithFlags");
 }
-STUB cuGraphUpload(int *, Stream *) { return 0; }
-STUB cuGraphLaunch(int *graph, Stream *stream) {
-  log("replay stream=%d graph=%d", stream->id, *graph);
+STUB cuGraphUpload(Graph *, Stream *) { return 0; }
+STUB cuGraphLaunch(Graph *graph, Stream *stream) {
+  log("replay stream=%d graph=%d", stream->id, graph->id);
+  startTasks(graph->tasks);
   return enqueue(stream);
 }
-STUB cuGraphExecDestroy(int *graph) { return delete graph, 0; }
-STUB cuGraphDestroy(int *graph) { return delete graph, 0; }
+STUB cuGraphExecDestroy(Graph *graph) { return delete graph, 0; }
+STUB cuGraphDestroy(Graph *graph) { return delete graph, 0; }
 
 STUB cuGetErrorName(int status, const char **name) {
   static thread_local char text[32];

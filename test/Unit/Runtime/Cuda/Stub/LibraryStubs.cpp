@@ -1,4 +1,4 @@
-//===- LibraryStubs.cpp - cuBLASLt and NCCL that only record --------------===//
+//===- LibraryStubs.cpp - cuBLASLt that only records --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

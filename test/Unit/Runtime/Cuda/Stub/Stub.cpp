@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <unistd.h>
 
 namespace stub {
 
@@ -19,20 +20,31 @@ namespace {
 struct Text {
   std::mutex mutex;
   std::string lines;
-  ~Text() {
+  void write() {
     const char *path = std::getenv("STAGEWRIGHT_STUB_LOG");
-    FILE *file = path ? std::fopen(path, "w") : nullptr;
+    if (!path)
+      return;
+    std::string name = path;
+    if (size_t at = name.find("%d"); at != std::string::npos)
+      name.replace(at, 2, std::to_string(getpid()));
+    FILE *file = std::fopen(name.c_str(), "w");
     if (!file)
       return;
     std::fwrite(lines.data(), 1, lines.size(), file);
     std::fclose(file);
   }
+  ~Text() { write(); }
 };
 Text &text() {
   static Text it;
   return it;
 }
 } // namespace
+
+void writeLog() {
+  std::lock_guard lock(text().mutex);
+  text().write();
+}
 
 void log(const char *format, ...) {
   char line[4096];

@@ -1,0 +1,80 @@
+//===- Communicators.h - NCCL between two ranks at a time -------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One communicator for all that one rank sends to another, so that no direction
+// and no neighbour waits for another one. They are made in rounds, in which
+// each rank has at most one partner: the colours of an edge colouring, from the
+// manifest. So the partners of the earliest round that is left can always go
+// on, and making them ends. Each is used once when it is made, because NCCL
+// connects two ranks at their first message.
+//
+// All calls are nonblocking (NCCL's "blocking = 0"): what NCCL does in the
+// background is polled, so a partner that is dead or stopped ends the waiting.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_COMMUNICATORS_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_COMMUNICATORS_H
+
+#include "Device.h"
+#include "Nccl.h"
+#include "Processes/Assembly.h"
+#include "Program.h"
+
+namespace stagewright::runtime::cuda {
+
+class Communicators {
+public:
+  /// For the rank with the assembly's number. Makes nothing yet.
+  Communicators(const Manifest &manifest, Assembly &assembly);
+  /// Ends them in good order where they were all made, else at once.
+  ~Communicators();
+  Communicators(const Communicators &) = delete;
+  Communicators &operator=(const Communicators &) = delete;
+
+  /// Makes all of this rank and sends a byte over each, on `stream`, between
+  /// slots that nothing uses yet. Collective.
+  void connect(const Memory &memory, const Device &device, Stream stream);
+
+  /// Enqueue one half of a message of a channel.
+  void send(int64_t channel, Address from, Stream stream) const;
+  void receive(int64_t channel, Address to, Stream stream) const;
+
+  /// Throws what NCCL found wrong by itself.
+  void look() const;
+  /// Ends what is under way, on the device too; the last call before the
+  /// process ends.
+  void abort() const noexcept;
+
+private:
+  /// All that rank `from` sends to rank `to`.
+  struct Edge {
+    int64_t from = 0, to = 0, round = 0;
+    size_t channel = 0; ///< one of its channels
+    Communicator handle = nullptr;
+  };
+
+  void findEdges();
+  std::vector<NcclId> exchangeIds();
+  void make(Edge &edge, const NcclId &id);
+  void tryOut(const Edge &edge, const Memory &memory, Stream stream) const;
+  void settle(const Edge &edge, int status, const char *symbol) const;
+  int64_t partner(const Edge &edge) const {
+    return edge.from == self ? edge.to : edge.from;
+  }
+
+  const Manifest &manifest;
+  Assembly &assembly;
+  int64_t self;
+  std::vector<Edge> edges;    ///< of all ranks, by round
+  std::vector<size_t> edgeOf; ///< by channel
+  bool connected = false;
+};
+
+} // namespace stagewright::runtime::cuda
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_COMMUNICATORS_H

@@ -1,0 +1,105 @@
+//===- Peers.cpp - the other processes of a step on GPUs ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Peers.h"
+
+#include "Error.h"
+#include "Prepare.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace stagewright::runtime::cuda {
+
+namespace {
+/// NCCL takes several ranks on one GPU where this is 1.
+constexpr char sharingVariable[] = "NCCL_MULTI_RANK_GPU_ENABLE";
+/// How long NCCL may take to end what is under way before the process ends
+/// without.
+constexpr auto abortTime = std::chrono::milliseconds(250);
+
+/// Where a rank runs; crosses between processes as it is.
+struct Place {
+  Uuid gpu;
+  int number, nccl;
+};
+} // namespace
+
+Peers::Peers(Processes &processes)
+    : processes(processes), hosts(processes.hosts()) {}
+
+int Peers::gpu(const std::string &list, int present) const {
+  auto rank = size_t(self());
+  if (!list.empty())
+    return placeRanks(list, hosts.size(), present)[rank];
+  size_t count = 0, before = 0;
+  for (size_t r = 0; r < hosts.size(); ++r)
+    if (hosts[r] == hosts[rank]) {
+      before += r < rank;
+      ++count;
+    }
+  return placeRanks("", count, present)[before];
+}
+
+void Peers::settleSharing(const Device &device) const {
+  Place mine = {device.uuid(), device.number(), nccl().release};
+  std::vector<Place> all(hosts.size());
+  assembly().gather(&mine, all.data(), sizeof(Place), Patience(0, 0));
+  bool shared = false;
+  for (size_t a = 0; a < all.size(); ++a)
+    for (size_t b = a + 1; b < all.size(); ++b) {
+      if (hosts[a] != hosts[b] ||
+          std::memcmp(&all[a].gpu, &all[b].gpu, sizeof(Uuid)) != 0)
+        continue;
+      shared = true;
+      for (size_t r : {a, b})
+        if (all[r].nccl < ncclShares)
+          raise(
+              "ranks ", a, " and ", b, " share GPU ", all[a].number, " of '",
+              hosts[a], "', which NCCL ", printNcclVersion(all[r].nccl),
+              " cannot; give each a GPU with --devices, run the ranks as "
+              "threads of one process with --transport=threads, or take NCCL ",
+              printNcclVersion(ncclShares), " or later, which comes with ",
+              ncclPackage);
+    }
+  if (shared)
+    setenv(sharingVariable, "1", 1);
+}
+
+void Peers::together(const std::function<void()> &body) const {
+  std::string error;
+  try {
+    body();
+  } catch (const std::exception &problem) {
+    error = problem.what();
+  }
+  processes.agree(error, now(), true, Patience(0, 0));
+}
+
+void Peers::look() const {
+  if (int64_t who = assembly().gone(); who >= 0)
+    raise("the process of rank ", who, " has ended");
+}
+
+/// On a thread of its own: NCCL may wait for what does not come any more.
+void Peers::fail(const std::string &error, const Messages *messages) const {
+  static std::atomic<bool> done = false;
+  if (messages) {
+    std::thread([messages] {
+      messages->abort();
+      done = true;
+    }).detach();
+    auto end = std::chrono::steady_clock::now() + abortTime;
+    while (!done && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  assembly().abort(1, error);
+}
+
+} // namespace stagewright::runtime::cuda

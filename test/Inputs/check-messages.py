@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Reads what the recording CUDA of every process wrote, and checks their messages.
+
+  check-messages.py LOG...
+
+Each communicator is made once at both ends, tried once, and carries the same messages in the same order at both; between
+the first replay of a graph and the last no process waits for its device. Prints the numbers.
+"""
+
+import collections
+import re
+import sys
+
+made = collections.Counter()
+carried = collections.defaultdict(list)
+for path in sys.argv[1:]:
+    lines = open(path).read().splitlines()
+    ends = collections.defaultdict(list)
+    for line in lines:
+        if found := re.match(r"(communicator|ncclSend|ncclRecv|mismatch) comm=(\S+) .*?(?:bytes=(\d+))?$", line):
+            word, name, size = found.groups()
+            assert word != "mismatch", line
+            if word == "communicator":
+                made[name] += 1
+            else:
+                ends[name].append(int(size))
+    for name, sizes in ends.items():
+        carried[name].append(sizes)
+    replays = [i for i, line in enumerate(lines) if line.startswith("replay")]
+    for line in lines[replays[0] : replays[-1]]:
+        assert not line.startswith(("synchronize", "alloc", "communicator", "pin")), line
+assert made and set(made.values()) == {2}, made
+for name, ends in carried.items():
+    assert len(ends) == 2 and ends[0] == ends[1], (name, ends)
+    assert ends[0][0] == 1, "the first use is no byte"
+print(f"{len(made)} communicators, {sum(len(ends[0]) - 1 for ends in carried.values())} messages")
