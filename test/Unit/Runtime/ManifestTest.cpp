@@ -129,6 +129,8 @@ TEST(Manifest, ContradictionsAreNamed) {
   EXPECT_EQ(errorWith("/ranks/0/buffers/4/result", 1),
             "malformed manifest: result 1 ('params/w') is owned by rank 0 and "
             "by rank 0");
+  EXPECT_EQ(errorWith("/channels/0/round", -1),
+            "malformed manifest: 'round' is -1, expected 0 to 4");
   EXPECT_EQ(errorWith("/ranks/0/buffers/4/depth", 0),
             "malformed manifest: 'depth' is 0, expected 1 to 4294967296");
   EXPECT_EQ(errorWith("/ranks/0/buffers/0/kind", "batch"),
