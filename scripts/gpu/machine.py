@@ -14,6 +14,7 @@ from rows import Skip
 
 # Variable of the runtime, file, and the folder of PyPI's package below site-packages.
 LIBRARIES = [("STAGEWRIGHT_CUBLASLT_LIBRARY", "libcublasLt.so.13", "nvidia/cu13/lib"),
+             ("STAGEWRIGHT_CUDNN_LIBRARY", "libcudnn.so.9", "nvidia/cudnn/lib"),
              ("STAGEWRIGHT_NCCL_LIBRARY", "libnccl.so.2", "nvidia/nccl/lib"),
              ("STAGEWRIGHT_NVTX_LIBRARY", "libnvtx3interop.so.1", "nvidia/cu13/lib")]
 # The first NCCL that lets several ranks share a GPU.
@@ -65,6 +66,9 @@ class Machine:
             path = folder / below / file if folder else None
             if variable not in os.environ and path and path.exists():
                 self.environment[variable] = str(path)
+                # Libraries that it opens itself lie beside it, or in the package of another.
+                if str(path.parent) not in self.environment["LD_LIBRARY_PATH"]:
+                    self.environment["LD_LIBRARY_PATH"] += f":{path.parent}"
         scratch.mkdir(parents=True, exist_ok=True)
         # The C++ library of this machine, unless it is too old for us: Python's modules have the newer one.
         if subprocess.run(self.program("pp-run", "--help"), env=self.environment, capture_output=True).returncode:
