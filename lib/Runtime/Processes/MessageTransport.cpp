@@ -76,6 +76,11 @@ MessageTransport::~MessageTransport() {
 void MessageTransport::reset() {
   if (failed.load())
     raise("an earlier step has failed; end the processes and start again");
+  // What is still on its way is no message of the step that begins.
+  for (End &end : ends)
+    for (Slot &slot : end.slots)
+      if (slot.state == Sent)
+        slot.m = -1;
 }
 
 MessageTransport::Slot &MessageTransport::slotOf(int64_t rank, int64_t channel,
