@@ -95,6 +95,14 @@ class Session:
                  "OMP_NUM_THREADS": "1"} for rank in range(ranks)]
         return Peer("torch", commands, self.work / "torch.log", told)
 
+    def torch_messages(self, sizes):
+        """Two processes that give messages back and forth; a turn's seconds are by size."""
+        python = environments.python(environments.TORCH)
+        commands = [["taskset", "-c", rank, python, PEERS / "torch_messages.py", *sizes] for rank in range(2)]
+        told = [{"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29513",
+                 "OMP_NUM_THREADS": "1"} for rank in range(2)]
+        return Peer("torch", commands, self.work / "torch-messages.log", told)
+
     def compare(self, title, make):
         """Lets sides take turns; `make` are functions that make them, ours first. {peer's name: Ratio}; a peer
         that cannot do it is left out."""
