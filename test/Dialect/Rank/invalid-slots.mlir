@@ -1,0 +1,120 @@
+// One case per constraint of RankOps.td, by its label: what names the memory of an entry.
+// RUN: pp-opt %s -split-input-file -verify-diagnostics
+
+// slot_c1
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %w = rank.buffer "w" parameter 0 : memref<8x4xf32>
+  rank.entry (%M) {
+    // expected-error @below {{buffer has slots of type 'memref<8x4xf32>', got 'memref<8x5xf32>'}}
+    %0 = rank.slot %w : memref<8x5xf32>
+  }
+}
+
+// -----
+
+// slot_c2
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %w = rank.buffer "w" parameter 0 : memref<8x4xf32>
+  rank.entry (%M) {
+    // expected-error @below {{of a buffer of kind 'parameter' has no microbatch}}
+    %0 = rank.slot %w[%M] : memref<8x4xf32>
+  }
+}
+
+// -----
+
+// slot_c2
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %k = rank.buffer "k" stash depth 2 : memref<4xf32>
+  rank.entry (%M) {
+    // expected-error @below {{of a buffer of kind 'stash' needs a microbatch}}
+    %0 = rank.slot %k : memref<4xf32>
+  }
+}
+
+// -----
+
+// slot_c3
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %t = rank.buffer "t" workspace : memref<128xi8>
+  rank.entry (%M) {
+    // expected-error @below {{cannot take a slot of a workspace, use 'rank.view'}}
+    %0 = rank.slot %t : memref<128xi8>
+  }
+}
+
+// -----
+
+// acquire_c1
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %w = rank.buffer "w" parameter 0 : memref<8x4xf32>
+  rank.entry (%M) {
+    // expected-error @below {{works on a stash, got a buffer of kind 'parameter'}}
+    %0 = rank.acquire %w[%M] : memref<8x4xf32>
+  }
+}
+
+// -----
+
+// acquire_c1
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %k = rank.buffer "k" stash depth 2 : memref<4xf32>
+  rank.entry (%M) {
+    // expected-error @below {{buffer has slots of type 'memref<4xf32>', got 'memref<5xf32>'}}
+    %0 = rank.acquire %k[%M] : memref<5xf32>
+  }
+}
+
+// -----
+
+// release_c1
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %w = rank.buffer "w" parameter 0 : memref<8x4xf32>
+  rank.entry (%M) {
+    // expected-error @below {{works on a stash, got a buffer of kind 'parameter'}}
+    rank.release %w[%M]
+  }
+}
+
+// -----
+
+// view_c1
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %w = rank.buffer "w" parameter 0 : memref<8x4xf32>
+  rank.entry (%M) {
+    // expected-error @below {{needs a workspace, got a buffer of kind 'parameter'}}
+    %0 = rank.view %w[0] : memref<4xf32>
+  }
+}
+
+// -----
+
+// view_c2
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %t = rank.buffer "t" workspace : memref<128xi8>
+  rank.entry (%M) {
+    // expected-error @below {{offset must be a multiple of 64, got 32}}
+    %0 = rank.view %t[32] : memref<4xf32>
+  }
+}
+
+// -----
+
+// view_c2
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  %t = rank.buffer "t" workspace : memref<128xi8>
+  rank.entry (%M) {
+    // expected-error @below {{ends at byte 136 of a workspace of 128}}
+    %0 = rank.view %t[64] : memref<18xf32>
+  }
+}

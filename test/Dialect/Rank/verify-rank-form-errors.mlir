@@ -1,0 +1,60 @@
+// Rank programs that cannot be followed, and what is said about them.
+// RUN: pp-opt %s -split-input-file -verify-rank-programs -verify-diagnostics
+
+// Ranks with a hole.
+rank.step @step() -> ()
+// expected-error @below {{ranks must be numbered 0, 1, 2, …, got 1 instead of 0}}
+rank.program @p rank 1 device "d" of @step microbatches 1 schedule "hand" {
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// A channel to a rank that does not exist.
+rank.step @step() -> ()
+// expected-error @below {{joins ranks 0 and 1 of 1}}
+rank.channel @h from 0 to 1 depth 2 : memref<4xf32>
+rank.program @p rank 0 device "d" of @step microbatches 1 schedule "hand" {
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// Arithmetic that it does not know.
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{'arith.muli' cannot be unrolled; a rank program computes with constants, sums, differences, minima, maxima and tables}}
+    %n = arith.muli %M, %M : index
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+  }
+}
+
+// -----
+
+// A loop that does not advance.
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{cannot be unrolled: a loop of a rank program has a positive step and no results, got step 0 and 0}}
+    scf.for %m = %c0 to %M step %c0 {
+    }
+  }
+}
+rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+  }
+}
