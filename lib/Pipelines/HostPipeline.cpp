@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Fusion.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -22,23 +22,11 @@ namespace stagewright {
 void buildBodyPipeline(OpPassManager &manager,
                        const HostPipelineOptions &options) {
   //===--------------------------------------------------------------------===//
-  // Fusion. Contractions are raised first, or elementwise operations would be
-  // fused into them, and again after: moving reshapes can take one apart.
+  // Fusion, and rows as the loops of a processor take them.
   //===--------------------------------------------------------------------===//
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
-    body.addPass(createConvertElementwiseToLinalgPass());
-    body.addPass(createCanonicalizerPass());
-    body.addPass(createCSEPass());
-    body.addPass(host::createHostRaiseConvolutions());
-    body.addPass(host::createHostRaiseContractions());
-    body.addPass(host::createHostSumSlices());
-    body.addPass(host::createHostFoldAccumulation());
-    body.addPass(host::createHostFuseElementwise({options.maxOps}));
-    body.addPass(createCanonicalizerPass());
-    body.addPass(createCSEPass());
-    body.addPass(host::createHostRaiseContractions());
-    body.addPass(host::createHostFoldAccumulation());
+    buildFusion(body, options, /*keepTypes=*/false);
     body.addPass(host::createHostFindTriangles());
     body.addPass(host::createHostGroupRows());
     body.addPass(host::createHostOrderLoops());
