@@ -36,6 +36,7 @@ config.substitutions.append(("%fixtures", config.stagewright_build + "/unit/fixt
 toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
 if os.path.exists(os.path.join(toolkit, "bin", "ptxas")):
     config.available_features.add("cuda-toolkit")
+    config.substitutions.append(("%cuda", toolkit))
 if "CUDA_HOME" in os.environ:
     config.environment["CUDA_HOME"] = toolkit
 

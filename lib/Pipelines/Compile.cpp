@@ -219,7 +219,7 @@ LogicalResult compileTo(Level level, ModuleOp module,
   }
   std::unique_ptr<DeviceTarget> device;
   if (options.target != "host" && level >= Level::Host) {
-    auto created = createDeviceTarget(options.target);
+    auto created = createDeviceTarget(options.target, options.cacheFolder);
     if (!created)
       return module.emitError() << llvm::toString(created.takeError());
     device = std::move(*created);

@@ -39,7 +39,7 @@ public:
 } // namespace
 
 llvm::Expected<std::unique_ptr<DeviceTarget>>
-createDeviceTarget(llvm::StringRef name) {
+createDeviceTarget(llvm::StringRef name, llvm::StringRef cacheFolder) {
   auto [kind, list] = name.split(':');
   if (kind != "cuda" || (name.contains(':') && list.empty()))
     return llvm::createStringError(
@@ -48,8 +48,8 @@ createDeviceTarget(llvm::StringRef name) {
         name.str().c_str());
   if (list == "host")
     return std::make_unique<TwinTarget>();
-  return cuda::createTarget(list.empty() ? llvm::StringRef(kArchitectures)
-                                         : list);
+  return cuda::createTarget(
+      list.empty() ? llvm::StringRef(kArchitectures) : list, cacheFolder);
 }
 
 } // namespace stagewright

@@ -197,7 +197,7 @@ LogicalResult writeText(llvm::function_ref<void(llvm::raw_ostream &)> print) {
 }
 
 LogicalResult writeAssembly(ModuleOp module) {
-  auto device = createDeviceTarget(deviceTarget);
+  auto device = createDeviceTarget(deviceTarget, /*cacheFolder=*/"");
   llvm::Expected<std::string> text =
       device ? (*device)->assembly(module)
              : llvm::Expected<std::string>(device.takeError());
@@ -242,6 +242,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   if (!file) {
     llvm::errs() << "error: " << message << "\n";
     return failure();
+  options.cacheFolder = target.cacheFolder;
   }
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());

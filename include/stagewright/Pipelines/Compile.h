@@ -47,6 +47,8 @@ struct CompileOptions {
   /// Where stage functions run: `host`, or a device as `createDeviceTarget`
   /// names it.
   std::string target = "host";
+  std::string cacheFolder; ///< of a device's machine code; empty: none
+  bool tf32 = false; ///< a device may round float32 operands of contractions
 };
 
 /// What was decided on the way, as text for people.

@@ -40,9 +40,10 @@ public:
 };
 
 /// The target that a user names as `cuda` or `cuda:sm_90a,sm_100`; as
-/// `cuda:host` the kernels become code of the host, for checks.
+/// `cuda:host` the kernels become code of the host, for checks. Machine code is
+/// kept in `cacheFolder` between compiles; an empty one keeps none.
 llvm::Expected<std::unique_ptr<DeviceTarget>>
-createDeviceTarget(llvm::StringRef name);
+createDeviceTarget(llvm::StringRef name, llvm::StringRef cacheFolder);
 
 } // namespace stagewright
 

@@ -30,10 +30,9 @@ static llvm::BLAKE3Result<kDigestBytes> digestOf(llvm::ArrayRef<char> bytes) {
       reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
 }
 
-/// Size and time of a file: another build of it may make other code.
-static std::string stampOf(const char *path) {
+std::string stampOfFile(const std::string &path) {
   llvm::sys::fs::file_status status;
-  if (!path || llvm::sys::fs::status(path, status))
+  if (llvm::sys::fs::status(path, status))
     return "none";
   return std::to_string(status.getSize()) + "." +
          std::to_string(
@@ -44,7 +43,8 @@ static std::string stampOf(const char *path) {
 /// the name may be that of another file, or of none.
 static std::string stampOfCode(const void *code) {
   Dl_info info;
-  return stampOf(dladdr(code, &info) ? info.dli_fname : nullptr);
+  return stampOfFile(dladdr(code, &info) && info.dli_fname ? info.dli_fname
+                                                           : "");
 }
 
 CodeCache::CodeCache(llvm::StringRef folder) : folder(folder) {
@@ -53,8 +53,8 @@ CodeCache::CodeCache(llvm::StringRef folder) : folder(folder) {
   // What fails here fails again, and harmlessly, when an entry is written.
   (void)llvm::sys::fs::create_directories(folder);
   for (std::string part :
-       {std::string(LLVM_VERSION_STRING), stampOf("/proc/self/exe"),
-        stampOfCode(reinterpret_cast<const void *>(&stampOf)),
+       {std::string(LLVM_VERSION_STRING), stampOfFile("/proc/self/exe"),
+        stampOfCode(reinterpret_cast<const void *>(&stampOfFile)),
         stampOfCode(reinterpret_cast<const void *>(&llvm::WriteBitcodeToFile))})
     compiler += part + ",";
 }

@@ -24,6 +24,9 @@
 
 namespace stagewright {
 
+/// Size and time of a file, or "none": another build of it may make other code.
+std::string stampOfFile(const std::string &path);
+
 class CodeCache {
 public:
   /// Keeps entries in `folder`; an empty one keeps nothing.

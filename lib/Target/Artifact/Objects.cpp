@@ -7,16 +7,15 @@
 
 #include "CodeCache.h"
 #include "Emission.h"
+#include "Optimise.h"
 #include "Units.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/ThreadPool.h"
 #include "llvm/TargetParser/Host.h"
@@ -88,26 +87,6 @@ std::vector<std::string> featuresOf(const llvm::TargetMachine &machine) {
   return names;
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  tuning.LoopInterleaving = true;
-  tuning.LoopUnrolling = true;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 static llvm::Error generate(llvm::Module &module, llvm::TargetMachine &machine,
                             llvm::SmallVector<char, 0> &object) {
   llvm::raw_svector_ostream stream(object);
@@ -138,7 +117,7 @@ static llvm::Error compileUnit(const Unit &unit, llvm::TargetMachine &machine,
   if (llvm::Function *function = (*module)->getFunction(kUnitName))
     function->setName(unit.name);
   if (!unit.isProgram)
-    optimise(**module, machine);
+    optimise(**module, machine, /*packs=*/true);
   return generate(**module, machine, object);
 }
 

@@ -21,7 +21,7 @@ namespace stagewright::cuda {
 
 /// The target for a list of architectures, as `sm_80,sm_90a`.
 llvm::Expected<std::unique_ptr<DeviceTarget>>
-createTarget(llvm::StringRef architectures);
+createTarget(llvm::StringRef architectures, llvm::StringRef cacheFolder);
 
 /// Lowers a `gpu.module` in place to the NVVM and LLVM dialects.
 mlir::LogicalResult lowerToNvvm(mlir::Operation *kernels);
@@ -41,6 +41,9 @@ llvm::Expected<std::string> toPtx(llvm::StringRef bitcode,
 /// spills.
 llvm::Expected<llvm::SmallVector<char, 0>>
 assemble(llvm::StringRef ptx, llvm::StringRef architecture, std::string &log);
+
+/// What tells one ptxas from another.
+llvm::Expected<std::string> stampOfAssembler();
 
 /// One file of machine code for several architectures, by fatbinary.
 llvm::Expected<llvm::SmallVector<char, 0>>

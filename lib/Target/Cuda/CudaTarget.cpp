@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Artifact/CodeCache.h"
 #include "Cuda.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -20,8 +21,8 @@ namespace {
 
 class CudaTarget : public DeviceTarget {
 public:
-  explicit CudaTarget(std::vector<std::string> architectures)
-      : names(std::move(architectures)) {}
+  CudaTarget(std::vector<std::string> architectures, llvm::StringRef folder)
+      : names(std::move(architectures)), cache(folder) {}
 
   LogicalResult embed(ModuleOp module, TimingScope &timing) override {
     auto kernels = *module.getOps<gpu::GPUModuleOp>().begin();
@@ -62,13 +63,16 @@ private:
       return bitcode.takeError();
     lowering.stop();
     TimingScope scope = timing.nest("kernels to machine code");
+    auto assembler = stampOfAssembler();
+    if (!assembler)
+      return assembler.takeError();
     std::vector<llvm::SmallVector<char, 0>> parts(names.size());
     std::vector<std::string> errors(names.size());
     {
       llvm::DefaultThreadPool pool;
       for (size_t i = 0; i < names.size(); ++i)
         pool.async([&, i] {
-          if (auto part = compileFor(*bitcode, names[i]))
+          if (auto part = compileFor(*bitcode, names[i], *assembler))
             parts[i] = std::move(*part);
           else
             errors[i] = llvm::toString(part.takeError());
@@ -81,13 +85,19 @@ private:
     return join(parts, names);
   }
 
-  static llvm::Expected<llvm::SmallVector<char, 0>>
-  compileFor(StringRef bitcode, StringRef architecture) {
+  llvm::Expected<llvm::SmallVector<char, 0>>
+  compileFor(StringRef bitcode, StringRef architecture, StringRef assembler) {
+    std::string key = cache.keyOf({"cubin", architecture, assembler, bitcode});
+    if (auto known = cache.find(key))
+      return std::move(*known);
     auto ptx = toPtx(bitcode, architecture);
     if (!ptx)
       return ptx.takeError();
     std::string log;
-    return assemble(*ptx, architecture, log);
+    auto code = assemble(*ptx, architecture, log);
+    if (code)
+      cache.add(key, *code);
+    return code;
   }
 
   /// Says in the manifest for which devices the kernels are.
@@ -109,12 +119,13 @@ private:
   }
 
   std::vector<std::string> names; ///< of architectures
+  CodeCache cache;
 };
 
 } // namespace
 
 llvm::Expected<std::unique_ptr<DeviceTarget>>
-createTarget(llvm::StringRef architectures) {
+createTarget(llvm::StringRef architectures, llvm::StringRef cacheFolder) {
   std::vector<std::string> names;
   for (llvm::StringRef name : llvm::split(architectures, ',')) {
     llvm::StringRef digits = name;
@@ -130,7 +141,7 @@ createTarget(llvm::StringRef architectures) {
           name.str().c_str());
     names.push_back(name.str());
   }
-  return std::make_unique<CudaTarget>(std::move(names));
+  return std::make_unique<CudaTarget>(std::move(names), cacheFolder);
 }
 
 } // namespace stagewright::cuda

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Artifact/Optimise.h"
 #include "Cuda.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringSet.h"
@@ -16,7 +17,6 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -115,21 +115,6 @@ createMachine(llvm::StringRef architecture) {
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 llvm::Expected<std::string> toPtx(llvm::StringRef bitcode,
                                   llvm::StringRef architecture) {
   llvm::LLVMContext context;
@@ -141,7 +126,7 @@ llvm::Expected<std::string> toPtx(llvm::StringRef bitcode,
   if (!machine)
     return machine.takeError();
   (*module)->setDataLayout((*machine)->createDataLayout());
-  optimise(**module, **machine);
+  optimise(**module, **machine, /*packs=*/false);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;

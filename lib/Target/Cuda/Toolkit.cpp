@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Artifact/CodeCache.h"
 #include "Cuda.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -89,9 +90,20 @@ static llvm::Error runTool(llvm::ArrayRef<std::string> command,
   return llvm::Error::success();
 }
 
+static llvm::Expected<std::string> findAssembler() {
+  return findInToolkit("bin/ptxas", "cuda-nvcc");
+}
+
+llvm::Expected<std::string> stampOfAssembler() {
+  auto ptxas = findAssembler();
+  if (!ptxas)
+    return ptxas.takeError();
+  return stampOfFile(*ptxas);
+}
+
 llvm::Expected<llvm::SmallVector<char, 0>>
 assemble(llvm::StringRef ptx, llvm::StringRef architecture, std::string &log) {
-  auto ptxas = findInToolkit("bin/ptxas", "cuda-nvcc");
+  auto ptxas = findAssembler();
   if (!ptxas)
     return ptxas.takeError();
   Temporary source, code;
