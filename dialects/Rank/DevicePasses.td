@@ -10,13 +10,57 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DeviceReadScalars : Pass<"device-read-scalars", "::mlir::func::FuncOp"> {
+  let summary = "scalars that operations read themselves";
+  let description = [{
+    **Why** A body of the host enqueues kernels; it cannot read the one number of an array that a kernel before has
+    made, such as whether a norm is below its limit.
+    **Expects** A body on tensors.
+    **Leaves** No `linalg.generic` that captures the element of an array without dimensions: the array is an operand.
+    **Never** moves what is computed.
+  }];
+  let statistics = [Statistic<"numRead", "scalars-read", "Elements that became operands">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def DeviceFinishContractions : Pass<"device-finish-contractions", "::mlir::func::FuncOp"> {
+  let summary = "products and sums where they end, and no wider than they are read";
+  let description = [{
+    **Why** The library that multiplies can add to what is there and round what it stores: each saves a kernel that reads
+    and writes the whole product.
+    **Expects** A body on tensors, after fusion.
+    **Leaves** Sums over rows and contractions that start from what they were added to, and contractions that store the
+    type to which all their readers round. Readers that only rounded are copies, for canonicalization.
+    **Never** makes a result less precise: what it leaves out is rounding.
+  }];
+  let statistics = [
+    Statistic<"numSums", "sums-in-place", "Sums and products that start from what they were added to">,
+    Statistic<"numNarrow", "products-narrowed", "Products stored in the type of their operands">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def DeviceFindEpilogues : Pass<"device-find-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "what a contraction's call does as well";
+  let description = [{
+    **Why** The library adds a row to a product, and applies GELU or its derivative, before it stores the product.
+    **Expects** A body on tensors, after device-finish-contractions.
+    **Leaves** Beside a contraction the operation that its call does as well, both with `host.epilogue`; it is found by
+    what it computes, however it is written.
+    **Never** changes a function by more than a millionth.
+  }];
+  let statistics = [Statistic<"numEpilogues", "epilogues", "Operations that a call does as well">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def DeviceGroupKernels : Pass<"device-group-kernels", "::mlir::func::FuncOp"> {
   let summary = "decide which operations become one kernel";
   let description = [{
     **Why** A kernel of a device reads and writes its memory; what the operations of one kernel pass to each other row
     by row stays in registers.
     **Expects** A body on tensors, after fusion, loops ordered.
-    **Leaves** Every linalg operation but contractions with `device.group`, the number of its kernel, beside the fill that
+    **Leaves** Every linalg operation but contractions, and what their calls do, with `device.group`, the number of its kernel, beside the fill that
     it starts from; members of a group also with `device.rows`, their loop for each row. The operations of a group
     stand side by side.
     **Never** puts a contraction into a group: those are calls of a library.
@@ -75,10 +119,11 @@ def DeviceLowerCalls : Pass<"device-lower-calls", "::mlir::ModuleOp"> {
   let description = [{
     **Why** The entry of a rank only adds commands to the program of its device.
     **Expects** Functions whose first argument is the rank, after host-contractions-to-calls and lower-rank-to-host.
-    **Leaves** Calls of kernels as `sw_launch`, of `sw_gemm` as `sw_contract` with the types of the operands; the kernels
-    with grid, block and shared memory in the manifest.
+    **Leaves** Calls of kernels as `sw_launch`, of `sw_gemm` as `sw_contract` with the types of the operands and what
+    the library does as well; the kernels with grid, block and shared memory in the manifest.
     **Never** reads memory of the device.
   }];
+  let options = [Option<"tf32", "tf32", "bool", "false", "Let the library round float32 operands to TF32">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
 

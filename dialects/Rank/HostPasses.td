@@ -241,12 +241,12 @@ def HostApproximateMath : Pass<"host-approximate-math", "::mlir::func::FuncOp"> 
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
-def HostNarrowFloats : Pass<"host-narrow-floats", "::mlir::func::FuncOp"> {
+def HostNarrowFloats : Pass<"host-narrow-floats"> {
   let summary = "arithmetic of bf16 and roundings to 16 bits without calls";
   let description = [{
     **Why** Where a processor has no instruction LLVM calls `__truncsfbf2` and its like, one call for every number, of
     libraries that older systems lack; and the instruction of AVX512-BF16 takes subnormal numbers for zeros.
-    **Expects** A body or kernel, on scalars or vectors.
+    **Expects** A body or kernel, on scalars or vectors, whatever the function is called.
     **Leaves** Arithmetic of bf16 computed in f32 with every result rounded; roundings to bf16 as integer arithmetic,
     the same bits on every processor; f64 to 16 bits over f32 rounded to odd, so that it is as if rounded once.
     **Never** touches f16 in f32's reach: processors with AVX2 convert it.

@@ -235,8 +235,8 @@ LogicalResult compileTo(Level level, ModuleOp module,
   if (level >= Level::Host && failed(checkMemory(module)))
     return failure();
   if (device && level >= Level::Kernels &&
-      failed(run(module, timing, [](OpPassManager &manager) {
-        buildDeviceCallPipeline(manager);
+      failed(run(module, timing, [&](OpPassManager &manager) {
+        buildDeviceCallPipeline(manager, options.tf32);
         return success();
       })))
     return failure();

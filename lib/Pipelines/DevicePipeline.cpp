@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Fusion.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -28,18 +28,12 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
   //===--------------------------------------------------------------------===//
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
-    body.addPass(createConvertElementwiseToLinalgPass());
+    body.addPass(device::createDeviceReadScalars());
+    buildFusion(body, options, /*keepTypes=*/true);
+    body.addPass(device::createDeviceFinishContractions());
     body.addPass(createCanonicalizerPass());
-    body.addPass(createCSEPass());
-    body.addPass(host::createHostRaiseConvolutions());
     body.addPass(host::createHostRaiseContractions({/*keepTypes=*/true}));
-    body.addPass(host::createHostSumSlices());
-    body.addPass(host::createHostFoldAccumulation());
-    body.addPass(host::createHostFuseElementwise({options.maxOps}));
-    body.addPass(createCanonicalizerPass());
-    body.addPass(createCSEPass());
-    body.addPass(host::createHostRaiseContractions({/*keepTypes=*/true}));
-    body.addPass(host::createHostFoldAccumulation());
+    body.addPass(device::createDeviceFindEpilogues());
     body.addPass(host::createHostOrderLoops());
     body.addPass(device::createDeviceGroupKernels());
     body.addPass(host::createHostPassDestinations());
@@ -70,9 +64,10 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
   manager.addPass(host::createHostOutlineKernels());
 }
 
-void buildDeviceCallPipeline(OpPassManager &manager) {
+void buildDeviceCallPipeline(OpPassManager &manager, bool tf32) {
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(createLowerAffinePass()); // places that kernels compute
     body.addPass(host::createHostRelaxFloats());
     body.addPass(host::createHostApproximateMath());
     body.addPass(createCanonicalizerPass());
@@ -82,7 +77,7 @@ void buildDeviceCallPipeline(OpPassManager &manager) {
   manager.addPass(device::createDevicePassRank());
   manager.addPass(host::createHostContractionsToCalls({/*mixed=*/true}));
   manager.addPass(host::createLowerRankToHost());
-  manager.addPass(device::createDeviceLowerCalls());
+  manager.addPass(device::createDeviceLowerCalls({tf32}));
 }
 
 void buildDeviceLLVMPipeline(OpPassManager &manager) {
@@ -91,6 +86,8 @@ void buildDeviceLLVMPipeline(OpPassManager &manager) {
     body.addPass(memref::createExpandStridedMetadataPass());
     body.addPass(createLowerAffinePass());
   }
+  // Of kernels on the host.
+  manager.addNestedPass<LLVM::LLVMFuncOp>(host::createHostNarrowFloats());
   manager.addPass(host::createConvertHostToLLVM());
 }
 
@@ -103,7 +100,7 @@ void registerDevicePipelines() {
       "rank programs to host code that launches kernels of a device",
       [](OpPassManager &manager, const HostPipelineOptions &options) {
         buildDeviceBodyPipeline(manager, options);
-        buildDeviceCallPipeline(manager);
+        buildDeviceCallPipeline(manager, /*tf32=*/false);
       });
 }
 

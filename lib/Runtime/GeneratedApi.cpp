@@ -177,12 +177,15 @@ void copy(sw_rank *, void *to, const void *from, int64_t bytes) {
 }
 
 void contractOnDevice(sw_rank *rank, const sw_contraction_desc *desc,
-                      const void *a, const void *b, void *c, void *, void *) {
+                      const void *a, const void *b, void *c, void *bias,
+                      void *aux) {
   guarded(rank, [&] {
     bool plain = desc->gemm.dtype == SW_F32 && desc->a_dtype == SW_F32 &&
-                 desc->b_dtype == SW_F32 && desc->epilogue == SW_EPILOGUE_NONE;
-    plain ? parallelGemm(*rank, desc->gemm, a, b, c)
-          : contractOnHost(*desc, a, b, c);
+                 desc->b_dtype == SW_F32 && !desc->tf32;
+    if (!plain)
+      return contractOnHost(*desc, a, b, c, bias, aux);
+    parallelGemm(*rank, desc->gemm, a, b, c);
+    finishOnHost(*desc, c, bias, aux);
   });
 }
 

@@ -30,9 +30,14 @@ namespace stagewright::runtime {
 void runTwin(const sw_twin &twin, void *const *arguments);
 
 /// A contraction as the library of a device computes it: products and sums in
-/// float32 (float64 for float64), rounded when they are stored.
+/// float32 (float64 for float64), the epilogue on them, rounded when they are
+/// stored.
 void contractOnHost(const sw_contraction_desc &desc, const void *a,
-                    const void *b, void *c);
+                    const void *b, void *c, const void *bias, void *aux);
+
+/// The epilogue alone, on a C that holds the sums.
+void finishOnHost(const sw_contraction_desc &desc, void *c, const void *bias,
+                  void *aux);
 
 /// A convolution or one of its gradients in the same way; writes one of the
 /// three.

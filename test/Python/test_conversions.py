@@ -185,6 +185,7 @@ CASES = {
                          normal(2, 3, 4, 5, seed=2)),
         "reductions": (lambda x: (x.sum(1), x.max(), x.min(0), x.prod(1), jax.nn.logsumexp(x, 1), x.var(0), x.std()),
                        normal(3, 5)),
+        "reductions_of_one": (lambda x: (x.sum(), x.max(), x.min(), x.prod(), x.astype(jnp.bfloat16).sum()), jnp.float32(2.5)),
         "norms": (lambda x: (jnp.linalg.norm(x), jnp.linalg.norm(x, axis=1), jnp.median(x)), normal(3, 5)),
     },
     "control": {

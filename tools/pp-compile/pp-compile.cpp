@@ -80,6 +80,11 @@ cl::opt<std::string>
                  cl::desc("Where stages run: host, the default, or cuda, or "
                           "cuda with architectures, as cuda:sm_80,sm_90a"),
                  cl::init("host"), cl::cat(category));
+cl::opt<bool>
+    tf32("tf32",
+         cl::desc("Let a device's library round the operands of float32 "
+                  "contractions to TF32, of 10 bits"),
+         cl::cat(category));
 cl::opt<std::string>
     targetCpu("target-cpu",
               cl::desc("Processor to compile for: native, the default, or a "
@@ -217,6 +222,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.objective = objective;
   options.profile = profile;
   options.target = deviceTarget;
+  options.tf32 = tf32;
   if (failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
@@ -236,13 +242,13 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   ArtifactOptions target;
   if (failed(readTarget(target)))
     return failure();
+  options.cacheFolder = target.cacheFolder;
 
   std::string message;
   auto file = openInputFile(input, &message);
   if (!file) {
     llvm::errs() << "error: " << message << "\n";
     return failure();
-  options.cacheFolder = target.cacheFolder;
   }
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());

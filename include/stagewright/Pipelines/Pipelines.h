@@ -41,8 +41,9 @@ void buildDeviceBodyPipeline(mlir::OpPassManager &manager,
                              const HostPipelineOptions &options);
 
 /// Kernels to the gpu dialect, and rank programs to functions that launch them;
-/// `buildDeviceBodyPipeline` comes first.
-void buildDeviceCallPipeline(mlir::OpPassManager &manager);
+/// `buildDeviceBodyPipeline` comes first. With `tf32` the library may round the
+/// operands of float32 contractions.
+void buildDeviceCallPipeline(mlir::OpPassManager &manager, bool tf32);
 
 /// Those functions to the LLVM dialect, once the kernels are compiled and gone.
 void buildDeviceLLVMPipeline(mlir::OpPassManager &manager);

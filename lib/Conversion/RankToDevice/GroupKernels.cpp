@@ -31,7 +31,7 @@ using host::RowMember;
 bool isSingle(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && !isa<linalg::ContractOp, linalg::FillOp>(op) &&
-         linalgOp.hasPureTensorSemantics();
+         !op->hasAttr(kEpilogue) && linalgOp.hasPureTensorSemantics();
 }
 
 /// Puts the members of each group side by side, behind all that they read.
@@ -123,9 +123,18 @@ struct DeviceGroupKernelsPass
     }
     for (SmallVector<Operation *> &group : groups)
       addFills(group);
+    size_t kernels = groups.size();
+    // A contraction stands before what its call does as well.
+    for (auto op : block.getOps<linalg::GenericOp>())
+      if (op->hasAttr(kEpilogue))
+        for (Value operand : op->getOperands())
+          if (auto product = operand.getDefiningOp<linalg::ContractOp>();
+              product && product->hasAttr(kEpilogue))
+            groups.push_back({product, op});
     Order(block, groups).run();
     Builder builder(&getContext());
-    for (auto [number, group] : llvm::enumerate(groups))
+    for (auto [number, group] :
+         llvm::enumerate(ArrayRef(groups).take_front(kernels)))
       for (Operation *op : group)
         op->setAttr(kGroup, builder.getI64IntegerAttr(int64_t(number)));
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Epilogues.h"
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -64,15 +65,27 @@ public:
     call.erase();
   }
 
-  void contract(LLVM::CallOp call, StringRef descriptor) {
+  void contract(LLVM::CallOp call, StringRef descriptor,
+                linalg::GenericOp epilogue) {
     Location loc = call.getLoc();
     builder.setInsertionPoint(call);
     Value desc = LLVM::AddressOfOp::create(builder, loc, pointer, descriptor);
     Value none = LLVM::ZeroOp::create(builder, loc, pointer);
     OperandRange operands = call.getArgOperands();
+    Value result = operands[3], bias = none, aux = none;
+    if (epilogue) {
+      // What lies between names memory that the operation needs.
+      builder.setInsertionPoint(epilogue);
+      EpilogueOperands of = operandsOf(epilogue);
+      result = pointerOf(of.result);
+      bias = of.bias ? pointerOf(of.bias) : none;
+      aux = of.aux ? pointerOf(of.aux) : none;
+    }
     invoke(loc, "sw_contract",
-           {function.getArgument(0), desc, operands[1], operands[2],
-            operands[3], none, none});
+           {function.getArgument(0), desc, operands[1], operands[2], result,
+            bias, aux});
+    if (epilogue)
+      epilogue.erase();
     call.erase();
   }
 
@@ -132,6 +145,8 @@ private:
 };
 
 struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
+  using DeviceLowerCallsBase::DeviceLowerCallsBase;
+
   llvm::StringMap<std::string> descriptors; ///< by words and types
 
   void runOnOperation() override {
@@ -149,7 +164,9 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
       });
       for (Operation *op : calls) {
         if (auto call = dyn_cast<LLVM::CallOp>(op)) {
-          caller.contract(call, descriptorFor(call, symbols));
+          linalg::GenericOp epilogue = epilogueBehind(call);
+          caller.contract(call, descriptorFor(call, epilogue, symbols),
+                          epilogue);
           continue;
         }
         auto call = cast<func::CallOp>(op);
@@ -165,8 +182,17 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
     describeKernels(module);
   }
 
+  /// What a call does as well, or null.
+  static linalg::GenericOp epilogueBehind(LLVM::CallOp call) {
+    Operation *op = call->hasAttr(kEpilogue) ? call->getNextNode() : nullptr;
+    while (op && !op->hasAttr(kEpilogue))
+      op = op->getNextNode();
+    return cast_or_null<linalg::GenericOp>(op);
+  }
+
   /// The descriptor of a call of `sw_gemm`, with the types of its operands.
-  StringRef descriptorFor(LLVM::CallOp call, SymbolTable &symbols) {
+  StringRef descriptorFor(LLVM::CallOp call, linalg::GenericOp epilogue,
+                          SymbolTable &symbols) {
     auto address = call.getArgOperands()[0].getDefiningOp<LLVM::AddressOfOp>();
     auto old = symbols.lookup<LLVM::GlobalOp>(address.getGlobalName());
     auto words = cast<DenseElementsAttr>(old.getValueOrNull());
@@ -180,7 +206,20 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
     desc.a_dtype = dtype(0);
     desc.b_dtype = dtype(1);
     desc.gemm.dtype = dtype(2);
+    bool wide = desc.a_dtype == SW_F32 && desc.b_dtype == SW_F32;
+    desc.tf32 = tf32 && wide && desc.gemm.dtype == SW_F32;
     desc.epilogue = SW_EPILOGUE_NONE;
+    if (epilogue) {
+      EpilogueOperands of = operandsOf(epilogue);
+      desc.epilogue =
+          epilogueOf(epilogue->getAttrOfType<StringAttr>(kEpilogue).getValue());
+      if (of.bias)
+        desc.bias_dtype = dtypeOf(getElementTypeOrSelf(of.bias.getType()));
+      if (of.aux) {
+        desc.aux_dtype = dtypeOf(getElementTypeOrSelf(of.aux.getType()));
+        desc.aux_row = desc.gemm.n;
+      }
+    }
     SmallVector<int64_t> out(sizeof(desc) / sizeof(int64_t));
     std::memcpy(out.data(), &desc, sizeof(desc));
     std::string &name = descriptors[StringRef(

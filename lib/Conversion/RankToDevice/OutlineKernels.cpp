@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Epilogues.h"
 #include "RowLoops.h"
 #include "SplitSums.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -45,7 +46,10 @@ bool isFree(Operation &op) {
          isa<arith::ArithDialect>(op.getDialect());
 }
 
-bool isContraction(Operation &op) { return isa<linalg::ContractOp>(op); }
+/// Whether the library does `op`.
+bool isContraction(Operation &op) {
+  return isa<linalg::ContractOp>(op) || op.hasAttr(kEpilogue);
+}
 
 bool isKernel(Operation &op) {
   if (isContraction(op))
@@ -140,7 +144,8 @@ struct DeviceOutlineKernelsPass
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (host::isBody(function))
         bodies.push_back(function);
-    for (func::FuncOp body : bodies)
+    for (func::FuncOp body : bodies) {
+      checkEpilogues(body.front());
       for (const Group &group : collectGroups(body.front())) {
         int64_t parts = partsOf(group);
         if (parts == 1) {
@@ -152,6 +157,7 @@ struct DeviceOutlineKernelsPass
         outline(split.parts, forms, split.partial, symbols);
         outline(split.whole, keptIn(split.whole), {}, symbols);
       }
+    }
   }
 
   /// Collects what `op` reads from outside. Constants, views that a bare

@@ -44,7 +44,8 @@ bool isBarePointer(MemRefType type) {
 }
 
 bool isKernel(Operation &op) {
-  if (isa<linalg::ContractOp>(op) || op.hasAttr(kConvolution))
+  if (isa<linalg::ContractOp>(op) || op.hasAttr(kConvolution) ||
+      op.hasAttr(kEpilogue))
     return false;
   if (isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ParallelOp>(op))
     return op.getNumResults() == 0;

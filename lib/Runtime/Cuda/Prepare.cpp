@@ -141,6 +141,7 @@ namespace {
 std::string describe(const Manifest &manifest,
                      const std::vector<RankProgram> &programs,
                      const std::vector<Plan> &plans) {
+  int64_t epilogues = 0, tf32 = 0;
   int64_t kinds[6] = {}, copies = 0, messages = 0, actions = 0, most = 0;
   size_t streams = 0, events = 0;
   for (const Plan &plan : plans) {
@@ -148,8 +149,17 @@ std::string describe(const Manifest &manifest,
     events += plan.events;
     most = std::max(most, plan.concurrentTransfers);
     for (const Operation &it : plan.operations) {
-      if (it.kind == Operation::Work)
-        ++kinds[programs[it.rank].commands[it.number].kind];
+      if (it.kind == Operation::Work) {
+        const RankProgram &program = programs[it.rank];
+        const Command &command = program.commands[it.number];
+        ++kinds[command.kind];
+        if (command.kind == Command::Contract) {
+          const sw_contraction_desc &desc =
+              program.contractions[command.id].desc;
+          epilogues += desc.epilogue != SW_EPILOGUE_NONE;
+          tf32 += desc.tf32;
+        }
+      }
       copies += it.kind == Operation::CopyTo;
       messages +=
           it.kind == Operation::SendTo || it.kind == Operation::TakeFrom;
@@ -163,7 +173,8 @@ std::string describe(const Manifest &manifest,
       << "actions      " << actions << "\n"
       << "launches     " << kinds[Command::Launch] << " of "
       << manifest.kernels.size() << " kernels\n"
-      << "contractions " << kinds[Command::Contract] << "\n"
+      << "contractions " << kinds[Command::Contract] << ", " << epilogues
+      << " with an epilogue, " << tf32 << " in TF32\n"
       << "attentions   " << kinds[Command::Attend] << "\n"
       << "convolutions " << kinds[Command::Convolve] << "\n"
       << "fills        " << kinds[Command::Fill] << "\n"

@@ -159,13 +159,49 @@ TEST(Twins, NarrowContractionsRoundOnce) {
   desc.gemm.m = desc.gemm.n = 1, desc.gemm.k = 3;
   desc.gemm.batch[0] = desc.gemm.batch[1] = 1;
   desc.gemm.a_col = desc.gemm.b_row = 1;
-  contractOnHost(desc, a.data(), b.data(), c.data());
+  contractOnHost(desc, a.data(), b.data(), c.data(), nullptr, nullptr);
   // 3 (1 + 2^-6 + 2^-14) = 3.0470..., the nearest of steps of 2^-6 is 3.046875.
   EXPECT_EQ(c[0], 0x4043);
   desc.a_dtype = desc.b_dtype = desc.gemm.dtype = SW_F16;
   std::fill(a.begin(), a.end(), uint16_t(0x3c01)); // 1 + 2^-10
   std::fill(b.begin(), b.end(), uint16_t(0x4000)); // 2
-  contractOnHost(desc, a.data(), b.data(), c.data());
+  contractOnHost(desc, a.data(), b.data(), c.data(), nullptr, nullptr);
   // 6 (1 + 2^-10) = 6.0058..., in steps of 2^-8: 6.00390625 or 6.0078125.
   EXPECT_EQ(c[0], 0x4602);
+}
+
+TEST(Twins, EpiloguesFollowTheSum) {
+  // 2 times 1, 1/2, -3: with the row 1, 1, 1 the arguments 3, 2, -5.
+  std::vector<float> a = {2}, b = {1, 0.5F, -3}, row = {1, 1, 1}, c(3), aux(3);
+  sw_contraction_desc desc = {};
+  desc.a_dtype = desc.b_dtype = desc.gemm.dtype = SW_F32;
+  desc.bias_dtype = desc.aux_dtype = SW_F32;
+  desc.gemm.m = desc.gemm.k = 1, desc.gemm.n = desc.aux_row = 3;
+  desc.gemm.batch[0] = desc.gemm.batch[1] = 1;
+  desc.gemm.a_col = desc.gemm.b_col = desc.gemm.c_col = 1;
+  desc.epilogue = SW_EPILOGUE_BIAS_GELU_AUX;
+  contractOnHost(desc, a.data(), b.data(), c.data(), row.data(), aux.data());
+  EXPECT_EQ(aux, (std::vector<float>{3, 2, -5}));
+  // By jax.nn.gelu(x, approximate=True).
+  EXPECT_NEAR(c[0], 2.9963627, 1e-6);
+  EXPECT_NEAR(c[1], 1.9545977, 1e-6);
+  EXPECT_NEAR(c[2], -2.2917962e-7, 1e-8);
+  desc.epilogue = SW_EPILOGUE_DGELU;
+  contractOnHost(desc, a.data(), b.data(), c.data(), nullptr, aux.data());
+  // By jax.grad of the same at 3, 2, -5, times 2, 1, -6.
+  EXPECT_NEAR(c[0], 2 * 1.0115842, 1e-5);
+  EXPECT_NEAR(c[1], 1.0860993, 1e-5);
+  EXPECT_NEAR(c[2], -6 * -1.5463620e-6, 1e-8);
+}
+
+TEST(Twins, FactorsOfTF32HaveTenBits) {
+  // 1 + 2^-11 lies between 1 and 1 + 2^-10: to the even one.
+  std::vector<float> a = {1 + 0x1p-11F}, b = {1 + 3 * 0x1p-11F}, c(1);
+  sw_contraction_desc desc = {};
+  desc.a_dtype = desc.b_dtype = desc.gemm.dtype = SW_F32;
+  desc.gemm.m = desc.gemm.n = desc.gemm.k = 1;
+  desc.gemm.batch[0] = desc.gemm.batch[1] = 1;
+  desc.tf32 = 1;
+  contractOnHost(desc, a.data(), b.data(), c.data(), nullptr, nullptr);
+  EXPECT_EQ(c[0], 1 + 0x1p-9F);
 }

@@ -26,6 +26,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
 
 namespace stagewright::device {
 
@@ -33,6 +34,7 @@ namespace stagewright::device {
 #define GEN_PASS_REGISTRATION
 #include "stagewright/Conversion/RankToDevice/Passes.h.inc"
 
+using host::kEpilogue;
 /// Attribute of an operation of a body: the number of its kernel in that body.
 constexpr llvm::StringLiteral kGroup = "device.group";
 /// Attribute of a member of a row group: its loop for each row.

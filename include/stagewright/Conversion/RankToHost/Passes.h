@@ -47,6 +47,9 @@ constexpr llvm::StringLiteral kWorkspace = "rank.workspace";
 constexpr llvm::StringLiteral kOverwrite = "host.overwrite";
 /// Attribute of a linalg.generic: it is a convolution, and becomes a call.
 constexpr llvm::StringLiteral kConvolution = "host.convolution";
+/// Attribute of a contraction and of the operation behind it that its call does
+/// as well, as libraries of devices can: the name of what that is.
+constexpr llvm::StringLiteral kEpilogue = "host.epilogue";
 /// Attribute of a call of a contraction: element types of A, B and C.
 constexpr llvm::StringLiteral kTypes = "host.types";
 /// Attribute of a loop: its turns are independent, in any order and at once.

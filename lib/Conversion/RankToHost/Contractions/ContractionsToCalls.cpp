@@ -102,7 +102,8 @@ struct HostContractionsToCallsPass
   using Sizes = std::array<int64_t, 3>; ///< bytes of an element of A, B and C
 
   DenseMap<Attribute, LLVM::GlobalOp> descriptors;
-  ArrayAttr typesOfCall; ///< element types of A, B and C
+  ArrayAttr typesOfCall;    ///< element types of A, B and C
+  Attribute epilogueOfCall; ///< null: none
 
   void runOnOperation() override {
     descriptors.clear();
@@ -145,6 +146,7 @@ struct HostContractionsToCallsPass
       sizes[i] = of.getIntOrFloatBitWidth() / 8;
     }
     typesOfCall = ArrayAttr::get(&getContext(), types);
+    epilogueOfCall = op->getAttr(kEpilogue);
 
     SmallVector<SmallVector<int64_t>> steps[3];
     for (int i = 0; i < 3; ++i)
@@ -357,6 +359,8 @@ struct HostContractionsToCallsPass
     auto made = LLVM::CallOp::create(builder, loc, functionOf(call), arguments);
     if (mixed)
       made->setAttr(kTypes, typesOfCall);
+    if (epilogueOfCall)
+      made->setAttr(kEpilogue, epilogueOfCall);
   }
 
   LLVM::GlobalOp descriptorOf(const Call &call) {

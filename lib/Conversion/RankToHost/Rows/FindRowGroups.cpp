@@ -60,7 +60,8 @@ bool isCandidate(Operation *op, BlockLimits limits) {
     return false;
   if (auto contract = dyn_cast<linalg::ContractOp>(op))
     return limits.scores > 0 && isOnScores(contract);
-  bool simple = isa<linalg::GenericOp>(op) && !op->hasAttr(kConvolution);
+  bool simple = isa<linalg::GenericOp>(op) && !op->hasAttr(kConvolution) &&
+                !op->hasAttr(kEpilogue);
   linalgOp.getBlock()->walk([&](Operation *inner) {
     simple &= !isa<scf::SCFDialect>(inner->getDialect());
   });

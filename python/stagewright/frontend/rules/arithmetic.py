@@ -28,8 +28,15 @@ def contraction(_evaluator, eqn, values):
     return [lax.convert_element_type(eqn.primitive.bind(*map(to_array, values), **params), dtype)]
 
 
+@rule("reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce_xor")
+def reduction(_evaluator, eqn, values):
+    return None if eqn.params["axes"] else [to_array(values[0])]
+
+
 @rule("reduce_sum", "cumsum", "reduce_window_sum")
 def summation(_evaluator, eqn, values):
+    if eqn.params.get("axes") == ():  # of a scalar, as the norm of all parameters has it
+        return [to_array(values[0])]
     dtype = eqn.outvars[0].aval.dtype
     if not _is_short(dtype):
         return None

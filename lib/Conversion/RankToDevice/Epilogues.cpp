@@ -1,0 +1,281 @@
+//===- Epilogues.cpp - what the library does to a product it stores -------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Epilogues.h"
+#include "../RankToHost/Contractions/ContractionDims.h"
+#include "../RankToHost/TensorUtils.h"
+#include "ScalarFunction.h"
+#include "stagewright-rt/runtime.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+
+/// The library wants rows of what it keeps aside at multiples of this.
+constexpr int64_t kAuxColumns = 8;
+
+int32_t epilogueOf(StringRef name) {
+  return llvm::StringSwitch<int32_t>(name)
+      .Case("bias", SW_EPILOGUE_BIAS)
+      .Case("gelu", SW_EPILOGUE_GELU)
+      .Case("bias_gelu", SW_EPILOGUE_BIAS_GELU)
+      .Case("gelu_aux", SW_EPILOGUE_GELU_AUX)
+      .Case("bias_gelu_aux", SW_EPILOGUE_BIAS_GELU_AUX)
+      .Case("dgelu", SW_EPILOGUE_DGELU)
+      .Default(SW_EPILOGUE_NONE);
+}
+
+EpilogueOperands operandsOf(linalg::GenericOp op) {
+  auto in = [&](unsigned i) { return op.getDpsInputs()[i]; };
+  auto out = [&](unsigned i) { return op.getDpsInits()[i]; };
+  switch (epilogueOf(op->getAttrOfType<StringAttr>(kEpilogue).getValue())) {
+  case SW_EPILOGUE_BIAS:
+  case SW_EPILOGUE_BIAS_GELU:
+    return {out(0), in(0), {}};
+  case SW_EPILOGUE_GELU_AUX:
+    return {out(0), {}, in(0)};
+  case SW_EPILOGUE_BIAS_GELU_AUX:
+    return {out(0), in(0), out(1)};
+  case SW_EPILOGUE_DGELU:
+    return {out(0), {}, in(0)};
+  default:
+    return {out(0), {}, {}};
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Finding
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A user of a product that the library can do.
+struct Use {
+  linalg::GenericOp op;
+  ScalarFunction function;
+  StringRef kind;
+  Value other; ///< the row or the array beside the product, or null
+};
+
+std::optional<Use> classify(Operation *user, Value product) {
+  auto op = dyn_cast<linalg::GenericOp>(user);
+  if (!op || op->getNumResults() != 1 ||
+      op->getResult(0).getType() != product.getType())
+    return std::nullopt;
+  FailureOr<ScalarFunction> function = ScalarFunction::get(op);
+  using Leaf = ScalarFunction::Leaf;
+  using Arguments = ArrayRef<double>;
+  Leaf own{product, false};
+  if (failed(function) || !llvm::is_contained(function->leaves(), own))
+    return std::nullopt;
+  Use use{op, *function, "", {}};
+  if (function->leaves().size() == 1) {
+    if (function->is({own}, [](Arguments of) { return gelu(of[0]); }))
+      use.kind = "gelu";
+  } else if (function->leaves().size() == 2) {
+    Leaf other = function->leaves()[function->leaves()[0] == own ? 1 : 0];
+    use.other = other.array;
+    if (other.isRow &&
+        function->is({own, other}, [](Arguments of) { return of[0] + of[1]; }))
+      use.kind = "bias";
+    else if (other.isRow && function->is({own, other}, [](Arguments of) {
+               return gelu(of[0] + of[1]);
+             }))
+      use.kind = "bias_gelu";
+    else if (!other.isRow && other.array.getType() == product.getType() &&
+             function->is({other, own}, [](Arguments of) {
+               return of[1] * geluDerivative(of[0]);
+             }))
+      use.kind = "dgelu";
+  }
+  if (use.kind.empty())
+    return std::nullopt;
+  return use;
+}
+
+/// `row` with the elements that the library adds to the product.
+Value convertRow(OpBuilder &builder, Value row, Type element) {
+  if (getElementTypeOrSelf(row) == element)
+    return row;
+  return host::createElementwise(
+      builder, row.getLoc(), row, element,
+      [&](OpBuilder &b, Location l, Value in) -> Value {
+        return arith::TruncFOp::create(b, l, element, in);
+      });
+}
+
+/// Writes `uses` as one operation, in the place of the first of them. The last
+/// result takes the place of the product, where the product is not read.
+linalg::GenericOp write(linalg::ContractOp product, StringRef name,
+                        ArrayRef<Use> uses, bool readsProduct) {
+  Value result = product.getResult(0);
+  auto type = cast<RankedTensorType>(result.getType());
+  Operation *first = uses[0].op;
+  for (const Use &use : uses)
+    if (use.op->isBeforeInBlock(first))
+      first = use.op;
+  OpBuilder builder(first);
+  Location loc = first->getLoc();
+  AffineMap identity = builder.getMultiDimIdentityMap(unsigned(type.getRank()));
+  SmallVector<Value> inputs, inits;
+  SmallVector<AffineMap> maps;
+  if (readsProduct) {
+    inputs.push_back(result);
+    maps.push_back(identity);
+  } else if (Value other = uses[0].other) {
+    bool isRow = cast<RankedTensorType>(other.getType()).getRank() == 1;
+    inputs.push_back(isRow ? convertRow(builder, other, type.getElementType())
+                           : other);
+    maps.push_back(isRow ? identity.getMinorSubMap(1) : identity);
+  }
+  for (size_t i = 0; i < uses.size(); ++i) {
+    bool inPlace = !readsProduct && i + 1 == uses.size();
+    inits.push_back(inPlace
+                        ? result
+                        : tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                                  type.getElementType())
+                              .getResult());
+    maps.push_back(identity);
+  }
+  SmallVector<utils::IteratorType> iterators(size_t(type.getRank()),
+                                             utils::IteratorType::parallel);
+  auto made = linalg::GenericOp::create(
+      builder, loc, ValueRange(inits).getTypes(), inputs, inits, maps,
+      iterators, [&](OpBuilder &b, Location l, ValueRange arguments) {
+        auto leaf = [&](const ScalarFunction::Leaf &of) -> Value {
+          bool own = of.array == result && !readsProduct;
+          return own ? arguments.back() : arguments.front();
+        };
+        SmallVector<Value> yielded;
+        for (const Use &use : uses)
+          yielded.push_back(use.function.write(b, leaf));
+        linalg::YieldOp::create(b, l, yielded);
+      });
+  for (Operation *op : {product.getOperation(), made.getOperation()})
+    op->setAttr(kEpilogue, builder.getStringAttr(name));
+  for (auto [use, value] : llvm::zip_equal(uses, made.getResults())) {
+    Operation *old = use.op;
+    old->getResult(0).replaceAllUsesWith(value);
+    old->erase();
+  }
+  return made;
+}
+
+} // namespace
+
+linalg::GenericOp findEpilogue(linalg::ContractOp product) {
+  Value result = product.getResult(0);
+  auto type = cast<RankedTensorType>(result.getType());
+  Type element = type.getElementType();
+  if ((!element.isF32() && !element.isF16() && !element.isBF16()) ||
+      type.getRank() < 2 || !host::isZero(product.getOutputs()[0]))
+    return {};
+  SmallVector<Use> uses;
+  bool keeps = false;
+  SetVector<Operation *> users(result.user_begin(), result.user_end());
+  for (Operation *user : users) {
+    std::optional<Use> use = classify(user, result);
+    use ? uses.push_back(*use) : void(keeps = true);
+  }
+  bool aligned = type.getDimSize(type.getRank() - 1) % kAuxColumns == 0;
+  if (uses.size() == 1 && uses[0].kind == "gelu" && keeps && aligned)
+    return write(product, "gelu_aux", uses, /*readsProduct=*/true);
+  if (keeps)
+    return {};
+  if (uses.size() == 1 && (uses[0].kind != "dgelu" || aligned))
+    return write(product, uses[0].kind, uses, /*readsProduct=*/false);
+  if (uses.size() != 2 || !aligned || uses[0].other != uses[1].other)
+    return {};
+  if (uses[0].kind == "bias")
+    std::swap(uses[0], uses[1]);
+  if (uses[0].kind == "bias_gelu" && uses[1].kind == "bias")
+    return write(product, "bias_gelu_aux", uses, /*readsProduct=*/false);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Checking
+//===----------------------------------------------------------------------===//
+
+/// Whether operand `number` walks the loops `dims`, outermost first, as one.
+static bool walksAsOne(linalg::ContractOp op, unsigned number,
+                       ArrayRef<unsigned> dims) {
+  auto type = cast<MemRefType>(op->getOperand(number).getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  AffineMap map = op.getIndexingMapsArray()[number];
+  auto placeOf = [&](unsigned dim) {
+    return *map.getResultPosition(getAffineDimExpr(dim, op.getContext()));
+  };
+  for (size_t i = 0; i + 1 < dims.size(); ++i)
+    if (strides[placeOf(dims[i])] !=
+        strides[placeOf(dims[i + 1])] * type.getDimSize(placeOf(dims[i + 1])))
+      return false;
+  return true;
+}
+
+/// Whether the call is one product of matrices, that of C row by row.
+static bool isOneProduct(linalg::ContractOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  host::ContractionDims dims = host::ContractionDims::get(maps);
+  if (!dims.complete || !dims.batch.empty())
+    return false;
+  // Rows of C and terms of the sum in the order of C and of A.
+  SmallVector<unsigned> rows, columns, sum;
+  for (AffineExpr expr : maps[2].getResults()) {
+    unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+    bool isRow = llvm::is_contained(dims.m, dim);
+    if (isRow && !columns.empty())
+      return false;
+    (isRow ? rows : columns).push_back(dim);
+  }
+  for (AffineExpr expr : maps[0].getResults())
+    if (unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+        llvm::is_contained(dims.k, dim))
+      sum.push_back(dim);
+  return walksAsOne(op, 0, rows) && walksAsOne(op, 0, sum) &&
+         walksAsOne(op, 1, sum) && walksAsOne(op, 1, columns);
+}
+
+void checkEpilogues(Block &body) {
+  linalg::ContractOp product;
+  for (Operation &op : body) {
+    if (!op.hasAttr(kEpilogue))
+      continue;
+    if (auto contract = dyn_cast<linalg::ContractOp>(op)) {
+      if (product)
+        product->removeAttr(kEpilogue);
+      product = contract;
+      continue;
+    }
+    auto generic = cast<linalg::GenericOp>(op);
+    bool reads = product && llvm::is_contained(generic->getOperands(),
+                                               product->getOperand(2));
+    // What lies between may only name memory.
+    for (Operation *between = reads ? product->getNextNode() : nullptr;
+         between && between != &op; between = between->getNextNode())
+      reads &= isMemoryEffectFree(between) || isa<memref::AllocOp>(between);
+    auto whole = [](Value value) {
+      return cast<MemRefType>(value.getType()).getLayout().isIdentity();
+    };
+    if (reads && isOneProduct(product) &&
+        llvm::all_of(generic->getOperands(), whole)) {
+      product = nullptr;
+      continue;
+    }
+    generic->removeAttr(kEpilogue);
+    if (product)
+      product->removeAttr(kEpilogue);
+    product = nullptr;
+  }
+  if (product)
+    product->removeAttr(kEpilogue);
+}
+
+} // namespace stagewright::device

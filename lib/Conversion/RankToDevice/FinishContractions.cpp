@@ -1,0 +1,172 @@
+//===- FinishContractions.cpp - what becomes of a product where it is made
+//-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../RankToHost/TensorUtils.h"
+#include "Epilogues.h"
+#include "RowLoops.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+#define GEN_PASS_DEF_DEVICEFINISHCONTRACTIONS
+#define GEN_PASS_DEF_DEVICEFINDEPILOGUES
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+namespace {
+
+/// What `value` was rounded and widened from.
+Value withoutRounding(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<arith::ExtFOp, arith::TruncFOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// A sum with the terms of another array: element by element `init + term`,
+/// the term perhaps rounded on the way.
+struct Addition {
+  linalg::GenericOp op;
+  OpOperand *term = nullptr, *sum = nullptr;
+
+  static std::optional<Addition> match(linalg::GenericOp op) {
+    if (op->getNumResults() != 1 || op.getNumDpsInputs() != 1 ||
+        op.getNumReductionLoops() != 0 || !op.hasPureTensorSemantics())
+      return std::nullopt;
+    Addition found{op, op.getDpsInputOperand(0), op.getDpsInitOperand(0)};
+    auto add = op.getBody()
+                   ->getTerminator()
+                   ->getOperand(0)
+                   .getDefiningOp<arith::AddFOp>();
+    if (!add || found.term->get() == found.sum->get() ||
+        !op.getMatchingIndexingMap(found.sum).isIdentity() ||
+        !op.getMatchingIndexingMap(found.term).isPermutation() ||
+        getElementTypeOrSelf(found.term->get()) != add.getType())
+      return std::nullopt;
+    Value own = op.getMatchingBlockArgument(found.sum);
+    Value other = op.getMatchingBlockArgument(found.term);
+    Value left = withoutRounding(add.getLhs()),
+          right = withoutRounding(add.getRhs());
+    bool adds = (add.getLhs() == own && right == other) ||
+                (add.getRhs() == own && left == other);
+    if (!adds)
+      return std::nullopt;
+    return found;
+  }
+};
+
+/// Whether `op` only adds to a zero that it starts from.
+bool sumsIntoZero(linalg::LinalgOp op) {
+  if (op.getNumDpsInits() != 1 || !host::isZero(op.getDpsInits()[0]))
+    return false;
+  if (isa<linalg::ContractOp>(op.getOperation()))
+    return true;
+  FailureOr<Combiner> combiner = matchCombiner(op, 0);
+  return isa<linalg::GenericOp>(op.getOperation()) &&
+         !op->hasAttr(host::kConvolution) && op.getNumReductionLoops() != 0 &&
+         succeeded(combiner) && isa<arith::AddFOp>(combiner->op);
+}
+
+struct DeviceFinishContractionsPass
+    : impl::DeviceFinishContractionsBase<DeviceFinishContractionsPass> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (!host::isBody(function))
+      return;
+    SmallVector<linalg::GenericOp> generics(
+        function.front().getOps<linalg::GenericOp>());
+    for (linalg::GenericOp op : generics)
+      sumInPlace(op);
+    SmallVector<linalg::ContractOp> products(
+        function.front().getOps<linalg::ContractOp>());
+    for (linalg::ContractOp op : products)
+      numNarrow += narrow(op);
+  }
+
+  /// Lets what makes the terms of an addition add them itself, in the place of
+  /// the addition. They are no longer rounded to a narrower type on the way.
+  void sumInPlace(linalg::GenericOp op) {
+    std::optional<Addition> add = Addition::match(op);
+    if (!add || !add->term->get().hasOneUse())
+      return;
+    auto maker = add->term->get().getDefiningOp<linalg::LinalgOp>();
+    if (!maker || !sumsIntoZero(maker) || maker->getNumResults() != 1)
+      return;
+    OpOperand *init = maker.getDpsInitOperand(0);
+    AffineMap map = inversePermutation(op.getMatchingIndexingMap(add->term))
+                        .compose(maker.getMatchingIndexingMap(init));
+    maker->moveBefore(op);
+    init->set(add->sum->get());
+    maker->getResult(0).setType(
+        cast<RankedTensorType>(add->sum->get().getType()));
+    SmallVector<AffineMap> maps = maker.getIndexingMapsArray();
+    maps.back() = map;
+    maker->setAttr("indexing_maps",
+                   Builder(op.getContext()).getAffineMapArrayAttr(maps));
+    op->getResult(0).replaceAllUsesWith(maker->getResult(0));
+    op->erase();
+    ++numSums;
+  }
+
+  /// A product of narrow operands whose every reader rounds it to their type is
+  /// stored in that type.
+  static bool narrow(linalg::ContractOp op) {
+    Type type = getElementTypeOrSelf(op.getInputs()[0]);
+    Value result = op.getResult(0);
+    if (getElementTypeOrSelf(result) == type || result.use_empty() ||
+        getElementTypeOrSelf(op.getInputs()[1]) != type ||
+        !host::isZero(op.getOutputs()[0]))
+      return false;
+    SmallVector<Operation *> casts;
+    for (OpOperand &use : result.getUses()) {
+      auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+      if (!reader || reader.isDpsInit(&use))
+        return false;
+      for (Operation *user : reader.getMatchingBlockArgument(&use).getUsers()) {
+        if (!isa<arith::TruncFOp>(user) || user->getResult(0).getType() != type)
+          return false;
+        casts.push_back(user);
+      }
+    }
+    OpBuilder builder(op);
+    auto narrow = cast<RankedTensorType>(result.getType()).clone(type);
+    auto made = linalg::ContractOp::create(
+        builder, op.getLoc(), TypeRange{narrow}, op.getInputs(),
+        ValueRange{host::createZero(builder, op.getLoc(), narrow)},
+        op.getIndexingMapsAttr());
+    for (Operation *cast : casts) {
+      cast->getResult(0).replaceAllUsesWith(cast->getOperand(0));
+      cast->erase();
+    }
+    for (OpOperand &use : result.getUses())
+      cast<linalg::GenericOp>(use.getOwner())
+          .getMatchingBlockArgument(&use)
+          .setType(type);
+    result.replaceAllUsesWith(made.getResult(0));
+    op.erase();
+    return true;
+  }
+};
+
+struct DeviceFindEpiloguesPass
+    : impl::DeviceFindEpiloguesBase<DeviceFindEpiloguesPass> {
+  void runOnOperation() override {
+    if (!host::isBody(getOperation()))
+      return;
+    SmallVector<linalg::ContractOp> products(
+        getOperation().front().getOps<linalg::ContractOp>());
+    for (linalg::ContractOp op : products)
+      numEpilogues += bool(findEpilogue(op));
+  }
+};
+
+} // namespace
+} // namespace stagewright::device

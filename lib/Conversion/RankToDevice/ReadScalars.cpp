@@ -1,0 +1,74 @@
+//===- ReadScalars.cpp - scalars that operations read themselves ----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+#define GEN_PASS_DEF_DEVICEREADSCALARS
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+namespace {
+
+/// The only element of an array, where `value` is that.
+tensor::ExtractOp scalarOf(Value value) {
+  auto extract = value.getDefiningOp<tensor::ExtractOp>();
+  return extract && extract.getIndices().empty() ? extract
+                                                 : tensor::ExtractOp();
+}
+
+struct DeviceReadScalarsPass
+    : impl::DeviceReadScalarsBase<DeviceReadScalarsPass> {
+  void runOnOperation() override {
+    if (!host::isBody(getOperation()))
+      return;
+    SmallVector<linalg::GenericOp> generics;
+    getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });
+    for (linalg::GenericOp op : generics)
+      take(op);
+  }
+
+  /// Makes operands of the arrays whose elements the body of `op` names.
+  void take(linalg::GenericOp op) {
+    SetVector<Value> used;
+    getUsedValuesDefinedAbove(op->getRegions(), used);
+    SmallVector<Value> scalars, inputs(op.getDpsInputs());
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    for (Value value : used)
+      if (tensor::ExtractOp extract = scalarOf(value)) {
+        maps.insert(maps.begin() + int64_t(inputs.size()),
+                    AffineMap::get(op.getNumLoops(), 0, &getContext()));
+        inputs.push_back(extract.getTensor());
+        scalars.push_back(value);
+      }
+    if (scalars.empty())
+      return;
+    OpBuilder builder(op);
+    unsigned first = op.getNumDpsInputs();
+    auto made = linalg::GenericOp::create(
+        builder, op.getLoc(), op->getResultTypes(), inputs, op.getDpsInits(),
+        maps, op.getIteratorTypesArray());
+    made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    made.getRegion().takeBody(op.getRegion());
+    for (auto [i, scalar] : llvm::enumerate(scalars)) {
+      BlockArgument element = made.getBody()->insertArgument(
+          first + unsigned(i), scalar.getType(), scalar.getLoc());
+      scalar.replaceUsesWithIf(element, [&](OpOperand &use) {
+        return made->isProperAncestor(use.getOwner());
+      });
+    }
+    op->replaceAllUsesWith(made->getResults());
+    op.erase();
+    numRead += scalars.size();
+  }
+};
+
+} // namespace
+} // namespace stagewright::device

@@ -1,0 +1,216 @@
+//===- ScalarFunction.cpp - what element of a result is of others ---------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScalarFunction.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace stagewright::device {
+
+/// Of GELU by tanh: sqrt(2 / pi), and the factor of the cube.
+static const double kOuter = std::sqrt(2 / std::acos(-1.0));
+constexpr double kCubic = 0.044715;
+
+double gelu(double x) {
+  return 0.5 * x * (1 + std::tanh(kOuter * (x + kCubic * x * x * x)));
+}
+
+double geluDerivative(double x) {
+  double t = std::tanh(kOuter * (x + kCubic * x * x * x));
+  return 0.5 * (1 + t) +
+         0.5 * x * (1 - t * t) * kOuter * (1 + 3 * kCubic * x * x);
+}
+
+/// The operation behind an array, if its elements are functions of others at
+/// the same place.
+static linalg::GenericOp elementwise(Value array) {
+  auto op = array.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumReductionLoops() != 0 || op->getNumResults() != 1 ||
+      !op.hasPureTensorSemantics() ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isIdentity() ||
+      !op.getRegionOutputArgs()[0].use_empty())
+    return {};
+  return op;
+}
+
+/// What an operand is to the elements of its operation.
+static FailureOr<ScalarFunction::Leaf> leafOf(OpOperand &operand) {
+  auto op = cast<linalg::GenericOp>(operand.getOwner());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  unsigned last = map.getNumDims() - 1;
+  if (map.isIdentity())
+    return ScalarFunction::Leaf{operand.get(), false};
+  if (map.getNumResults() == 1 && map.getNumDims() > 1 &&
+      map.isFunctionOfDim(last) && map.isProjectedPermutation())
+    return ScalarFunction::Leaf{operand.get(), true};
+  return failure();
+}
+
+namespace {
+
+/// Goes through the definition of a scalar: `leaf` and `operation` say what it
+/// is by what it is made of, or nothing where it is no function of elements.
+template <typename T> struct Walk {
+  llvm::function_ref<std::optional<T>(const ScalarFunction::Leaf &)> leaf;
+  llvm::function_ref<std::optional<T>(Operation *, ArrayRef<T>)> operation;
+  DenseMap<Value, std::optional<T>> known = DenseMap<Value, std::optional<T>>();
+
+  std::optional<T> of(Value scalar) {
+    if (auto found = known.find(scalar); found != known.end())
+      return found->second;
+    std::optional<T> made = make(scalar);
+    known[scalar] = made;
+    return made;
+  }
+
+private:
+  std::optional<T> make(Value scalar) {
+    auto argument = dyn_cast<BlockArgument>(scalar);
+    if (!argument) {
+      SmallVector<T> operands;
+      for (Value operand : scalar.getDefiningOp()->getOperands()) {
+        std::optional<T> made = of(operand);
+        if (!made)
+          return std::nullopt;
+        operands.push_back(*made);
+      }
+      return operation(scalar.getDefiningOp(), operands);
+    }
+    auto op = dyn_cast<linalg::GenericOp>(argument.getOwner()->getParentOp());
+    if (!op)
+      return std::nullopt;
+    auto found = leafOf(op->getOpOperand(argument.getArgNumber()));
+    if (failed(found))
+      return std::nullopt;
+    linalg::GenericOp maker = elementwise(found->array);
+    if (maker && !found->isRow)
+      return of(maker.getBody()->getTerminator()->getOperand(0));
+    return leaf(*found);
+  }
+};
+
+} // namespace
+
+FailureOr<ScalarFunction> ScalarFunction::get(linalg::GenericOp op) {
+  if (op->getNumResults() != 1 || elementwise(op->getResult(0)) != op)
+    return failure();
+  ScalarFunction function;
+  function.result = op.getBody()->getTerminator()->getOperand(0);
+  auto leaf = [&](const Leaf &leaf) {
+    if (!llvm::is_contained(function.list, leaf))
+      function.list.push_back(leaf);
+    return std::optional(true);
+  };
+  auto operation = [](Operation *, ArrayRef<bool>) {
+    return std::optional(true);
+  };
+  if (!Walk<bool>{leaf, operation}.of(function.result))
+    return failure();
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// The number that a constant stands for.
+static double valueOf(FloatAttr constant) {
+  double value = constant.getValueAsDouble();
+  if (constant.getType().getIntOrFloatBitWidth() >= 32)
+    return value;
+  for (double known : {kOuter, kCubic, 3 * kCubic}) {
+    APFloat rounded(known);
+    bool loses;
+    rounded.convert(constant.getValue().getSemantics(),
+                    APFloat::rmNearestTiesToEven, &loses);
+    if (rounded == constant.getValue())
+      return known;
+  }
+  return value;
+}
+
+static std::optional<double> valueOf(Operation *op, ArrayRef<double> of) {
+  FloatAttr constant;
+  if (matchPattern(op, m_Constant(&constant)))
+    return valueOf(constant);
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return of[0];
+  if (isa<arith::AddFOp>(op))
+    return of[0] + of[1];
+  if (isa<arith::SubFOp>(op))
+    return of[0] - of[1];
+  if (isa<arith::MulFOp>(op))
+    return of[0] * of[1];
+  if (isa<arith::DivFOp>(op))
+    return of[0] / of[1];
+  if (isa<arith::NegFOp>(op))
+    return -of[0];
+  if (isa<math::TanhOp>(op))
+    return std::tanh(of[0]);
+  if (isa<math::ExpOp>(op))
+    return std::exp(of[0]);
+  return std::nullopt;
+}
+
+bool ScalarFunction::is(
+    ArrayRef<Leaf> leaves,
+    llvm::function_ref<double(ArrayRef<double>)> wanted) const {
+  constexpr int kPoints = 61;
+  constexpr double kTolerance = 1e-6;
+  if (leaves.size() != list.size() ||
+      !llvm::all_of(list, [&](const Leaf &leaf) {
+        return llvm::is_contained(leaves, leaf);
+      }))
+    return false;
+  for (int point = 0; point < kPoints; ++point) {
+    // The first argument walks from -6 to 6, the others in other orders.
+    SmallVector<double> arguments;
+    for (size_t i = 0; i < leaves.size(); ++i)
+      arguments.push_back(double(int64_t(point) *
+                                 (i == 0 ? 1 : int64_t(i) * 23 + 2) % kPoints) *
+                              (12.0 / (kPoints - 1)) -
+                          6);
+    auto leaf = [&](const Leaf &leaf) {
+      return std::optional(
+          arguments[size_t(llvm::find(leaves, leaf) - leaves.begin())]);
+    };
+    auto operation = [](Operation *inner, ArrayRef<double> of) {
+      return valueOf(inner, of);
+    };
+    std::optional<double> made = Walk<double>{leaf, operation}.of(result);
+    if (!made)
+      return false;
+    double expected = wanted(arguments);
+    if (!(std::fabs(*made - expected) <=
+          kTolerance * (1 + std::fabs(expected))))
+      return false;
+  }
+  return true;
+}
+
+Value ScalarFunction::write(
+    OpBuilder &builder, llvm::function_ref<Value(const Leaf &)> leaf) const {
+  auto given = [&](const Leaf &found) { return std::optional(leaf(found)); };
+  auto operation = [&](Operation *inner, ArrayRef<Value> of) {
+    if (inner->hasTrait<OpTrait::ConstantLike>())
+      return std::optional<Value>(inner->getResult(0));
+    if (isa<arith::TruncFOp, arith::ExtFOp>(inner) &&
+        of[0].getType() == inner->getResult(0).getType())
+      return std::optional<Value>(of[0]);
+    IRMapping mapping;
+    for (auto [from, to] : llvm::zip_equal(inner->getOperands(), of))
+      mapping.map(from, to);
+    return std::optional<Value>(builder.clone(*inner, mapping)->getResult(0));
+  };
+  return *Walk<Value>{given, operation}.of(result);
+}
+
+} // namespace stagewright::device
