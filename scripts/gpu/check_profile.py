@@ -1,4 +1,5 @@
-"""Costs of every action, measured on the GPU. The profiles come back in the report; pp-sim needs the compiler."""
+"""Costs of every action, measured on the GPU. The profiles come back in the report, since pp-sim needs the compiler; the traces
+beside it."""
 
 import json
 
@@ -9,7 +10,7 @@ from rows import ms, row, told
 def profile(machine, name):
     inputs, path = Golden(machine, name).inputs(), machine.scratch / f"{name}.profile.json"
     plain, _ = machine.times(name, inputs)
-    stamped, _ = machine.times(name, inputs, f"--profile={path}", f"--trace={machine.scratch / f'{name}.trace.json'}")
+    stamped, _ = machine.times(name, inputs, f"--profile={path}", f"--trace={machine.out / f'{name}.trace.json'}")
     costs, case = json.loads(path.read_text()), machine.case(name)
     rows = [told(f"{name}, kinds of action measured", len(costs["actions"])),
             told(f"{name}, step without stamps and with", f"{ms(plain)}, {ms(stamped)}")]

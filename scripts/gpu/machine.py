@@ -60,7 +60,9 @@ class Machine:
     def __init__(self, bundle, out, scratch):
         self.bundle, self.out, self.scratch = bundle, out, scratch
         self.cases = {row["name"]: row for row in json.loads((bundle / "cases.json").read_text())}
-        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(bundle / "lib")}
+        # The driver may lie where only the path of this machine says.
+        paths = [str(bundle / "lib"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        self.environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(paths)}
         folder = packages_folder()
         for variable, file, below in LIBRARIES:
             path = folder / below / file if folder else None
@@ -70,6 +72,9 @@ class Machine:
                 if str(path.parent) not in self.environment["LD_LIBRARY_PATH"]:
                     self.environment["LD_LIBRARY_PATH"] += f":{path.parent}"
         scratch.mkdir(parents=True, exist_ok=True)
+        for program in (bundle / "bin").iterdir():
+            if not os.access(program, os.X_OK):  # What carried it forgot that.
+                program.chmod(0o755)
         # The C++ library of this machine, unless it is too old for us: Python's modules have the newer one.
         if subprocess.run(self.program("pp-run", "--help"), env=self.environment, capture_output=True).returncode:
             self.environment["LD_LIBRARY_PATH"] += f":{bundle / 'lib/cpp'}"
