@@ -55,10 +55,28 @@ void overwriteZeros(func::FuncOp function) {
   });
 }
 
+/// How many operations may write their results over `value`.
+unsigned writersOf(Value value) {
+  unsigned writers = 0;
+  for (OpOperand &use : value.getUses()) {
+    Operation *op = use.getOwner();
+    if (auto styled = dyn_cast<DestinationStyleOpInterface>(op))
+      writers += styled.isDpsInit(&use);
+    else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+      writers += writersOf(op->getResult(0));
+    else
+      writers += isa<tensor::InsertSliceOp, tensor::InsertOp, scf::ForOp>(op);
+  }
+  return writers;
+}
+
 /// The `tensor.empty` at which the chain of destinations behind `value` starts,
 /// with the reshapes passed on the way (last first), or null.
 tensor::EmptyOp findStart(Value value, SmallVectorImpl<Operation *> &reshapes) {
   while (Operation *op = value.getDefiningOp()) {
+    // Another of them would write where this result is to lie.
+    if (writersOf(value) > 1)
+      return {};
     if (auto empty = dyn_cast<tensor::EmptyOp>(op))
       return empty->hasOneUse() ? empty : tensor::EmptyOp();
     if (auto styled = dyn_cast<DestinationStyleOpInterface>(op)) {

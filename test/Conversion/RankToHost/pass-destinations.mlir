@@ -51,3 +51,33 @@ func.func private @twice(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = linalg.exp ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
   return %0, %0 : tensor<8xf32>, tensor<8xf32>
 }
+
+// Two results that start from one array of zeros, which no fill makes: neither destination may hold the zeros, or the one
+// would be written over before the other is copied.
+// CHECK-LABEL: @start
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<4x8xf32>, %[[A:[a-z0-9]+]]: memref<8xf32>, %[[B:[a-z0-9]+]]: memref<8xf32>)
+// CHECK-NOT: outs(%[[A]]
+// CHECK-NOT: outs(%[[B]]
+// CHECK: memref.copy %{{.*}}, %[[A]]
+// CHECK-NEXT: memref.copy %{{.*}}, %[[B]]
+func.func private @start(%x: tensor<4x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %z = linalg.generic {indexing_maps = [affine_map<(j) -> (j)>], iterator_types = ["parallel"]} outs(%e : tensor<8xf32>) {
+  ^bb0(%o: f32):
+    linalg.yield %zero : f32
+  } -> tensor<8xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<4x8xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %0 = arith.addf %o, %v : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<4x8xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %0 = arith.subf %o, %v : f32
+    linalg.yield %0 : f32
+  } -> tensor<8xf32>
+  return %a, %b : tensor<8xf32>, tensor<8xf32>
+}
