@@ -108,10 +108,10 @@ void copyIn(const HostArenas &arenas, size_t argument,
   auto visit = [&](size_t r, size_t b) {
     const Buffer &buffer = manifest.ranks[r].buffers[b];
     const Ring &ring = arenas.layouts[r].buffers[b];
-    std::byte *base = arenas.bases[r] + ring.offset;
     auto bytes = size_t(buffer.bytes);
     if (bytes == 0 || !arenas.bases[r])
       return;
+    std::byte *base = arenas.bases[r] + ring.offset;
     if (buffer.kind != BufferKind::Batch) {
       std::memcpy(base, data + std::max<int64_t>(buffer.slice, 0) * bytes,
                   bytes);

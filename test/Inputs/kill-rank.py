@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-ERROR = re.compile(r"rank (\d+): action \d+[FB]\d+ (sends|waits for) microbatch \d+ of channel '\w+' (to|from) rank (\d+): ")
+ERROR = re.compile(r"rank (\d+): action \d+[A-Z]\d+ (sends|waits for) microbatch \d+ of channel '[^']+' (to|from) rank (\d+): ")
 
 
 def family(parent):
@@ -64,8 +64,8 @@ def run(options, command):
         return seconds
     lines = [line for line in text.splitlines() if "error" in line]
     check(len(lines) == 1 and ERROR.search(lines[0]), f"the error is {text!r}")
-    died = f"the process of rank {children.index(victim)} ({victim}) died: Killed; "
-    check((died in lines[0]) == (options.signal == "KILL"), f"the error is {text!r}")
+    died = {"KILL": "died: Killed; ", "STOP": "did not answer"}[options.signal]
+    check(f"the process of rank {children.index(victim)} ({victim}) {died}" in lines[0], f"the error is {text!r}")
     return seconds
 
 

@@ -170,20 +170,25 @@ void Family::endOthers() {
 }
 
 /// Who was killed from outside is the cause of everything; else who spoke
-/// first. The others tell what they waited for. Empty where the children have
-/// told the user.
+/// first, or who could not. Empty where the children have told the user.
 std::string Family::cause() const {
-  std::string text;
-  for (size_t i = 0; i < children.size() && text.empty(); ++i)
+  auto name = [this](size_t i) {
+    return "the process of rank " + std::to_string(i) + " (" +
+           std::to_string(children[i].process) + ")";
+  };
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < children.size(); ++i)
     if (children[i].died())
-      text = "the process of rank " + std::to_string(i) + " (" +
-             std::to_string(children[i].process) +
-             ") died: " + strsignal(WTERMSIG(children[i].status));
-  for (size_t speaker : speakers) {
-    if (!text.empty())
-      text += "; ";
-    return text + children[speaker].said;
-  }
+      parts.push_back(name(i) +
+                      " died: " + strsignal(WTERMSIG(children[i].status)));
+  if (!speakers.empty())
+    parts.push_back(children[speakers[0]].said);
+  for (size_t i = 0; i < children.size(); ++i)
+    if (children[i].killed && children[i].said.empty())
+      parts.push_back(name(i) + " did not answer");
+  std::string text;
+  for (const std::string &part : parts)
+    text += (text.empty() ? "" : "; ") + part;
   return text;
 }
 

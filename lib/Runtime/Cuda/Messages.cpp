@@ -49,7 +49,7 @@ void Messages::tell(size_t number, Stream stream) const {
 }
 
 std::string Messages::next() const {
-  size_t left = *told();
+  size_t left = told().load();
   for (const Operation &it : plan.operations) {
     bool sends = it.kind == Operation::SendTo;
     if ((!sends && it.kind != Operation::TakeFrom) || left-- > 0)

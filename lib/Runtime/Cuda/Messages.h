@@ -17,6 +17,8 @@
 #include "Communicators.h"
 #include "Plan.h"
 
+#include <atomic>
+
 namespace stagewright::runtime::cuda {
 
 class Messages {
@@ -41,14 +43,14 @@ public:
   void tell(size_t number, Stream stream) const;
 
   /// Forgets what the last step told.
-  void begin() { *told() = 0; }
+  void begin() { told().store(0); }
   /// What is next: "action 0B2 waits for microbatch 2 of channel 'dy' from rank
   /// 1".
   std::string next() const;
 
 private:
-  volatile uint32_t *told() const {
-    return reinterpret_cast<uint32_t *>(host.base());
+  std::atomic_ref<uint32_t> told() const {
+    return std::atomic_ref(*reinterpret_cast<uint32_t *>(host.base()));
   }
 
   const Manifest &manifest;

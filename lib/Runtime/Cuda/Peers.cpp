@@ -7,6 +7,7 @@
 
 #include "Peers.h"
 
+#include "Deadline.h"
 #include "Error.h"
 #include "Prepare.h"
 
@@ -79,7 +80,11 @@ void Peers::together(const std::function<void()> &body) const {
   } catch (const std::exception &problem) {
     error = problem.what();
   }
-  processes.agree(error, now(), true, Patience(0, 0));
+  if (!processes.agree(error, now(), true, Patience(0, Deadline::first)))
+    fail("rank " + std::to_string(self()) + ": waited " +
+             std::to_string(int(Deadline::first)) +
+             " s for the other ranks to be ready",
+         nullptr);
 }
 
 void Peers::look() const {

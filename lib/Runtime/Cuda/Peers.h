@@ -38,7 +38,8 @@ public:
   /// cannot. Collective, before anything of NCCL is made.
   void settleSharing(const Device &device) const;
 
-  /// Runs what every process does alone; an error of one is thrown in all.
+  /// Runs what every process does alone; an error of one is thrown in all. Ends
+  /// all where one does not come.
   void together(const std::function<void()> &body) const;
   /// Throws where a process has ended.
   void look() const;

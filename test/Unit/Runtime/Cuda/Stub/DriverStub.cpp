@@ -7,6 +7,7 @@
 
 #include "Stub.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -176,7 +177,7 @@ STUB cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes,
   if (auto word = words.find(from); word != words.end() && bytes == 4) {
     log("tell stream=%d number=%u", stream->id, word->second);
     later(stream, [to, number = word->second] {
-      *static_cast<volatile uint32_t *>(to) = number;
+      std::atomic_ref(*static_cast<uint32_t *>(to)).store(number);
     });
     return enqueue(stream);
   }

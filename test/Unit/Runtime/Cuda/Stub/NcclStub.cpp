@@ -28,6 +28,8 @@
 #include <thread>
 #include <unistd.h>
 
+struct ncclComm; // NOLINT(readability-identifier-naming): NCCL's name.
+
 using namespace stub;
 
 namespace {
@@ -140,6 +142,8 @@ STUB ncclCommInitRankConfig(Comm **comm, int ranks, Id id, int rank,
   if (int status = failure("ncclCommInitRankConfig"))
     return status;
   *comm = new Comm;
+  static auto &all = *new std::vector<Comm *>;
+  all.push_back(*comm);
   (*comm)->rank = rank;
   (*comm)->device = currentDevice();
   (*comm)->name = id.bytes;
@@ -188,6 +192,6 @@ ncclGetErrorString(int) {
   return "asked to fail";
 }
 extern "C" __attribute__((visibility("default"))) const char *
-ncclGetLastError(void *) {
+ncclGetLastError(ncclComm *) {
   return "";
 }
