@@ -83,7 +83,8 @@ void prepareBatch(const json &argument, const Described &expected,
 } // namespace
 
 void setInputs(const sw_program *program, sw_step *step, const json &manifest,
-               int64_t microbatches, bool repeat, const std::string &path) {
+               int64_t microbatches, bool repeat, const std::set<int64_t> &fed,
+               const std::string &path) {
   MappedFile file(path);
   std::map<std::string, TensorView> tensors;
   try {
@@ -101,13 +102,15 @@ void setInputs(const sw_program *program, sw_step *step, const json &manifest,
       continue;
     Described it = describe(sw_argument, program, int64_t(i), microbatches);
     std::string name = std::to_string(it.position);
+    used.insert(name);
+    if (fed.count(it.position))
+      continue;
     auto found = tensors.find(name);
     if (found == tensors.end() && argument.contains("symbol"))
       continue; // the artifact has its data
     if (found == tensors.end())
       raise("'", path, "' has no tensor '", name, "' for argument ",
             label(argument));
-    used.insert(name);
     TensorView tensor = found->second;
     std::vector<std::byte> storage;
     if (role == "batch")

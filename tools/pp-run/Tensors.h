@@ -17,17 +17,20 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 
 /// Throws what the last failed call of the C ABI left in `sw_error`.
 [[noreturn]] void raiseLastError();
 
-/// Sets every argument of the step from the file. With `repeat` the batch
+/// Sets every argument of the step from the file, but those at the positions
+/// `fed`, which get their values later. With `repeat` the batch
 /// arguments are one microbatch each, and every microbatch gets that one.
 /// A missing tensor and one that belongs to no argument are errors.
 void setInputs(const sw_program *program, sw_step *step,
                const nlohmann::json &manifest, int64_t microbatches,
-               bool repeat, const std::string &path);
+               bool repeat, const std::set<int64_t> &fed,
+               const std::string &path);
 
 /// Writes every result to the file, in one step; without `write`, helps the
 /// process that does.

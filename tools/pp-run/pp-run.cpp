@@ -15,6 +15,7 @@
 #include "Info.h"
 #include "Launch.h"
 #include "Tensors.h"
+#include "Training.h"
 
 #include "Deadline.h"
 #include "Error.h"
@@ -41,6 +42,7 @@ struct Options {
   bool repeat = false, check = false, pin = false, json = false;
   bool direct = false, dry = false, processes = false, anyHosts = false;
   double deadline = 0;
+  TrainingOptions training;
 };
 
 void declare(CLI::App &app, Options &options) {
@@ -100,6 +102,7 @@ void declare(CLI::App &app, Options &options) {
   app.add_flag("--info{text}", options.info,
                "Print what the artifact is, and stop; --info=json prints its "
                "manifest");
+  declareTraining(app, options.training);
 }
 
 template <typename T> using Owned = std::unique_ptr<T, void (*)(T *)>;
@@ -226,6 +229,7 @@ void check(const Options &options) {
   if (options.threads < 1 || options.threads > 1024)
     raise("the number of threads per rank is ", options.threads,
           ", expected 1 to 1024");
+  checkTraining(options.training);
 }
 
 int dryRun(const Options &options) {
@@ -293,22 +297,32 @@ int run(const Options &options, Launch &launch) {
   if (launch.joined() && launch.speaks() && cuda)
     announceDeadline(options);
   Owned<sw_step> step(nullptr, sw_step_destroy);
+  std::optional<Training> training;
+  int64_t first = 0;
   launch.together([&] {
+    training.emplace(options.training, program.get(), manifest, count);
     step.reset(sw_step_create(program.get(), &how));
     if (!step)
       raiseLastError();
     setInputs(program.get(), step.get(), manifest, count, options.repeat,
-              options.inputs);
+              training->fed(), options.inputs);
+    first = training->begin(step.get(), !launch.joined());
+    if (first >= options.steps)
+      raise("the checkpoint is of step ", first, ", and --steps is ",
+            options.steps, "; nothing is left to run");
   });
 
   std::vector<double> seconds, enqueue;
-  for (int64_t i = 0; i < options.steps; ++i) {
+  for (int64_t i = first; i < options.steps && !Training::interrupted(); ++i) {
+    training->feed(step.get(), i);
     if (sw_step_run(step.get()) != 0)
       launch.raiseEverywhere();
     seconds.push_back(sw_step_seconds(step.get()));
     if (cuda)
       enqueue.push_back(sw_step_enqueue_seconds(step.get()));
+    training->after(step.get(), i, options.steps, launch.speaks());
   }
+  launch.together([&] { training->finish(step.get(), launch.speaks()); });
   writeFiles(options, launch, program.get(), step.get(), count);
 
   std::optional<double> loss =

@@ -81,15 +81,14 @@ public:
       Value value = tensor::ExtractSliceOp::create(builder, loc, one, vector,
                                                    at, unit, unit);
       if (type.getRank() > 0)
-        value = tensor::ExpandShapeOp::create(
-            builder, loc, type, value, ArrayRef<ReassociationIndices>{});
+        value = tensor::ExpandShapeOp::create(builder, loc, type, value,
+                                              ArrayRef<ReassociationIndices>{});
       mapping.map(number, value);
     }
   }
 
   void copyOperations() {
-    for (Operation &op :
-         update.function.getBody().front().without_terminator())
+    for (Operation &op : update.function.getBody().front().without_terminator())
       if (operations.contains(&op))
         builder.clone(op, mapping);
   }
@@ -122,8 +121,7 @@ public:
             Value number = arith::ConstantIndexOp::create(inner, at, i + 1);
             Value here = arith::CmpIOp::create(
                 inner, at, arith::CmpIPredicate::eq, index, number);
-            chosen =
-                arith::SelectOp::create(inner, at, here, scalar, chosen);
+            chosen = arith::SelectOp::create(inner, at, here, scalar, chosen);
           }
           linalg::YieldOp::create(inner, at, chosen);
         });
@@ -227,10 +225,10 @@ void writeBody(Update &update, SymbolTable &symbols, int64_t rank) {
 int64_t Update::offsetOf(unsigned number) const {
   int64_t offset = 0;
   for (const UpdatePack &pack : ArrayRef(packs).take_front(number))
-    offset += llvm::alignTo(
-        rank::getSlotBytes(MemRefType::get(pack.type.getShape(),
-                                           pack.type.getElementType())),
-        rank::RankDialect::kAlignment);
+    offset +=
+        llvm::alignTo(rank::getSlotBytes(MemRefType::get(
+                          pack.type.getShape(), pack.type.getElementType())),
+                      rank::RankDialect::kAlignment);
   return offset;
 }
 

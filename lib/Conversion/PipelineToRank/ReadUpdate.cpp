@@ -58,8 +58,8 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
     it.role = textOf(facts, PipelineDialect::kRole);
     it.name = textOf(facts, PipelineDialect::kName).str();
     auto what = [&] {
-      return function.emitError() << "argument " << index << " of @update, '"
-                                  << it.name << "', ";
+      return function.emitError()
+             << "argument " << index << " of @update, '" << it.name << "', ";
     };
     if (it.role == "state" || it.role == "constant") {
       it.position = position++;
@@ -73,10 +73,8 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
       if (gradient == gradients.end())
         return what() << "belongs to argument " << *of
                       << " of the step, which has no gradient";
-      it.number =
-          it.role == "parameter" ? parameter->second : gradient->second;
-      Type expected =
-          graph.getFunctionType().getInput(parameter->second);
+      it.number = it.role == "parameter" ? parameter->second : gradient->second;
+      Type expected = graph.getFunctionType().getInput(parameter->second);
       if (argument.getType() != expected)
         return what() << "has type " << argument.getType() << ", argument "
                       << *of << " of the step has " << expected;
@@ -108,8 +106,8 @@ namespace {
 class Placer {
 public:
   Placer(const Plan &plan, Update &update) : plan(plan), update(update) {
-    end = cast<func::ReturnOp>(
-        update.function.getBody().front().getTerminator());
+    end =
+        cast<func::ReturnOp>(update.function.getBody().front().getTerminator());
   }
 
   LogicalResult run() {
@@ -118,7 +116,8 @@ public:
     for (bool changed = true; changed;) {
       update.packs.clear();
       sent.clear();
-      for (Operation &op : update.function.getBody().front().without_terminator())
+      for (Operation &op :
+           update.function.getBody().front().without_terminator())
         if (failed(place(op)))
           return failure();
       changed = false;
@@ -197,8 +196,8 @@ private:
     for (Value value : used)
       if (int64_t home = update.homeOf(value); home >= 0)
         error.attachNote(value.getLoc())
-            << "this value of type " << value.getType() << " is rank "
-            << home << "'s";
+            << "this value of type " << value.getType() << " is rank " << home
+            << "'s";
     return error;
   }
 

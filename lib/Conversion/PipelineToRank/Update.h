@@ -47,13 +47,13 @@ struct UpdatePack {
 
 /// What one rank runs; values of @update by number.
 struct UpdatePart {
-  mlir::func::FuncOp sums;                ///< Makes the packs; null if none.
-  llvm::SmallVector<unsigned> sumInputs;  ///< Arguments.
-  llvm::SmallVector<unsigned> made;       ///< Packs.
-  mlir::func::FuncOp body;                ///< Null: nothing to do.
-  llvm::SmallVector<unsigned> inputs;     ///< Arguments that are only read.
-  llvm::SmallVector<unsigned> packs;      ///< After the inputs.
-  llvm::SmallVector<unsigned> replaced;   ///< Arguments, read and written.
+  mlir::func::FuncOp sums;               ///< Makes the packs; null if none.
+  llvm::SmallVector<unsigned> sumInputs; ///< Arguments.
+  llvm::SmallVector<unsigned> made;      ///< Packs.
+  mlir::func::FuncOp body;               ///< Null: nothing to do.
+  llvm::SmallVector<unsigned> inputs;    ///< Arguments that are only read.
+  llvm::SmallVector<unsigned> packs;     ///< After the inputs.
+  llvm::SmallVector<unsigned> replaced;  ///< Arguments, read and written.
 };
 
 struct Update {
@@ -76,8 +76,8 @@ struct Update {
   }
 };
 
-/// The roles of @update's arguments and results, what belongs to which rank, and
-/// the packs (ReadUpdate.cpp).
+/// The roles of @update's arguments and results, what belongs to which rank,
+/// and the packs (ReadUpdate.cpp).
 mlir::FailureOr<Update> placeUpdate(const Plan &plan,
                                     mlir::func::FuncOp function);
 

@@ -13,9 +13,9 @@ using namespace stagewright::torank;
 using pipeline::PipelineDialect;
 
 /// Calls `visit` with each owner of a parameter and another rank that reads it.
-static void forCopies(
-    const Plan &plan,
-    function_ref<void(const UpdateArgument &, int64_t, int64_t)> visit) {
+static void
+forCopies(const Plan &plan,
+          function_ref<void(const UpdateArgument &, int64_t, int64_t)> visit) {
   pipeline::GraphOp graph = plan.graph;
   for (auto [number, argument] : llvm::enumerate(plan.update->arguments)) {
     if (argument.role != "parameter" || argument.replacedBy < 0)
@@ -42,8 +42,8 @@ void stagewright::torank::emitUpdateInterface(const Plan &plan,
   pipeline::GraphOp graph = plan.graph;
   int64_t position = 0;
   for (unsigned i = 0; i < results.size(); ++i) {
-    auto known = graph.getResultAttrOfType<IntegerAttr>(
-        i, PipelineDialect::kPosition);
+    auto known =
+        graph.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kPosition);
     position = std::max(position, (known ? known.getInt() : int64_t(i)) + 1);
   }
   auto number = [&](StringRef name, int64_t value) {
@@ -87,10 +87,9 @@ void stagewright::torank::emitUpdateChannels(
     for (int64_t to = 0; to < plan.numRanks(); ++to)
       if (to != pack.from &&
           llvm::is_contained(plan.update->parts[to].packs, number))
-        names.packs[{number, to}] =
-            create("update." + std::to_string(number) + ".to" +
-                       std::to_string(to),
-                   pack.from, to, pack.type);
+        names.packs[{number, to}] = create("update." + std::to_string(number) +
+                                               ".to" + std::to_string(to),
+                                           pack.from, to, pack.type);
   pipeline::GraphOp graph = plan.graph;
   forCopies(plan, [&](const UpdateArgument &it, int64_t from, int64_t to) {
     names.parameters[{it.number, to}] = create(
@@ -115,8 +114,7 @@ LogicalResult RankEmitter::declareUpdate() {
       continue;
     if (argument.role == "parameter") {
       if (!arguments.count(argument.number) &&
-          failed(
-              declareArgument(graph.getBody().getArgument(argument.number))))
+          failed(declareArgument(graph.getBody().getArgument(argument.number))))
         return failure();
       continue;
     }
@@ -176,9 +174,9 @@ void RankEmitter::emitUpdate(Value zero) {
   SmallVector<Value> inputs = slotsOf(part.inputs);
   for (unsigned number : part.packs) {
     if (update.packs[number].from != rank)
-      packs[number] = rank::RecvOp::create(
-          builder, loc, memoryOf(update.packs[number].type),
-          names.packs[{number, rank}], zero);
+      packs[number] = rank::RecvOp::create(builder, loc,
+                                           memoryOf(update.packs[number].type),
+                                           names.packs[{number, rank}], zero);
     inputs.push_back(packs[number]);
   }
   if (part.body)
@@ -199,8 +197,8 @@ void RankEmitter::sendParameters(Value zero) {
         return;
       Value own = slots[arguments[it.number]];
       if (sends) {
-        Value slot = rank::ClaimOp::create(builder, loc, own.getType(),
-                                           channel, zero);
+        Value slot =
+            rank::ClaimOp::create(builder, loc, own.getType(), channel, zero);
         rank::CopyOp::create(builder, loc, own, slot);
         rank::SendOp::create(builder, loc, channel, zero);
         return;

@@ -1,0 +1,50 @@
+//===- Feed.cpp - the batches of a run ------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Training/Feed.h"
+#include "Error.h"
+
+#include <algorithm>
+
+namespace stagewright::runtime {
+
+Feed::Feed(std::vector<std::unique_ptr<SampleFile>> given,
+           int64_t samplesPerStep, std::optional<uint64_t> seed)
+    : files(std::move(given)), perStep(samplesPerStep), seed(seed) {
+  for (const auto &file : files)
+    count = count ? std::min(count, file->count()) : file->count();
+  if (count < perStep)
+    raise("the data has ", count, " samples, a step takes ", perStep,
+          "; give more data or fewer microbatches");
+}
+
+Feed::Batch Feed::read(int64_t step) const {
+  Batch batch;
+  for (const auto &file : files)
+    batch.emplace_back(size_t(file->bytes() * perStep));
+  for (int64_t i = 0; i < perStep; ++i) {
+    int64_t place = step * perStep + i, epoch = place / count;
+    int64_t sample = place % count;
+    if (seed)
+      sample = permuted(sample, count, *seed + uint64_t(epoch) * 0x9e3779b9);
+    for (size_t f = 0; f < files.size(); ++f)
+      files[f]->read(sample, batch[f].data() + i * files[f]->bytes());
+  }
+  return batch;
+}
+
+const std::vector<std::vector<std::byte>> &Feed::take(int64_t step) {
+  if (ahead.valid() && aheadOf == step)
+    current = ahead.get();
+  else
+    current = read(step);
+  aheadOf = step + 1;
+  ahead = std::async(std::launch::async, [this, step] { return read(step + 1); });
+  return current;
+}
+
+} // namespace stagewright::runtime

@@ -1,0 +1,53 @@
+//===- Feed.h - the batches of a run ----------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The samples of step s are those at the places s n to s n + n - 1 of an endless
+// sequence: all samples in the order of the first epoch, then in that of the
+// second, and so on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_FEED_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAINING_FEED_H
+
+#include "Training/Samples.h"
+
+#include <future>
+#include <memory>
+#include <optional>
+
+namespace stagewright::runtime {
+
+class Feed {
+public:
+  /// All `files` have a sample for each place; the shortest counts. Without a
+  /// seed samples come in the order of the files. Throws an `Error` if they
+  /// are fewer than a step takes.
+  Feed(std::vector<std::unique_ptr<SampleFile>> files, int64_t samplesPerStep,
+       std::optional<uint64_t> seed);
+
+  /// The batch of step `step`, one vector of bytes for each file, valid until
+  /// the next call. While it is used a thread reads the batch after it.
+  const std::vector<std::vector<std::byte>> &take(int64_t step);
+
+  int64_t samples() const { return count; }
+
+private:
+  using Batch = std::vector<std::vector<std::byte>>;
+  Batch read(int64_t step) const;
+
+  std::vector<std::unique_ptr<SampleFile>> files;
+  int64_t perStep, count = 0;
+  std::optional<uint64_t> seed;
+  Batch current;
+  std::future<Batch> ahead;
+  int64_t aheadOf = -1; ///< Step of `ahead`.
+};
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAINING_FEED_H

@@ -1,0 +1,147 @@
+"""Runs of many steps by pp-run: data from a file, metrics, checkpoints, and going on from them."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+import jax
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from stagewright.frontend.jax_step import load_model
+from workshop import BUILD, HERE, tool
+
+MODEL, STEPS, MICROBATCHES = "training.py:gpt_adamw", 16, 8
+TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")  # which every Debian machine has
+
+
+@pytest.fixture(scope="module")
+def text(workshop):
+    """The letters of a text as tokens of the model's vocabulary of 64."""
+    path = workshop.path("text.bin")
+    (np.frombuffer(TEXT.read_bytes(), np.uint8) % 64).astype("<u2").tofile(path)
+    return path
+
+
+def command(workshop, text, stages, schedule, folder, steps, *flags):
+    module = workshop.module(MODEL)
+    return [BUILD / "bin/pp-run", workshop.artifact(MODEL, stages, schedule),
+            f"--inputs={module.with_suffix('.inputs.safetensors')}", f"--data=ids={text}", f"--data=tgt={text}+1",
+            f"--steps={steps}", f"--checkpoints={folder}", f"--metrics={folder}.jsonl", *flags]
+
+
+def run(*arguments):
+    tool("pp-run", *command(*arguments)[1:])
+
+
+def losses(folder):
+    return [json.loads(line)["loss"] for line in open(f"{folder}.jsonl")]
+
+
+def newest(folder):
+    return max(folder.glob("step-*"))
+
+
+def loss_curve_of_jax(text):
+    step, (parameters, ids, _), options = load_model(f"{HERE / 'models' / MODEL.split(':')[0]}:{MODEL.split(':')[1]}")
+    update, state, rate = options["update"]
+    step, update, tokens, found = jax.jit(step), jax.jit(update), np.fromfile(text, "<u2").astype(np.int32), []
+    rows, length = ids.shape
+    for number in range(STEPS):
+        parts = []
+        for m in range(MICROBATCHES):
+            first = (number * MICROBATCHES + m) * rows * length
+            ids, targets = (tokens[first + s:first + s + rows * length].reshape(rows, length) for s in (0, 1))
+            parts.append(step(parameters, ids, targets))
+        loss, gradients = jax.tree.map(lambda *x: sum(x[1:], x[0]) / MICROBATCHES, *parts)
+        parameters, state = update(parameters, gradients, state, rate)
+        found.append(float(loss))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("stages,schedule", [(1, "1f1b"), (2, "1f1b"), (4, "gpipe")])
+def test_loss_curve_is_that_of_jax_and_optax(workshop, text, stages, schedule):
+    golden = workshop.once("curve", lambda: loss_curve_of_jax(text))
+    folder = workshop.path("curve", stages)
+    run(workshop, text, stages, schedule, folder, STEPS)
+    assert np.abs(np.array(losses(folder)) / golden - 1).max() <= 1e-3
+    assert golden[-1] < 0.9 * golden[0]
+
+
+def test_goes_on_bit_for_bit(workshop, text):
+    """Nine steps and seven more leave the bytes that sixteen leave; the data is shuffled, and goes on where it was."""
+    whole, parts = workshop.path("whole"), workshop.path("parts")
+    plan = workshop, text, 2, "1f1b"
+    run(*plan, whole, STEPS, "--shuffle=3")
+    run(*plan, parts, 9, "--shuffle=3", "--checkpoint-every=4")
+    assert sorted(p.name[-2:] for p in parts.glob("step-*")) == ["04", "08", "09"]
+    run(*plan, parts, STEPS, "--shuffle=3", "--resume", "--keep=2")
+    assert len(list(parts.glob("*"))) == 2
+    for name in ("params.safetensors", "state.safetensors"):
+        assert (newest(whole) / name).read_bytes() == (newest(parts) / name).read_bytes()
+    assert losses(whole) == losses(parts)
+
+
+def test_goes_on_with_another_plan(workshop, text):
+    """Two ranks, then four, then one; and Python reads the tensors by the model's names."""
+    folder, whole = workshop.path("plans"), workshop.path("plans.whole")
+    run(workshop, text, 1, "1f1b", whole, 9)
+    run(workshop, text, 2, "1f1b", folder, 3)
+    run(workshop, text, 4, "gpipe", folder, 6, "--resume")
+    run(workshop, text, 1, "1f1b", folder, 9, "--resume")
+    assert np.allclose(losses(folder), losses(whole), rtol=1e-4)
+    ours, theirs = load_file(newest(folder) / "params.safetensors"), load_file(newest(whole) / "params.safetensors")
+    _, (parameters, *_), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")
+    assert len(ours) == len(jax.tree.leaves(parameters))
+    for name, value in ours.items():
+        leaf = parameters
+        for key in name.split("/")[1:]:
+            leaf = leaf[int(key) if isinstance(leaf, list) else key]
+        assert value.shape == leaf.shape
+        assert np.linalg.norm(value - theirs[name]) <= 1e-3 * np.linalg.norm(value)
+
+
+def test_an_interrupted_run_saves_its_last_step(workshop, text):
+    folder = workshop.path("interrupted")
+    arguments = command(workshop, text, 2, "1f1b", folder, 10**6)
+    process = subprocess.Popen([str(a) for a in arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    metrics = pathlib.Path(f"{folder}.jsonl")
+    while process.poll() is None and not (metrics.exists() and metrics.stat().st_size):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    steps = json.loads((newest(folder) / "checkpoint.json").read_text())["step"]
+    assert steps == len(losses(folder)) and f"interrupted after step {steps}" in said
+
+
+def test_a_damaged_checkpoint_is_refused_and_the_one_before_named(workshop, text):
+    folder = workshop.path("damaged")
+    plan = workshop, text, 1, "1f1b", folder
+    run(*plan, 2, "--checkpoint-every=1")
+    before, last = sorted(folder.glob("step-*"))
+    path = last / "state.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    done = subprocess.run([str(a) for a in command(*plan, 3, "--resume")], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert str(path) in done.stderr and f"the one before is '{before}'" in done.stderr
+    path.parent.rename(workshop.path("set.aside"))
+    run(*plan, 3, "--resume")
+    assert newest(folder).name.endswith("3")
+
+
+@pytest.mark.parametrize("flags,wanted", [
+    (["--data=words=x.npy"], "no batch argument is called 'words'; they are 'ids', 'tgt'"),
+    (["--data=ids"], "'ids' is not of the form ARGUMENT=FILE"),
+    (["--data=ids=no.npy"], "cannot open 'no.npy'"),
+    (["--resume"], "--resume needs --checkpoints=FOLDER"),
+    (["--shuffle=1"], "--shuffle needs --data"),
+    (["--checkpoints=/proc/none"], "'/proc/none' is no folder for checkpoints")])
+def test_what_does_not_fit_is_said(workshop, flags, wanted):
+    module = workshop.module(MODEL)
+    done = subprocess.run([BUILD / "bin/pp-run", workshop.artifact(MODEL, 1, "1f1b"), "--repeat-microbatch",
+                           f"--inputs={module.with_suffix('.inputs.safetensors')}", *flags], capture_output=True, text=True)
+    assert done.returncode == 1 and wanted in done.stderr, done.stderr

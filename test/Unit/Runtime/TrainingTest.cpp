@@ -1,0 +1,245 @@
+//===- TrainingTest.cpp - samples, batches, checkpoints -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Error.h"
+#include "Training/Checkpoint.h"
+#include "Training/Feed.h"
+
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <set>
+#include <unistd.h>
+
+using namespace stagewright::runtime;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder of its own for each test.
+struct Training : testing::Test {
+  fs::path folder =
+      fs::path(testing::TempDir()) /
+      ("training-" + std::to_string(getpid()) + "-" +
+       testing::UnitTest::GetInstance()->current_test_info()->name());
+  void SetUp() override { fs::create_directories(folder); }
+  void TearDown() override { fs::remove_all(folder); }
+
+  std::string write(const std::string &name, const void *data, size_t size) {
+    std::ofstream(folder / name, std::ios::binary)
+        .write(static_cast<const char *>(data), std::streamsize(size));
+    return (folder / name).string();
+  }
+  /// Tokens 0, 1, 2, … as a .bin file.
+  std::string tokens(uint16_t count) {
+    std::vector<uint16_t> all;
+    for (uint16_t i = 0; i < count; ++i)
+      all.push_back(i);
+    return write("tokens.bin", all.data(), all.size() * 2);
+  }
+};
+
+std::string errorOf(const std::function<void()> &body) {
+  try {
+    body();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::vector<int32_t> numbers(const std::vector<std::byte> &bytes) {
+  std::vector<int32_t> values(bytes.size() / 4);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TEST(Permutation, HoldsEverySampleOnce) {
+  for (int64_t count : {1, 2, 3, 5, 64, 65, 1000}) {
+    std::set<int64_t> seen;
+    for (int64_t place = 0; place < count; ++place)
+      seen.insert(permuted(place, count, 7));
+    EXPECT_EQ(int64_t(seen.size()), count);
+    EXPECT_EQ(*seen.begin(), 0);
+    EXPECT_EQ(*seen.rbegin(), count - 1);
+  }
+}
+
+TEST(Permutation, DependsOnTheOrder) {
+  int64_t same = 0, still = 0;
+  for (int64_t place = 0; place < 1000; ++place) {
+    same += permuted(place, 1000, 1) == permuted(place, 1000, 2);
+    still += permuted(place, 1000, 1) == place;
+  }
+  EXPECT_LT(same, 20); // 1 of 1000 for orders chosen at random
+  EXPECT_LT(still, 20);
+}
+
+TEST_F(Training, CutsTokensIntoWindows) {
+  std::string path = tokens(11);
+  SampleFile now(parseSampleSource("x=" + path), SW_I32, {5});
+  SampleFile next(parseSampleSource("y=" + path + "+1"), SW_I32, {5});
+  EXPECT_EQ(now.count(), 2);
+  EXPECT_EQ(next.count(), 2);
+  std::vector<std::byte> bytes(size_t(now.bytes()));
+  now.read(1, bytes.data());
+  EXPECT_EQ(numbers(bytes), (std::vector<int32_t>{5, 6, 7, 8, 9}));
+  next.read(1, bytes.data());
+  EXPECT_EQ(numbers(bytes), (std::vector<int32_t>{6, 7, 8, 9, 10}));
+}
+
+TEST_F(Training, ReadsWhatNumpyWrites) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  header.resize(128 - 10 - 1, ' ');
+  std::string file = std::string("\x93NUMPY\x01\x00", 8) + char(118) + '\0' +
+                     header + "\n";
+  float values[6] = {0, 1, 2, 3, 4, 5};
+  file.append(reinterpret_cast<char *>(values), sizeof(values));
+  std::string path = write("x.npy", file.data(), file.size());
+  SampleFile samples(parseSampleSource("x=" + path), SW_F32, {3});
+  ASSERT_EQ(samples.count(), 2);
+  float read[3];
+  samples.read(1, reinterpret_cast<std::byte *>(read));
+  EXPECT_EQ(std::vector<float>(read, read + 3), (std::vector<float>{3, 4, 5}));
+  EXPECT_EQ(errorOf([&] {
+              SampleFile(parseSampleSource("x=" + path), SW_F32, {4});
+            }),
+            "'" + path + "' has samples of shape [3], argument 'x' takes [4]");
+  EXPECT_EQ(errorOf([&] {
+              SampleFile(parseSampleSource("x=" + path), SW_I32, {3});
+            }),
+            "'" + path + "' has elements of type f32, argument 'x' takes i32");
+  // Every beginning of the file is refused, not read beyond its end.
+  for (size_t size = 0; size < file.size(); ++size) {
+    std::string part = write("part.npy", file.data(), size);
+    EXPECT_NE(errorOf([&] {
+                SampleFile(parseSampleSource("x=" + part), SW_F32, {3});
+              }),
+              "no error");
+  }
+}
+
+TEST_F(Training, FeedsTheSameSamplesWhereverItBegins) {
+  std::string path = tokens(21);
+  auto make = [&] {
+    std::vector<std::unique_ptr<SampleFile>> files;
+    files.push_back(std::make_unique<SampleFile>(
+        parseSampleSource("x=" + path), SW_I32, std::vector<int64_t>{3}));
+    return Feed(std::move(files), 4, 5);
+  };
+  Feed all = make();
+  EXPECT_EQ(all.samples(), 7);
+  std::vector<std::vector<int32_t>> seen;
+  for (int64_t step = 0; step < 6; ++step)
+    seen.push_back(numbers(all.take(step)[0]));
+  Feed later = make();
+  for (int64_t step = 3; step < 6; ++step)
+    EXPECT_EQ(numbers(later.take(step)[0]), seen[size_t(step)]);
+  // Seven samples make an epoch, whatever steps they fall into.
+  std::set<int32_t> epoch;
+  for (int64_t place = 0; place < 7; ++place)
+    epoch.insert(seen[size_t(place / 4)][size_t(place % 4 * 3)]);
+  EXPECT_EQ(epoch.size(), 7u);
+  std::vector<uint16_t> five(5);
+  std::string few = write("few.bin", five.data(), 10);
+  EXPECT_EQ(errorOf([&] {
+              std::vector<std::unique_ptr<SampleFile>> files;
+              files.push_back(std::make_unique<SampleFile>(
+                  parseSampleSource("x=" + few), SW_I32,
+                  std::vector<int64_t>{3}));
+              Feed(std::move(files), 4, std::nullopt);
+            }),
+            "the data has 1 samples, a step takes 4; give more data or fewer "
+            "microbatches");
+}
+
+Snapshot snapshotOf(int64_t step, float value) {
+  Snapshot snapshot;
+  snapshot.step = step;
+  for (const char *role : {"parameter", "state"}) {
+    std::vector<std::byte> bytes(8);
+    std::memcpy(bytes.data(), &value, 4);
+    snapshot.tensors.push_back({role, "w", SW_F32, {2}, bytes});
+  }
+  return snapshot;
+}
+
+TEST_F(Training, ReadsTheNewestCheckpointAndKeepsTheLast) {
+  std::string place = (folder / "checkpoints").string();
+  {
+    CheckpointWriter writer(place, 2);
+    for (int64_t step = 1; step <= 4; ++step)
+      writer.write(snapshotOf(step, float(step)));
+    writer.finish();
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(place), {}), 2);
+  Checkpoint found = Checkpoint::newest(place);
+  EXPECT_EQ(found.step(), 4);
+  float value = 0;
+  std::memcpy(&value, found.find("state", "w", SW_F32, {2}).data(), 4);
+  EXPECT_EQ(value, 4);
+  EXPECT_EQ(errorOf([&] { found.find("parameter", "v", SW_F32, {2}); }),
+            "'" + found.folder() +
+                "' has no parameter 'v'; it is of another model or optimizer");
+  EXPECT_EQ(errorOf([&] { found.find("parameter", "w", SW_F32, {3}); }),
+            "'" + found.folder() +
+                "' has parameter 'w' of f32 [2], the step takes f32 [3]");
+}
+
+TEST_F(Training, RefusesEveryDamagedCheckpointAndNamesTheOneBefore) {
+  std::string place = (folder / "checkpoints").string();
+  writeCheckpoint(place, snapshotOf(1, 1), 5);
+  writeCheckpoint(place, snapshotOf(2, 2), 5);
+  fs::path newest = Checkpoint::newest(place).folder();
+  for (const char *name :
+       {"params.safetensors", "state.safetensors", "checkpoint.json"}) {
+    std::string whole;
+    {
+      std::ifstream file(newest / name, std::ios::binary);
+      whole.assign(std::istreambuf_iterator<char>(file), {});
+    }
+    for (size_t at = 0; at < whole.size(); ++at) {
+      std::string damaged = whole.substr(0, at); // truncated
+      write("damaged", damaged.data(), damaged.size());
+      fs::copy_file(folder / "damaged", newest / name,
+                    fs::copy_options::overwrite_existing);
+      std::string error = errorOf([&] { Checkpoint::newest(place); });
+      if (at + 1 < whole.size()) { // but for the newline at the end
+        EXPECT_NE(error.find("the one before is '"), std::string::npos)
+            << name << " " << at << ": " << error;
+      }
+    }
+    if (std::string(name) != "checkpoint.json") {
+      std::string damaged = whole;
+      damaged.back() ^= 1;
+      write("damaged", damaged.data(), damaged.size());
+      fs::copy_file(folder / "damaged", newest / name,
+                    fs::copy_options::overwrite_existing);
+      EXPECT_NE(errorOf([&] { Checkpoint::newest(place); }).find("CRC-32"),
+                std::string::npos);
+    }
+    write("whole", whole.data(), whole.size());
+    fs::copy_file(folder / "whole", newest / name,
+                  fs::copy_options::overwrite_existing);
+  }
+  EXPECT_EQ(Checkpoint::newest(place).step(), 2);
+}
+
+TEST_F(Training, LeavesNothingOfAWriteThatFailed) {
+  std::string place = (folder / "checkpoints").string();
+  CheckpointWriter writer(place, 2);
+  fs::create_directories(fs::path(place) / ".writing-step-000000000007");
+  CheckpointWriter again(place, 2);
+  EXPECT_EQ(std::distance(fs::directory_iterator(place), {}), 0);
+  write("file", "", 0);
+  EXPECT_NE(errorOf([&] { CheckpointWriter((folder / "file").string(), 2); }),
+            "no error");
+}
+
+} // namespace
