@@ -1,4 +1,4 @@
-"""One-stage GPT-2 small in bfloat16: ours, jax.jit and torch.compile take turns on the same GPU."""
+"""One-stage GPT-2 small in bfloat16: ours takes turns with jax.jit, then with torch.compile, on the same GPU."""
 
 import json
 import statistics
@@ -31,37 +31,35 @@ def turns(sides, rounds=ROUNDS, steps=STEPS):
     return medians
 
 
-def step(machine, case):
-    name, rows = case["name"], []
-    sides = {"ours": Ours(machine, name)}
-    for peer, make in (("jax.jit", lambda: peers.jax_side(machine, case)), ("torch.compile", lambda: peers.torch_side(case))):
-        try:
-            sides[peer] = make()
-        except Skip as reason:
-            rows.append(skipped(f"{name} beside {peer}", reason))
-    medians = turns(sides)
-    middle = {side: statistics.median(values) for side, values in medians.items()}
-    for peer in sides:
-        if peer != "ours":
-            ratios = [a / b for a, b in zip(medians["ours"], medians[peer])]
-            ratio = middle["ours"] / middle[peer]
-            rows.append(row(f"{name} beside {peer}", "ratio at most 1.0",
-                            f"{ratio:.3f} ({min(ratios):.3f} to {max(ratios):.3f} in {ROUNDS} rounds; ours {ms(middle['ours'])}, "
-                            f"theirs {ms(middle[peer])})", ratio <= 1))
+def utilisation(case, middle):
+    """What each side makes of this GPU."""
     operations = peers.flops(case)
     try:
         limit = peers.matrix_limit()
     except Skip as reason:
-        return rows + [skipped("physical limit", reason)]
-    rows.append(told("physical limit, an 8192 x 8192 x 8192 product in bfloat16", f"{limit / 1e12:.0f} TFLOP/s"))
-    rows.append(told(f"{name}, {operations / 1e12:.2f} TFLOP by the usual count, at that limit", ms(operations / limit)))
+        return [skipped("physical limit", reason)]
+    rows = [told("physical limit, an 8192 x 8192 x 8192 product in bfloat16", f"{limit / 1e12:.0f} TFLOP/s"),
+            told(f"{case['name']}, {operations / 1e12:.2f} TFLOP by the usual count, at that limit", ms(operations / limit))]
     for side, seconds in middle.items():
         rate = operations / seconds
-        rows.append(told(f"{name}, model flops utilisation of {side}",
+        rows.append(told(f"{case['name']}, model flops utilisation of {side}",
                          f"{rate / 1e12:.0f} TFLOP/s, {100 * rate / limit:.1f} % of the limit"))
     return rows
 
 
+def beside(machine, case, peer, make):
+    name = case["name"]
+    medians = turns({"ours": Ours(machine, name), peer: make()})
+    middle = {side: statistics.median(values) for side, values in medians.items()}
+    ratios, ratio = [a / b for a, b in zip(medians["ours"], medians[peer])], middle["ours"] / middle[peer]
+    seen = (f"{ratio:.3f} ({min(ratios):.3f} to {max(ratios):.3f} in {len(ratios)} rounds; ours {ms(middle['ours'])}, "
+            f"theirs {ms(middle[peer])})")
+    return [row(f"{name} beside {peer}", "ratio at most 1.0", seen, ratio <= 1), *utilisation(case, middle)]
+
+
 def items(machine):
     for case in machine.named("step"):
-        yield case["name"], lambda case=case: step(machine, case)
+        sides = {"jax.jit": lambda case=case: peers.jax_side(machine, case),
+                 "torch.compile": lambda case=case: peers.torch_side(case)}
+        for peer, make in sides.items():
+            yield f"{case['name']} beside {peer}", lambda c=case, peer=peer, make=make: beside(machine, c, peer, make)

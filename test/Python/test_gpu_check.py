@@ -266,3 +266,28 @@ print(json.dumps(dict(measured=dict(step_s=profile["step"]["seconds"], predicted
         assert list(known) == ["profile", "predict"] and "## predict" in (tmp_path / "report.md").read_text()
         return status, known["predict"]["items"]["gpt-1"]["rows"][0]["verdict"]
     assert verdict(1.04) == (0, "passed") and verdict(1.06) == (1, "failed")
+
+
+def test_sides_take_turns_and_the_ratio_decides(monkeypatch):
+    import check_step
+    import peers
+    order = []
+
+    class Side:
+        def __init__(self, name, seconds):
+            self.name, self.seconds = name, seconds
+
+        def turn(self, count):
+            order.append(self.name)
+            return [self.seconds] * count
+    case = {"name": "one", "sizes": "V=8,D=4,H=1,L=2,T=16,B=2", "microbatches": 1}
+    monkeypatch.setattr(check_step, "Ours", lambda machine, name: Side("ours", 0.01))
+    monkeypatch.setattr(peers, "matrix_limit", lambda: 1e9)
+    slow = check_step.beside(None, case, "peer", lambda: Side("peer", 0.02))
+    assert order == ["ours", "peer"] * check_step.ROUNDS
+    assert slow[0]["verdict"] == "passed" and slow[0]["seen"].startswith("0.500 (0.500 to 0.500 in 5 rounds; ours 10.000 ms")
+    assert check_step.beside(None, case, "peer", lambda: Side("peer", 0.009))[0]["verdict"] == "failed"
+    # 6 for each of 12 L D^2 + D V weights and each token, 12 L D T for each token of attention.
+    operations = 6 * (12 * 2 * 4 * 4 + 4 * 8) * 32 + 12 * 2 * 4 * 16 * 32
+    assert peers.flops(case) == operations
+    assert f"{operations / 0.01 / 1e9 * 100:.1f} % of the limit" in slow[3]["seen"]
