@@ -20,7 +20,8 @@ PTXAS = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "
 SIZES = {"STAGEWRIGHT_GPT": "V=61,D=24,H=2,L=2,T=24,B=3", "STAGEWRIGHT_CONVNET": "S=9,C=5,B=3,K=5"}
 MODELS = ["gpt.py:gpt", "gpt.py:gpt_tied", "gpt.py:gpt_dropout", "llama.py:llama", "convnet.py:convnet", "moe.py:moe",
           "mlp.py:mlp", "encoder_decoder.py:encoder_decoder"]
-SOURCES = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "gpt.py:gpt_bfloat16"]
+SOURCES = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "gpt.py:gpt_bfloat16", "training.py:gpt_adamw",
+           "training.py:mlp_sgd"]
 # Of a transformer's block, forward and backward, besides contractions; 54 without grouping. In bfloat16 eight of them
 # round weights.
 MOST_KERNELS = {"gpt.py:gpt": 20, "gpt.py:gpt_bfloat16": 28}

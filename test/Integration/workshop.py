@@ -56,13 +56,13 @@ class Workshop:
             return f"{prefix}.inputs.safetensors", load_file(f"{prefix}.golden.safetensors")
         return self.once(("golden", model, microbatches), make)
 
-    def artifact(self, model, stages, schedule):
+    def artifact(self, model, stages, schedule, *flags):
         def make():
-            path = self.path(model, stages, schedule, "swx")
+            path = self.path(model, stages, schedule, *flags, "swx")
             tool("pp-compile", self.module(model), f"--cluster=local:{stages}", f"--stages={stages}",
-                 f"--schedule={schedule}", "--microbatches=8", "-o", path)
+                 f"--schedule={schedule}", "--microbatches=8", "-o", path, *flags)
             return path
-        return self.once(("artifact", model, stages, schedule), make)
+        return self.once(("artifact", model, stages, schedule, *flags), make)
 
     def manifest(self, *plan):
         return self.once(("manifest", *plan), lambda: json.loads(tool("pp-run", self.artifact(*plan), "--info=json")))
