@@ -57,17 +57,6 @@ public:
   }
 
 private:
-  SmallVector<Operation *> readsOf(Operation *op) {
-    SetVector<Value> values(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), values);
-    SmallVector<Operation *> makers;
-    for (Value value : values)
-      if (Operation *maker = value.getDefiningOp();
-          maker && maker->getBlock() == &block)
-        makers.push_back(maker);
-    return makers;
-  }
-
   /// Places what `op` and its group read, then them. The depth of the recursion
   /// is that of a chain of unplaced operations.
   void place(Operation *op) {
@@ -79,7 +68,7 @@ private:
       unit.assign(groups[group->second]);
     reached.insert(unit.begin(), unit.end());
     for (Operation *member : unit)
-      for (Operation *read : readsOf(member))
+      for (Operation *read : host::readsOf(member))
         place(read);
     for (Operation *member : unit)
       member->moveBefore(block.getTerminator());

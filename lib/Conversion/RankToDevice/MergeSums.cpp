@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "MergeSums.h"
+#include "../RankToHost/Rows/GroupRows.h"
 #include "RowLoops.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
 using namespace mlir;
@@ -44,15 +44,10 @@ bool needs(Operation *op, Operation *maker) {
   SmallVector<Operation *> open = {op};
   llvm::DenseSet<Operation *> seen;
   while (!open.empty()) {
-    Operation *next = open.pop_back_val();
-    SetVector<Value> reads(next->operand_begin(), next->operand_end());
-    getUsedValuesDefinedAbove(next->getRegions(), reads);
-    for (Value value : reads) {
-      Operation *from = value.getDefiningOp();
+    for (Operation *from : host::readsOf(open.pop_back_val())) {
       if (from == maker)
         return true;
-      if (from && from->getBlock() == maker->getBlock() &&
-          seen.insert(from).second)
+      if (seen.insert(from).second)
         open.push_back(from);
     }
   }

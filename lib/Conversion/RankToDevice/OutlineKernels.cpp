@@ -5,17 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../RankToHost/KernelOutliner.h"
 #include "Epilogues.h"
 #include "RowLoops.h"
 #include "SplitSums.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -28,16 +26,6 @@ namespace {
 /// Most turns of the inner loops whose values fit into the registers of the
 /// threads of a block.
 constexpr int64_t kMostTurns = 8192;
-
-/// Whether a pointer alone describes a buffer of this type.
-bool isBarePointer(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  return type.hasStaticShape() &&
-         succeeded(type.getStridesAndOffset(strides, offset)) &&
-         !ShapedType::isDynamic(offset) &&
-         llvm::none_of(strides, ShapedType::isDynamic);
-}
 
 /// Whether `op` moves freely: it only names memory or computes an index.
 bool isFree(Operation &op) {
@@ -135,11 +123,8 @@ SetVector<Operation *> keptIn(const Group &group) {
 
 struct DeviceOutlineKernelsPass
     : impl::DeviceOutlineKernelsBase<DeviceOutlineKernelsPass> {
-  llvm::StringMap<func::FuncOp> known;
-
   void runOnOperation() override {
-    known.clear();
-    SymbolTable symbols(getOperation());
+    host::KernelOutliner outliner(getOperation());
     SmallVector<func::FuncOp> bodies;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (host::isBody(function))
@@ -149,88 +134,33 @@ struct DeviceOutlineKernelsPass
       for (const Group &group : collectGroups(body.front())) {
         int64_t parts = partsOf(group);
         if (parts == 1) {
-          outline(group, keptIn(group), {}, symbols);
+          outline(group, keptIn(group), {}, outliner);
           continue;
         }
         SplitSum split = splitSum(group, parts);
         SetVector<Operation *> forms(split.forms.begin(), split.forms.end());
-        outline(split.parts, forms, split.partial, symbols);
-        outline(split.whole, keptIn(split.whole), {}, symbols);
-      }
-    }
-  }
-
-  /// Collects what `op` reads from outside. Constants, views that a bare
-  /// pointer cannot describe, and what is kept move inside.
-  void collect(Operation *op, const Group &group,
-               const SetVector<Operation *> &kept, SetVector<Value> &arguments,
-               SetVector<Operation *> &moved) {
-    SetVector<Value> used(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), used);
-    for (Value value : used) {
-      Operation *maker = value.getDefiningOp();
-      auto type = dyn_cast<MemRefType>(value.getType());
-      bool inside =
-          maker &&
-          (maker->hasTrait<OpTrait::ConstantLike>() || kept.contains(maker) ||
-           (type && !isBarePointer(type) && isa<ViewLikeOpInterface>(maker)));
-      if (!inside) {
-        arguments.insert(value);
-      } else if (!moved.contains(maker)) {
-        collect(maker, group, kept, arguments, moved);
-        moved.insert(maker);
+        outline(split.parts, forms, split.partial, outliner);
+        outline(split.whole, keptIn(split.whole), {}, outliner);
       }
     }
   }
 
   /// `more` are arguments that the kernel's operations do not name.
   void outline(const Group &group, const SetVector<Operation *> &kept,
-               ValueRange more, SymbolTable &symbols) {
-    Location loc = group.front()->getLoc();
-    OpBuilder builder(group.front());
-    SetVector<Value> arguments;
-    SetVector<Operation *> moved;
-    for (Operation *op : group)
-      collect(op, group, kept, arguments, moved);
-    arguments.insert(more.begin(), more.end());
-
-    auto kernel = func::FuncOp::create(
-        loc, "kernel",
-        builder.getFunctionType(TypeRange(arguments.getArrayRef()), {}));
-    kernel.setPrivate();
-    kernel->setAttr("host.kernel", builder.getUnitAttr());
-    Block *entry = kernel.addEntryBlock();
-    IRMapping mapping;
-    mapping.map(arguments.getArrayRef(), entry->getArguments());
-    builder.setInsertionPointToStart(entry);
-    for (Operation *maker : moved)
-      builder.clone(*maker, mapping);
-    for (Operation *op : group) {
-      if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-        linalg::makeMemRefCopyOp(builder, loc, mapping.lookup(copy.getSource()),
-                                 mapping.lookup(copy.getTarget()));
-        continue;
+               ValueRange more, host::KernelOutliner &outliner) {
+    auto write = [&](OpBuilder &builder, IRMapping &mapping) {
+      for (Operation *op : group) {
+        if (auto copy = dyn_cast<memref::CopyOp>(op))
+          linalg::makeMemRefCopyOp(builder, op->getLoc(),
+                                   mapping.lookup(copy.getSource()),
+                                   mapping.lookup(copy.getTarget()));
+        else
+          builder.clone(*op, mapping)->removeAttr(kGroup);
       }
-      builder.clone(*op, mapping)->removeAttr(kGroup);
-    }
-    func::ReturnOp::create(builder, loc);
+    };
     ++numOutlined;
     numKept += kept.size();
-
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
-    func::FuncOp &shared = known[text];
-    if (!shared) {
-      kernel.setName("kernel." + std::to_string(known.size() - 1));
-      symbols.insert(kernel);
-      shared = kernel;
-      ++numUnique;
-    } else {
-      kernel.erase();
-    }
-    builder.setInsertionPoint(group.front());
-    func::CallOp::create(builder, loc, shared, arguments.getArrayRef());
+    numUnique += outliner.outline({group, kept, more, write, nullptr});
     for (Operation *op : llvm::reverse(group))
       op->erase();
     for (Operation *op : kept)

@@ -5,14 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelOutliner.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -31,16 +29,6 @@ Value rootOf(Value buffer) {
     buffer = view.getViewSource();
   }
   return buffer;
-}
-
-/// Whether a pointer alone describes a buffer of this type.
-bool isBarePointer(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  return type.hasStaticShape() &&
-         succeeded(type.getStridesAndOffset(strides, offset)) &&
-         !ShapedType::isDynamic(offset) &&
-         llvm::none_of(strides, ShapedType::isDynamic);
 }
 
 bool isKernel(Operation &op) {
@@ -103,11 +91,8 @@ struct HostOutlineKernelsPass
     : impl::HostOutlineKernelsBase<HostOutlineKernelsPass> {
   using HostOutlineKernelsBase::HostOutlineKernelsBase;
 
-  llvm::StringMap<func::FuncOp> known;
-
   void runOnOperation() override {
-    known.clear();
-    SymbolTable symbols(getOperation());
+    KernelOutliner outliner(getOperation());
     SmallVector<func::FuncOp> bodies;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (isBody(function))
@@ -115,7 +100,7 @@ struct HostOutlineKernelsPass
     for (func::FuncOp body : bodies)
       for (Operation &op : llvm::make_early_inc_range(body.front()))
         if (isKernel(op))
-          outline(&op, symbols);
+          outline(&op, outliner);
     SmallVector<Operation *> slotOps;
     for (auto program : getOperation().getOps<rank::ProgramOp>())
       program.walk([&](Operation *op) {
@@ -127,80 +112,28 @@ struct HostOutlineKernelsPass
       if (combine && combine.getCombine() == rank::Combine::Sum)
         op->erase(); // a sum is what the buffer holds
       else
-        outline(op, symbols);
+        outline(op, outliner);
     }
   }
 
-  /// Collects what `op` reads from outside. Constants, and views that a bare
-  /// pointer cannot describe, move inside.
-  void collect(Operation *op, SetVector<Value> &arguments,
-               SetVector<Operation *> &moved) {
-    SetVector<Value> used(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), used);
-    for (Value value : used) {
-      Operation *maker = value.getDefiningOp();
-      auto type = dyn_cast<MemRefType>(value.getType());
-      bool inside =
-          maker &&
-          (maker->hasTrait<OpTrait::ConstantLike>() ||
-           (type && !isBarePointer(type) && isa<ViewLikeOpInterface>(maker)));
-      if (!inside) {
-        arguments.insert(value);
-      } else if (!moved.contains(maker)) {
-        collect(maker, arguments, moved);
-        moved.insert(maker);
-      }
-    }
-  }
-
-  void outline(Operation *op, SymbolTable &symbols) {
-    Location loc = op->getLoc();
-    OpBuilder builder(op);
-    SetVector<Value> arguments;
-    SetVector<Operation *> moved;
-    collect(op, arguments, moved);
-
-    auto kernel = func::FuncOp::create(
-        loc, "kernel",
-        builder.getFunctionType(TypeRange(arguments.getArrayRef()), {}));
-    kernel.setPrivate();
-    kernel->setAttr("host.kernel", builder.getUnitAttr());
-    promiseNoAlias(kernel, arguments.getArrayRef());
-    Block *entry = kernel.addEntryBlock();
-    IRMapping mapping;
-    mapping.map(arguments.getArrayRef(), entry->getArguments());
-    builder.setInsertionPointToStart(entry);
-    for (Operation *maker : moved)
-      builder.clone(*maker, mapping);
-    if (auto copy = dyn_cast<memref::CopyOp>(op))
-      linalg::makeMemRefCopyOp(builder, loc, mapping.lookup(copy.getSource()),
-                               mapping.lookup(copy.getTarget()));
-    else if (isa<rank::RankDialect>(op->getDialect()))
-      writeSlotOp(builder, op, mapping);
-    else
-      builder.clone(*op, mapping);
-    func::ReturnOp::create(builder, loc);
+  void outline(Operation *op, KernelOutliner &outliner) {
+    auto write = [&](OpBuilder &builder, IRMapping &mapping) {
+      if (auto copy = dyn_cast<memref::CopyOp>(op))
+        linalg::makeMemRefCopyOp(builder, op->getLoc(),
+                                 mapping.lookup(copy.getSource()),
+                                 mapping.lookup(copy.getTarget()));
+      else if (isa<rank::RankDialect>(op->getDialect()))
+        writeSlotOp(builder, op, mapping);
+      else
+        builder.clone(*op, mapping);
+    };
     ++numOutlined;
-
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
-    func::FuncOp &shared = known[text];
-    if (!shared) {
-      kernel.setName("kernel." + std::to_string(known.size() - 1));
-      symbols.insert(kernel);
-      shared = kernel;
-      ++numUnique;
-    } else {
-      kernel.erase();
-    }
-    builder.setInsertionPoint(op);
-    func::CallOp::create(builder, loc, shared, arguments.getArrayRef());
+    numUnique += outliner.outline({{op}, {}, {}, write, promiseNoAlias});
     op->erase();
   }
 
   /// An argument whose buffer no other argument looks at cannot alias.
-  void promiseNoAlias(func::FuncOp kernel, ArrayRef<Value> arguments) {
+  static void promiseNoAlias(func::FuncOp kernel, ArrayRef<Value> arguments) {
     DenseMap<Value, unsigned> views;
     for (Value argument : arguments)
       if (isa<MemRefType>(argument.getType()))

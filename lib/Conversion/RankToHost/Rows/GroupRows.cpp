@@ -15,6 +15,17 @@ namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTGROUPROWS
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"
 
+SmallVector<Operation *> readsOf(Operation *op) {
+  SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  SetVector<Operation *> makers;
+  for (Value value : values)
+    if (Operation *maker = value.getDefiningOp();
+        maker && maker->getBlock() == op->getBlock())
+      makers.insert(maker);
+  return makers.takeVector();
+}
+
 namespace {
 
 /// Puts the operations of a block in an order in which each stands behind what
@@ -39,17 +50,6 @@ public:
   }
 
 private:
-  SmallVector<Operation *> readsOf(Operation *op) {
-    SetVector<Value> values(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), values);
-    SetVector<Operation *> makers;
-    for (Value value : values)
-      if (Operation *maker = value.getDefiningOp();
-          maker && maker->getBlock() == &block)
-        makers.insert(maker);
-    return makers.takeVector();
-  }
-
   bool onlyAddsToArgument(Operation *op) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (!linalgOp || linalgOp.getNumDpsInits() != 1)

@@ -97,6 +97,9 @@ llvm::SmallVector<RowGroup> findRowGroups(mlir::Block &block,
 void writeRowLoop(const RowGroup &group, BlockLimits limits,
                   mlir::RewriterBase &rewriter);
 
+/// The operations of its block that `op` reads, by operands and from inside.
+llvm::SmallVector<mlir::Operation *> readsOf(mlir::Operation *op);
+
 } // namespace stagewright::host
 
 #endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_ROWS_GROUPROWS_H

@@ -1,0 +1,92 @@
+//===- KernelOutliner.cpp - operations as functions, equal ones once ------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelOutliner.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+
+/// Whether a pointer alone describes a buffer of this type.
+static bool isBarePointer(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return type.hasStaticShape() &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         !ShapedType::isDynamic(offset) &&
+         llvm::none_of(strides, ShapedType::isDynamic);
+}
+
+/// Collects what `op` reads from outside, and what of it moves inside.
+void KernelOutliner::collect(Operation *op, const Request &request,
+                             SetVector<Value> &arguments,
+                             SetVector<Operation *> &moved) {
+  SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (Value value : used) {
+    Operation *maker = value.getDefiningOp();
+    auto type = dyn_cast<MemRefType>(value.getType());
+    bool inside =
+        maker &&
+        (maker->hasTrait<OpTrait::ConstantLike>() ||
+         request.kept.contains(maker) ||
+         (type && !isBarePointer(type) && isa<ViewLikeOpInterface>(maker)));
+    if (!inside) {
+      arguments.insert(value);
+    } else if (!moved.contains(maker)) {
+      collect(maker, request, arguments, moved);
+      moved.insert(maker);
+    }
+  }
+}
+
+bool KernelOutliner::outline(const Request &request) {
+  Operation *first = request.ops.front();
+  Location loc = first->getLoc();
+  OpBuilder builder(first);
+  SetVector<Value> arguments;
+  SetVector<Operation *> moved;
+  for (Operation *op : request.ops)
+    collect(op, request, arguments, moved);
+  arguments.insert(request.more.begin(), request.more.end());
+
+  auto kernel = func::FuncOp::create(
+      loc, "kernel",
+      builder.getFunctionType(TypeRange(arguments.getArrayRef()), {}));
+  kernel.setPrivate();
+  kernel->setAttr("host.kernel", builder.getUnitAttr());
+  if (request.describe)
+    request.describe(kernel, arguments.getArrayRef());
+  Block *entry = kernel.addEntryBlock();
+  IRMapping mapping;
+  mapping.map(arguments.getArrayRef(), entry->getArguments());
+  builder.setInsertionPointToStart(entry);
+  for (Operation *maker : moved)
+    builder.clone(*maker, mapping);
+  request.write(builder, mapping);
+  func::ReturnOp::create(builder, loc);
+
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+  func::FuncOp &shared = known[text];
+  bool isNew = !shared;
+  if (isNew) {
+    kernel.setName("kernel." + std::to_string(known.size() - 1));
+    symbols.insert(kernel);
+    shared = kernel;
+  } else {
+    kernel.erase();
+  }
+  builder.setInsertionPoint(first);
+  func::CallOp::create(builder, loc, shared, arguments.getArrayRef());
+  return isNew;
+}
+
+} // namespace stagewright::host
