@@ -57,6 +57,23 @@ def test_kernels_compute_what_jax_does(workshop, model, stages):
     assert not wrong, "\n".join(wrong)
 
 
+def test_kernels_in_bfloat16_run_without_its_instructions(workshop):
+    """Where LLVM would call functions that old systems lack. Ours may err from float32 as the framework does."""
+    out = workshop.path("device.bfloat16.safetensors")
+    prefixes = {}
+    for model in ("gpt.py:gpt", "gpt.py:gpt_bfloat16"):
+        prefixes[model] = workshop.path("device", "bfloat16", model)
+        call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, 2, "-o", prefixes[model], env=SIZES)
+    artifact = compiled(workshop, "gpt.py:gpt_bfloat16", SIZES, 1, "--target=cuda:host", "--target-cpu=x86-64-v3")
+    inputs = f"--inputs={prefixes['gpt.py:gpt_bfloat16']}.inputs.safetensors"
+    tool("pp-run", artifact, inputs, "--microbatches=2", f"--outputs={out}")
+    golden_values, reference = (load_file(f"{prefixes[m]}.golden.safetensors")
+                                for m in ("gpt.py:gpt_bfloat16", "gpt.py:gpt"))
+    ours, theirs = golden.short_float_errors(golden_values, load_file(out), reference)
+    assert 0 < ours <= 1.5 * theirs
+    assert b"truncsfbf2" not in artifact.read_bytes()
+
+
 @pytest.mark.skipif(not PTXAS.exists(), reason="needs ptxas of the CUDA toolkit")
 @pytest.mark.parametrize("architecture", ("sm_80", "sm_90a", "sm_100"))
 @pytest.mark.parametrize("model", SOURCES)
