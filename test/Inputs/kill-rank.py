@@ -49,7 +49,7 @@ def run(options, command):
         check(time.monotonic() - begin < 30 and parent.poll() is None, "the processes did not start")
         time.sleep(0.01)
     children = family(parent.pid)
-    time.sleep(random.uniform(0.3, 0.8))
+    time.sleep(random.uniform(0.8, 1.2))
     victim = parent.pid if options.parent else random.choice(children)
     begin = time.monotonic()
     os.kill(victim, getattr(signal, "SIG" + options.signal))

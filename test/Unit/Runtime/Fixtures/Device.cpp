@@ -18,6 +18,10 @@
 #include <cstdlib>
 #include <string_view>
 
+#ifndef SECOND_ROUND
+#define SECOND_ROUND "1"
+#endif
+
 STAGEWRIGHT_MANIFEST(
     R"json({
 "stagewright": 1, "name": "step", "microbatches": 4, "schedule": "1f1b", "stages": 2,
@@ -36,7 +40,8 @@ STAGEWRIGHT_MANIFEST(
  {"position": 2, "name": "y", "role": "output", "combine": "concat", "of": -1, "dtype": "f32", "shape": [4, 4], "slices": 0, "batch_dim": 0}],
 "channels": [
  {"id": 0, "name": "y", "from": 0, "to": 1, "bytes": 64, "depth": 2, "depth_all": false, "round": 0},
- {"id": 1, "name": "dy", "from": 1, "to": 0, "bytes": 64, "depth": 2, "depth_all": false, "round": 1}],
+ {"id": 1, "name": "dy", "from": 1, "to": 0, "bytes": 64, "depth": 2, "depth_all": false, "round": )json" SECOND_ROUND
+    R"json(}],
 "ranks": [
  {"rank": 0, "device": "d0", "entry": "step.0", "stages": [0], "nodes": ["w.F", "w.B"],
   "buffers": [

@@ -1,0 +1,49 @@
+"""Compiled steps for GPUs with a process for each rank, on a CUDA and an NCCL that only record: messages meet one at a time,
+in the order of the plan, so a plan that needs two under way at once would hang."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from test_schedules import GPT, MICROBATCHES, RANKS
+from workshop import BUILD, HERE, call, tool
+
+STUB = BUILD / "unit/fixtures/cuda-stub.so"
+PTXAS = shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas") or "CUDA_HOME" in os.environ
+INPUTS = HERE.parent / "Inputs"
+
+pytestmark = pytest.mark.skipif(not STUB.exists() or not PTXAS, reason="there is no stub, or no ptxas")
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    libraries = ("CUDA", "CUBLASLT", "NCCL", "GRAPH")
+    return {**{f"STAGEWRIGHT_{name}_LIBRARY": str(STUB) for name in libraries}, "STAGEWRIGHT_STUB_LOG": f"{tmp_path}/%d.log"}
+
+
+def artifact(workshop, kind):
+    path = workshop.path("device", kind, "swx")
+    tool("pp-compile", workshop.module(GPT), "--target=cuda:sm_90a", f"--cluster=local:{RANKS}", f"--schedule={kind}",
+         f"--microbatches={MICROBATCHES}", "--quiet", "-o", path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ("1f1b", "zb-h2", "interleaved", "zb-v", "dualpipe"))
+def test_a_schedule_runs_to_its_end(workshop, recorded, tmp_path, kind):
+    step = artifact(workshop, kind)
+    tool("pp-run", step, "--processes", f"--inputs={workshop.golden(GPT)[0]}", "--steps=3", "--deadline=30", env=recorded)
+    logs = sorted(tmp_path.glob("*.log"))
+    assert len(logs) == RANKS
+    print(call(sys.executable, INPUTS / "check-messages.py", *logs))
+
+
+@pytest.mark.parametrize("how", ("KILL", "STOP"))
+def test_a_rank_of_four_ends_all(workshop, recorded, how):
+    done = subprocess.run([sys.executable, INPUTS / "kill-rank.py", f"--signal={how}", f"--ranks={RANKS}", "--runs=3", "--within=4",
+                           BUILD / "bin/pp-run", artifact(workshop, "zb-h2"), "--processes",
+                           f"--inputs={workshop.golden(GPT)[0]}", "--steps=1000000"],
+                          capture_output=True, text=True, env={**os.environ, **recorded})
+    assert done.returncode == 0, done.stdout + done.stderr
