@@ -1,6 +1,7 @@
 """Steps with an optimizer of optax, for steps that train.
 
     gpt_adamw   the small GPT of eight layers: gradients clipped by their global norm, AdamW, its rate an argument
+    gpt_adamw_wide  the same of the size of gpt
     tied_adamw  the same with one matrix for embedding and output, which the first stage owns and the last reads
     mlp_sgd     the perceptron: momentum
 """
@@ -33,6 +34,10 @@ def _adamw(made):
 
 def gpt_adamw():
     return _adamw(gpt.gpt_deep())
+
+
+def gpt_adamw_wide():
+    return _adamw(gpt.gpt())
 
 
 def tied_adamw():
