@@ -79,7 +79,8 @@ Training::Training(const TrainingOptions &options, const sw_program *program,
     const json *argument = nullptr;
     for (const json &it : manifest.at("arguments"))
       if (it.at("role") == "batch") {
-        names += (names.empty() ? "'" : "', '") + it.at("name").get<std::string>();
+        names +=
+            (names.empty() ? "'" : "', '") + it.at("name").get<std::string>();
         if (it.at("name") == from.argument)
           argument = &it;
       }
@@ -212,20 +213,20 @@ void Training::after(sw_step *step, int64_t number, int64_t all, bool speaks) {
 void Training::save(sw_step *step, int64_t steps, bool speaks) {
   Snapshot snapshot;
   snapshot.step = steps;
-  forReplaced(manifest, [&](const std::string &role, const json &,
-                            const json &result) {
-    Snapshot::Tensor it;
-    it.role = role;
-    it.name = result.at("name");
-    it.dtype = *dtypeFromName(result.at("dtype").get<std::string>());
-    it.shape = result.at("shape").get<std::vector<int64_t>>();
-    it.bytes.resize(size_t(tensorBytes(it.dtype, it.shape).value_or(0)));
-    sw_tensor wanted = {it.dtype, int32_t(it.shape.size()), it.shape.data(),
-                        it.bytes.data()};
-    if (sw_step_get_output(step, result.at("position"), &wanted) != 0)
-      throw Error(sw_error());
-    snapshot.tensors.push_back(std::move(it));
-  });
+  forReplaced(
+      manifest, [&](const std::string &role, const json &, const json &result) {
+        Snapshot::Tensor it;
+        it.role = role;
+        it.name = result.at("name");
+        it.dtype = *dtypeFromName(result.at("dtype").get<std::string>());
+        it.shape = result.at("shape").get<std::vector<int64_t>>();
+        it.bytes.resize(size_t(tensorBytes(it.dtype, it.shape).value_or(0)));
+        sw_tensor wanted = {it.dtype, int32_t(it.shape.size()), it.shape.data(),
+                            it.bytes.data()};
+        if (sw_step_get_output(step, result.at("position"), &wanted) != 0)
+          throw Error(sw_error());
+        snapshot.tensors.push_back(std::move(it));
+      });
   if (speaks)
     writer->write(std::move(snapshot));
   saved = steps;

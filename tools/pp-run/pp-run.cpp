@@ -14,6 +14,7 @@
 #include "Family.h"
 #include "Info.h"
 #include "Launch.h"
+#include "Report.h"
 #include "Tensors.h"
 #include "Training.h"
 
@@ -43,6 +44,8 @@ struct Options {
   bool direct = false, dry = false, processes = false, anyHosts = false;
   double deadline = 0;
   TrainingOptions training;
+
+  Figures figures() const { return {!profile.empty(), check}; }
 };
 
 void declare(CLI::App &app, Options &options) {
@@ -125,89 +128,6 @@ int info(const Options &options) {
   else
     printInfo(std::cout, manifest);
   return 0;
-}
-
-/// By rank, over all steps.
-std::vector<double> idleShares(sw_step *step, const json &manifest) {
-  std::vector<double> shares;
-  for (size_t r = 0; r < manifest.at("ranks").size(); ++r) {
-    shares.push_back(sw_step_idle_share(step, int64_t(r)));
-    if (shares.back() < 0)
-      raiseLastError();
-  }
-  return shares;
-}
-
-/// By rank, of the costs it was compiled with; empty where there were none.
-std::vector<double> plannedIdle(const json &manifest) {
-  auto plan = manifest.find("plan");
-  return plan != manifest.end() && plan->is_object()
-             ? plan->value("idle", std::vector<double>())
-             : std::vector<double>();
-}
-
-std::string milliseconds(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3f ms", seconds * 1e3);
-  return text;
-}
-
-/// The part of the ranks' time in which nothing ran, beside what was planned.
-void reportIdle(sw_step *step, const json &manifest) {
-  std::vector<double> idle = idleShares(step, manifest);
-  auto percent = [](const std::vector<double> &shares) {
-    char text[32];
-    std::snprintf(text, sizeof(text), "%.1f %%",
-                  100 * std::accumulate(shares.begin(), shares.end(), 0.0) /
-                      double(shares.size()));
-    return std::string(text);
-  };
-  std::cout << "idle   " << percent(idle);
-  for (size_t r = 0; idle.size() > 1 && r < idle.size(); ++r)
-    std::cout << (r == 0 ? " (" : ", ") << "rank " << r << " "
-              << percent({idle[r]}) << (r + 1 == idle.size() ? ")" : "");
-  if (auto planned = plannedIdle(manifest); !planned.empty())
-    std::cout << ", planned " << percent(planned);
-  std::cout << "\n";
-}
-
-void report(const Options &options, sw_step *step, const json &manifest,
-            std::vector<double> seconds) {
-  size_t ranks = manifest.at("ranks").size();
-  std::sort(seconds.begin(), seconds.end());
-  std::cout << "step   " << milliseconds(seconds[seconds.size() / 2]);
-  if (seconds.size() > 1)
-    std::cout << " (median of " << seconds.size() << ", fastest "
-              << milliseconds(seconds[0]) << ")";
-  std::cout << "\narena  " << sw_step_arena_bytes(step, -1) << " bytes on "
-            << ranks << (ranks == 1 ? " rank\n" : " ranks\n");
-  if (!options.profile.empty())
-    reportIdle(step, manifest);
-  if (!options.check)
-    return;
-  for (size_t r = 0; r < ranks; ++r)
-    std::cout << "rank " << r << ": live bytes "
-              << sw_step_peak_bytes(step, int64_t(r)) << ", printed "
-              << sw_step_predicted_bytes(step, int64_t(r)) << ", arena "
-              << sw_step_arena_bytes(step, int64_t(r)) << "\n";
-}
-
-/// The loss is null where the step has none.
-void reportJson(const Options &options, sw_step *step, const json &manifest,
-                std::optional<double> loss, const std::vector<double> &seconds,
-                const std::vector<double> &enqueue) {
-  json found = {{"loss", nullptr},
-                {"seconds", seconds},
-                {"arena_bytes", sw_step_arena_bytes(step, -1)}};
-  if (!enqueue.empty())
-    found["enqueue_seconds"] = enqueue;
-  if (loss)
-    found["loss"] = *loss;
-  if (!options.profile.empty()) {
-    found["idle"] = idleShares(step, manifest);
-    found["planned_idle"] = plannedIdle(manifest);
-  }
-  std::cout << found.dump() << "\n";
 }
 
 /// Threads that share a processor wait for each other.
@@ -330,13 +250,13 @@ int run(const Options &options, Launch &launch) {
   if (!launch.speaks())
     return 0;
   if (options.json) {
-    reportJson(options, step.get(), manifest, loss, seconds, enqueue);
+    reportJson(options.figures(), step.get(), manifest, loss, seconds, enqueue);
     return 0;
   }
   if (loss)
     std::printf("loss   %.9g\n", *loss);
   std::fflush(stdout);
-  report(options, step.get(), manifest, seconds);
+  report(options.figures(), step.get(), manifest, seconds);
   return 0;
 }
 

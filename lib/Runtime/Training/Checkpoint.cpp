@@ -30,8 +30,8 @@ static std::string fileOf(const std::string &role) {
 }
 
 static uint32_t checksum(std::span<const std::byte> bytes) {
-  return uint32_t(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()),
-                          bytes.size()));
+  return uint32_t(
+      crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
 }
 
 /// Brings a file, or the names in a folder, to the disk.
@@ -42,8 +42,8 @@ static void synchronise(const fs::path &path) {
   if (file >= 0)
     ::close(file);
   if (!done)
-    raise("'", path.string(), "' cannot be brought to the disk: ",
-          std::strerror(error));
+    raise("'", path.string(),
+          "' cannot be brought to the disk: ", std::strerror(error));
 }
 
 /// The checkpoints of a folder, the oldest first.
@@ -59,8 +59,8 @@ static std::vector<fs::path> list(const fs::path &directory) {
 
 static std::string nameOf(int64_t step) {
   std::string digits = std::to_string(step);
-  return "step-" + std::string(digits.size() < 12 ? 12 - digits.size() : 0, '0') +
-         digits;
+  return "step-" +
+         std::string(digits.size() < 12 ? 12 - digits.size() : 0, '0') + digits;
 }
 
 static void writeFiles(const fs::path &folder, const Snapshot &snapshot) {
@@ -69,7 +69,7 @@ static void writeFiles(const fs::path &folder, const Snapshot &snapshot) {
     byFile[fileOf(role)];
   for (const Snapshot::Tensor &tensor : snapshot.tensors)
     byFile[fileOf(tensor.role)][tensor.name] = {tensor.dtype, tensor.shape,
-                                               tensor.bytes};
+                                                tensor.bytes};
   json manifest = {{"version", version}, {"step", snapshot.step}};
   for (const auto &[name, tensors] : byFile) {
     fs::path path = folder / name;
@@ -102,8 +102,8 @@ void writeCheckpoint(const std::string &directory, const Snapshot &snapshot,
     for (size_t i = 0; i + size_t(keep) < all.size(); ++i)
       fs::remove_all(all[i]);
   } catch (const fs::filesystem_error &error) {
-    raise("checkpoint '", place.string(), "' cannot be written: ",
-          error.code().message());
+    raise("checkpoint '", place.string(),
+          "' cannot be written: ", error.code().message());
   }
 }
 
@@ -127,10 +127,10 @@ CheckpointWriter::~CheckpointWriter() {
 
 void CheckpointWriter::write(Snapshot snapshot) {
   finish();
-  writing = std::async(std::launch::async,
-                       [this, snapshot = std::move(snapshot)] {
-                         writeCheckpoint(directory, snapshot, keep);
-                       });
+  writing =
+      std::async(std::launch::async, [this, snapshot = std::move(snapshot)] {
+        writeCheckpoint(directory, snapshot, keep);
+      });
 }
 
 void CheckpointWriter::finish() {
@@ -171,8 +171,8 @@ Checkpoint::Checkpoint(const std::string &folder) : path(folder) {
       raise("'", whole, "' has ", contents.size(), " bytes, ", manifestName,
             " says ", about.at("bytes").dump());
     if (about.at("crc32") != checksum(contents))
-      raise("'", whole, "' has CRC-32 ", checksum(contents), ", ",
-            manifestName, " says ", about.at("crc32").dump());
+      raise("'", whole, "' has CRC-32 ", checksum(contents), ", ", manifestName,
+            " says ", about.at("crc32").dump());
     tensors[role] = parseSafetensors(contents);
   }
 }
@@ -184,10 +184,11 @@ Checkpoint Checkpoint::newest(const std::string &directory) {
   try {
     return Checkpoint(all.back().string());
   } catch (const Error &error) {
-    std::string other =
-        all.size() > 1 ? "; the one before is '" + all[all.size() - 2].string() +
-                             "': remove the newer to resume from it"
-                       : "; it is the only one";
+    std::string other = all.size() > 1
+                            ? "; the one before is '" +
+                                  all[all.size() - 2].string() +
+                                  "': remove the newer to resume from it"
+                            : "; it is the only one";
     raise(error.what(), other);
   }
 }

@@ -81,7 +81,8 @@ private:
   std::string path;
   int64_t number = 0;
   std::vector<std::unique_ptr<MappedFile>> files;
-  std::map<std::string, std::map<std::string, TensorView>> tensors; ///< By role.
+  std::map<std::string, std::map<std::string, TensorView>>
+      tensors; ///< By role.
 };
 
 } // namespace stagewright::runtime

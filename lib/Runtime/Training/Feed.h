@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The samples of step s are those at the places s n to s n + n - 1 of an endless
-// sequence: all samples in the order of the first epoch, then in that of the
-// second, and so on.
+// The samples of step s are those at the places s n to s n + n - 1 of an
+// endless sequence: all samples in the order of the first epoch, then in that
+// of the second, and so on.
 //
 //===----------------------------------------------------------------------===//
 

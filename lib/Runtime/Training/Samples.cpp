@@ -53,15 +53,13 @@ NpyHeader parseNpy(std::span<const std::byte> bytes) {
       {"<u2", SW_U16}, {"<u4", SW_U32}, {"<u8", SW_U64}, {"|b1", SW_BOOL}};
   std::smatch found;
   NpyHeader header;
-  if (!std::regex_search(text, found,
-                         std::regex("'descr': *'([^']{1,8})'")) ||
+  if (!std::regex_search(text, found, std::regex("'descr': *'([^']{1,8})'")) ||
       !types.count(found[1]))
     raise("its elements have a type that no step takes");
   header.dtype = types.at(found[1]);
   if (text.find("'fortran_order': False") == std::string::npos)
     raise("it is in Fortran's order; save numpy.ascontiguousarray of it");
-  if (!std::regex_search(text, found,
-                         std::regex("'shape': *\\(([0-9, ]*)\\)")))
+  if (!std::regex_search(text, found, std::regex("'shape': *\\(([0-9, ]*)\\)")))
     raise("its header says no shape");
   std::string extents = found[1];
   static const std::regex digits("[0-9]+");
@@ -126,12 +124,13 @@ SampleSource parseSampleSource(const std::string &text) {
     std::optional<int64_t> shift;
     if (plus != std::string::npos && plus > equals)
       shift = number(std::string_view(text).substr(plus + 1));
-    source.file = text.substr(equals + 1, shift ? plus - equals - 1
-                                                : std::string::npos);
+    source.file =
+        text.substr(equals + 1, shift ? plus - equals - 1 : std::string::npos);
     source.shift = shift.value_or(0);
   }
   if (source.argument.empty() || source.file.empty() || source.shift < 0)
-    raise("'", text, "' is not of the form ARGUMENT=FILE or "
+    raise("'", text,
+          "' is not of the form ARGUMENT=FILE or "
           "ARGUMENT=FILE+SHIFT");
   return source;
 }
@@ -158,8 +157,8 @@ SampleFile::SampleFile(const SampleSource &source, sw_dtype dtype,
   data = file.bytes().data() + header.offset;
   for (int64_t extent : shape)
     elements *= extent;
-  bool widens = isInteger(from) && fromSize < toSize &&
-                (to == SW_I32 || to == SW_I64);
+  bool widens =
+      isInteger(from) && fromSize < toSize && (to == SW_I32 || to == SW_I64);
   if (from != to && !widens)
     raise("'", source.file, "' has elements of type ", dtypeName(from),
           ", argument '", source.argument, "' takes ", dtypeName(to));

@@ -11,8 +11,8 @@
 
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <set>
 #include <unistd.h>
@@ -95,10 +95,11 @@ TEST_F(Training, CutsTokensIntoWindows) {
 }
 
 TEST_F(Training, ReadsWhatNumpyWrites) {
-  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  std::string header =
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
   header.resize(128 - 10 - 1, ' ');
-  std::string file = std::string("\x93NUMPY\x01\x00", 8) + char(118) + '\0' +
-                     header + "\n";
+  std::string file =
+      std::string("\x93NUMPY\x01\x00", 8) + char(118) + '\0' + header + "\n";
   float values[6] = {0, 1, 2, 3, 4, 5};
   file.append(reinterpret_cast<char *>(values), sizeof(values));
   std::string path = write("x.npy", file.data(), file.size());
@@ -107,14 +108,12 @@ TEST_F(Training, ReadsWhatNumpyWrites) {
   float read[3];
   samples.read(1, reinterpret_cast<std::byte *>(read));
   EXPECT_EQ(std::vector<float>(read, read + 3), (std::vector<float>{3, 4, 5}));
-  EXPECT_EQ(errorOf([&] {
-              SampleFile(parseSampleSource("x=" + path), SW_F32, {4});
-            }),
-            "'" + path + "' has samples of shape [3], argument 'x' takes [4]");
-  EXPECT_EQ(errorOf([&] {
-              SampleFile(parseSampleSource("x=" + path), SW_I32, {3});
-            }),
-            "'" + path + "' has elements of type f32, argument 'x' takes i32");
+  EXPECT_EQ(
+      errorOf([&] { SampleFile(parseSampleSource("x=" + path), SW_F32, {4}); }),
+      "'" + path + "' has samples of shape [3], argument 'x' takes [4]");
+  EXPECT_EQ(
+      errorOf([&] { SampleFile(parseSampleSource("x=" + path), SW_I32, {3}); }),
+      "'" + path + "' has elements of type f32, argument 'x' takes i32");
   // Every beginning of the file is refused, not read beyond its end.
   for (size_t size = 0; size < file.size(); ++size) {
     std::string part = write("part.npy", file.data(), size);
@@ -148,15 +147,15 @@ TEST_F(Training, FeedsTheSameSamplesWhereverItBegins) {
   EXPECT_EQ(epoch.size(), 7u);
   std::vector<uint16_t> five(5);
   std::string few = write("few.bin", five.data(), 10);
-  EXPECT_EQ(errorOf([&] {
-              std::vector<std::unique_ptr<SampleFile>> files;
-              files.push_back(std::make_unique<SampleFile>(
-                  parseSampleSource("x=" + few), SW_I32,
-                  std::vector<int64_t>{3}));
-              Feed(std::move(files), 4, std::nullopt);
-            }),
-            "the data has 1 samples, a step takes 4; give more data or fewer "
-            "microbatches");
+  EXPECT_EQ(
+      errorOf([&] {
+        std::vector<std::unique_ptr<SampleFile>> files;
+        files.push_back(std::make_unique<SampleFile>(
+            parseSampleSource("x=" + few), SW_I32, std::vector<int64_t>{3}));
+        Feed(std::move(files), 4, std::nullopt);
+      }),
+      "the data has 1 samples, a step takes 4; give more data or fewer "
+      "microbatches");
 }
 
 Snapshot snapshotOf(int64_t step, float value) {
