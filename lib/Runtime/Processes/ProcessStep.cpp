@@ -107,8 +107,6 @@ std::string ProcessStep::runProgram() {
   try {
     requireInputs();
     transport->reset();
-    if (checker)
-      checker->begin();
     for (auto &record : records)
       record->begin();
     transport->limitWaits(waitLimit());
@@ -126,9 +124,12 @@ std::string ProcessStep::runProgram() {
 
 void ProcessStep::run() {
   ran = false;
-  // What is poisoned at the beginning must not be a message that has come.
-  if (checker)
+  // What is poisoned at the beginning must not be a message that has come: no
+  // process begins before all have done it.
+  if (checker) {
+    checker->begin();
     processes.agree("", 0, false, Patience(spins, 0));
+  }
   int64_t start = now();
   try {
     end(runProgram());
