@@ -45,6 +45,26 @@ def SplitSlices : Pass<"pipeline-split-slices", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def RaiseAttention : Pass<"pipeline-raise-attention", "::mlir::ModuleOp"> {
+  let summary = "recognise attention, forward and backward, as one operation each";
+  let description = [{
+    **Why** Scores, queries times keys, are what limits the length of a sequence. As one operation attention keeps rows
+    of numbers for its backward, and may be computed block by block.
+    **Expects** `@step` with roles, before the graph is formed: here the backward still reads what the forward made.
+    **Leaves** `pipeline.attention` and `pipeline.attention_gradient` where scores, a softmax over keys and a product with
+    values stood, if scores take more than `score-bytes` and nothing else reads what is made of them. Found by following
+    definitions; formulas are compared at random numbers, so that it does not matter how they are written, and a causal
+    mask is proved. Queries may be grouped; a mask may select or be added. Weights and scores are not rounded to 16 bits
+    any more, as a kernel keeps them in float32.
+    **Never** raises one of forward and backward without the other.
+  }];
+  let options = [
+    Option<"scoreBytes", "score-bytes", "int64_t", "4194304",
+           "Raise attention whose scores, of one microbatch in float32, take more">];
+  let statistics = [Statistic<"numRaised", "raised", "Attentions">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
   let summary = "cut @step into nodes, one per layer and phase";
   let description = [{

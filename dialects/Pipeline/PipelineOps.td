@@ -8,6 +8,7 @@
 #ifndef STAGEWRIGHT_PIPELINE_OPS_TD
 #define STAGEWRIGHT_PIPELINE_OPS_TD
 
+include "Pipeline/PipelineAttentionOps.td"
 include "Pipeline/PipelineAttributes.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"

@@ -54,6 +54,33 @@ def DeviceFindEpilogues : Pass<"device-find-epilogues", "::mlir::func::FuncOp"> 
                            "::mlir::arith::ArithDialect"];
 }
 
+def DeviceSplitAttention : Pass<"device-split-attention", "::mlir::func::FuncOp"> {
+  let summary = "attention for the library or for kernels, and gradients for these in two halves";
+  let description = [{
+    **Why** Gradients of queries are sums over keys, those of keys over queries: as two kernels each sum is made by one
+    thread, and no result depends on the order in which blocks run.
+    **Expects** A body on tensors.
+    **Leaves** What the device's library takes with `device.library`: elements of 16 bits, no mask but a causal one, widths
+    of heads in multiples of 8 up to 128, rows that begin at multiples of 16 bytes. Of the rest
+    `pipeline.attention_query_gradient` and `pipeline.attention_key_gradient`, and the row sums both read, in
+    the place of `pipeline.attention_gradient`.
+    **Never** changes the forward, which is one kernel.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def DeviceCallAttention : Pass<"device-call-attention", "::mlir::ModuleOp"> {
+  let summary = "attention as calls of the runtime";
+  let description = [{
+    **Why** What the library computes is a command of the rank's program, like a contraction.
+    **Expects** Bodies on buffers that know their rank; attention with `device.library`.
+    **Leaves** Calls of `sw_attend` and `sw_attend_gradient` with constant descriptors.
+    **Never** touches attention that is a kernel.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def DeviceGroupKernels : Pass<"device-group-kernels", "::mlir::func::FuncOp"> {
   let summary = "decide which operations become one kernel";
   let description = [{

@@ -15,6 +15,7 @@
 #include "mlir/Interfaces/CastInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "stagewright/Analysis/Work.h"
+#include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -153,6 +154,8 @@ FlopCount FlopCounter::countOperation(Operation *op) {
         each -= isa<CastOpInterface>(scalar) ? scalarFlops(&scalar) : 0;
     return contraction(points * each);
   }
+  if (auto attention = Attention::get(op))
+    return contraction(attention->flops());
   if (auto softmax =
           dyn_cast<linalg::SoftmaxOp>(op)) { // Max, exp, sum, divide.
     count.total = 27 * elementsOf(softmax.getInput().getType());

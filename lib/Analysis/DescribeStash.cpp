@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 #include "stagewright/Analysis/Stash.h"
+#include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -16,7 +17,7 @@ using namespace stagewright::pipeline;
 /// `exp`, `contraction`, `sum of addf`: the last scalar operation says what a
 /// generic does, for frameworks write one operation a generic.
 static std::string nameOf(Operation *op) {
-  if (isContraction(op))
+  if (isContraction(op) && !Attention::get(op))
     return "contraction";
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp)

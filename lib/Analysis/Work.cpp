@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -125,6 +126,8 @@ bool stagewright::pipeline::isContraction(Operation *op) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return linalg::isaContractionOpInterface(linalgOp) ||
            linalg::isaConvolutionOpInterface(linalgOp);
+  if (Attention::get(op))
+    return true;
   return op->getName().getStringRef().starts_with("tosa.") &&
          llvm::is_contained({"tosa.matmul", "tosa.conv2d", "tosa.conv3d",
                              "tosa.depthwise_conv2d", "tosa.transpose_conv2d"},

@@ -129,10 +129,13 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
   SmallVector<std::string> passes;
   if (!has<pipeline::GraphOp>(module)) {
     llvm::append_values(passes, pass("pipeline-infer-roles"),
-                        pass("pipeline-split-slices"),
-                        pass("pipeline-form-graph",
-                             {{"cluster", options.cluster},
-                              {"repeat-ratio", text(options.repeatRatio)}}));
+                        pass("pipeline-split-slices"));
+    if (options.target != "host")
+      passes.push_back(pass("pipeline-raise-attention",
+                            {{"score-bytes", text(options.scoreBytes)}}));
+    passes.push_back(pass("pipeline-form-graph",
+                          {{"cluster", options.cluster},
+                           {"repeat-ratio", text(options.repeatRatio)}}));
     if (!needs.split)
       passes.push_back(pass("pipeline-merge-backward"));
     passes.push_back(pass("pipeline-unify-bodies"));

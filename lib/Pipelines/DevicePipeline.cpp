@@ -28,6 +28,7 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
   //===--------------------------------------------------------------------===//
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(device::createDeviceSplitAttention());
     body.addPass(device::createDeviceReadScalars());
     buildFusion(body, options, /*keepTypes=*/true);
     body.addPass(device::createDeviceFinishContractions());
@@ -75,6 +76,7 @@ void buildDeviceCallPipeline(OpPassManager &manager, bool tf32) {
   }
   manager.addPass(device::createDeviceWriteKernels());
   manager.addPass(device::createDevicePassRank());
+  manager.addPass(device::createDeviceCallAttention());
   manager.addPass(host::createHostContractionsToCalls({/*mixed=*/true}));
   manager.addPass(host::createLowerRankToHost());
   manager.addPass(device::createDeviceLowerCalls({tf32}));

@@ -189,23 +189,21 @@ void contractOnDevice(sw_rank *rank, const sw_contraction_desc *desc,
   });
 }
 
-[[noreturn]] void refuse(sw_rank *rank, const char *what) {
+void attend(sw_rank *rank, const sw_attention_desc *desc, const void *q,
+            const void *k, const void *v, void *o, void *stats) {
   guarded(rank, [&] {
-    raise("the program calls '", what,
-          "', but the artifact's target is the processor");
+    attendOnHost(*desc, q, k, v, o, static_cast<float *>(stats));
   });
-  __builtin_unreachable();
 }
 
-void attend(sw_rank *rank, const sw_attention_desc *, const void *,
-            const void *, const void *, void *, void *) {
-  refuse(rank, "attend");
-}
-
-void attendGradient(sw_rank *rank, const sw_attention_desc *, const void *,
-                    const void *, const void *, const void *, const void *,
-                    const void *, void *, void *, void *) {
-  refuse(rank, "attend_gradient");
+void attendGradient(sw_rank *rank, const sw_attention_desc *desc, const void *q,
+                    const void *k, const void *v, const void *o,
+                    const void *stats, const void *dO, void *dQ, void *dK,
+                    void *dV) {
+  guarded(rank, [&] {
+    attendGradientOnHost(*desc, q, k, v, o, static_cast<const float *>(stats),
+                         dO, dQ, dK, dV);
+  });
 }
 
 void convolveOnDevice(sw_rank *rank, const sw_convolve_desc *desc, void *x,

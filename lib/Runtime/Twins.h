@@ -43,6 +43,14 @@ void finishOnHost(const sw_contraction_desc &desc, void *c, const void *bias,
 /// three.
 void convolveOnHost(const sw_convolve_desc &desc, void *x, void *w, void *y);
 
+/// Attention and its gradients, in float64.
+void attendOnHost(const sw_attention_desc &desc, const void *q, const void *k,
+                  const void *v, void *o, float *stats);
+void attendGradientOnHost(const sw_attention_desc &desc, const void *q,
+                          const void *k, const void *v, const void *o,
+                          const float *stats, const void *dO, void *dQ,
+                          void *dK, void *dV);
+
 } // namespace stagewright::runtime
 
 #endif // STAGEWRIGHT_LIB_RUNTIME_TWINS_H

@@ -78,7 +78,11 @@ def test_kernels_in_bfloat16_run_without_its_instructions(workshop):
 @pytest.mark.parametrize("architecture", ("sm_80", "sm_90a", "sm_100"))
 @pytest.mark.parametrize("model", SOURCES)
 def test_kernels_spill_nothing(workshop, model, architecture):
-    source = compiled(workshop, model, {}, 1, f"--target=cuda:{architecture}", "--emit=assembly")
+    check_spills(workshop, model, {}, architecture)
+
+
+def check_spills(workshop, model, env, architecture, *flags):
+    source = compiled(workshop, model, env, 1, f"--target=cuda:{architecture}", "--emit=assembly", *flags)
     done = subprocess.run([PTXAS, "-v", f"-arch={architecture}", source, "-o", workshop.path("device.cubin")],
                           capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

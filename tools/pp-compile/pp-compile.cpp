@@ -113,6 +113,12 @@ cl::opt<std::string>
                          "many times larger than its operands; 4 by default, "
                          "0: none"),
                 cl::cat(category));
+cl::opt<std::string> scoreBytes(
+    "score-bytes",
+    cl::desc("Attention on a device is one kernel, and its scores are no "
+             "array, if they would take more than this, of one microbatch in "
+             "float32; 4194304 by default"),
+    cl::value_desc("bytes"), cl::cat(category));
 cl::opt<bool> explainMemory("explain-memory",
                             cl::desc("Print what forwards keep for their "
                                      "backwards and what these repeat"),
@@ -226,6 +232,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   if (failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
+      failed(readNumber(scoreBytes, options.scoreBytes, 0)) ||
       failed(readNumber(microbatches, options.microbatches)))
     return failure();
   if (emit == Emit::Artifact && (output.empty() || output == "-")) {

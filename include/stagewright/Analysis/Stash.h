@@ -19,7 +19,9 @@
 // length of a sequence, in every layer and microbatch in flight; so such a
 // contraction is priced at one operation a byte, and rows are kept instead (the
 // idea of Dao et al., "FlashAttention", 2022), unless it would take twenty
-// times the time of keeping, as the logits of a large vocabulary do.
+// times the time of keeping, as the logits of a large vocabulary do. Where
+// attention is one operation (pipeline.attention) its output and statistics are
+// kept, as it is never repeated: there are no scores.
 //
 // Operations that need forward values only but feed only the backward (factors:
 // 1 - tanh(x)^2) lie on either side of the cut at no cost: where fewer bytes

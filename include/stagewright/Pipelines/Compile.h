@@ -49,6 +49,9 @@ struct CompileOptions {
   std::string target = "host";
   std::string cacheFolder; ///< of a device's machine code; empty: none
   bool tf32 = false; ///< a device may round float32 operands of contractions
+  /// Bytes of scores, of one microbatch in float32, up to which attention on a
+  /// device stays as it is written; as pipeline-raise-attention says.
+  std::optional<int64_t> scoreBytes;
 };
 
 /// What was decided on the way, as text for people.

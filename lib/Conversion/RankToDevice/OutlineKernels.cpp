@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../RankToHost/KernelOutliner.h"
+#include "Attention/Library.h"
 #include "Epilogues.h"
 #include "RowLoops.h"
 #include "SplitSums.h"
@@ -14,6 +15,7 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Dialect/Pipeline/IR/Attention.h"
 
 using namespace mlir;
 
@@ -43,8 +45,9 @@ bool isKernel(Operation &op) {
   if (isContraction(op))
     return false;
   return op.getNumResults() == 0 &&
-         isa<linalg::LinalgOp, memref::CopyOp, scf::ForOp, scf::IfOp,
-             scf::WhileOp>(op);
+         (isa<linalg::LinalgOp, memref::CopyOp, scf::ForOp, scf::IfOp,
+              scf::WhileOp>(op) ||
+          (pipeline::Attention::get(&op) && !op.hasAttr(kLibrary)));
 }
 
 using Group = SmallVector<Operation *>;

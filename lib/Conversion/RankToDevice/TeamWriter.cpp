@@ -40,9 +40,15 @@ ThreadWriter::where(Value condition, ValueRange otherwise,
 SmallVector<Value> ThreadWriter::loop(
     int64_t count, ValueRange inits,
     llvm::function_ref<SmallVector<Value>(Value, ValueRange)> turn) {
+  return loop(number(0), number(count), 1, inits, turn);
+}
+
+SmallVector<Value> ThreadWriter::loop(
+    Value lower, Value upper, int64_t step, ValueRange inits,
+    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> turn) {
   OpBuilder::InsertionGuard guard(builder);
-  auto loop = scf::ForOp::create(builder, loc, number(0), number(count),
-                                 number(1), inits);
+  auto loop =
+      scf::ForOp::create(builder, loc, lower, upper, number(step), inits);
   Block *block = loop.getBody();
   if (!block->empty())
     block->back().erase();
@@ -91,7 +97,6 @@ Memory ThreadWriter::shared(Type element, int64_t count) {
   return memory;
 }
 
-/// The value of the thread whose number differs in the bits of `offset`.
 Value ThreadWriter::shuffle(Value value, int64_t offset) {
   Type type = value.getType();
   unsigned width = type.getIntOrFloatBitWidth();

@@ -131,6 +131,13 @@ public:
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
                                                          mlir::ValueRange)>
            turn);
+  /// The same over [lower, upper), which all threads of the block agree on.
+  llvm::SmallVector<mlir::Value>
+  loop(mlir::Value lower, mlir::Value upper, int64_t step,
+       mlir::ValueRange inits,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
+           turn);
   void barrier();
   /// `value` combined, by a copy of `combine`, over the `team` threads of which
   /// this is number `thread`; all get the same. Teams of more than one warp are
@@ -140,12 +147,13 @@ public:
   mlir::Value combine(mlir::Operation *op, mlir::Value a, mlir::Value b);
   /// Takes `bytes` of the shared memory of the block.
   Memory shared(mlir::Type element, int64_t count);
+  /// The value of the thread whose number differs in the bits of `offset`.
+  mlir::Value shuffle(mlir::Value value, int64_t offset);
 
 private:
   mlir::Value evaluate(mlir::AffineExpr expr, mlir::ValueRange indices);
   mlir::Value toPlace(mlir::Value index);
   mlir::Value address(const Memory &memory, mlir::Value at);
-  mlir::Value shuffle(mlir::Value value, int64_t offset);
 
   mlir::Type place;
   mlir::IRMapping mapping;
@@ -160,6 +168,8 @@ mlir::LogicalResult writeElementwise(ThreadWriter &writer,
 mlir::LogicalResult writeRows(ThreadWriter &writer, mlir::func::FuncOp kernel);
 mlir::LogicalResult writeSums(ThreadWriter &writer, mlir::func::FuncOp kernel);
 mlir::LogicalResult writeLoops(ThreadWriter &writer, mlir::func::FuncOp kernel);
+mlir::LogicalResult writeAttention(ThreadWriter &writer,
+                                   mlir::func::FuncOp kernel);
 
 } // namespace stagewright::device
 

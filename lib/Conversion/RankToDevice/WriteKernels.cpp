@@ -69,7 +69,8 @@ struct DeviceWriteKernelsPass
     function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                       builder.getUnitAttr());
     ThreadWriter writer(kernel, function);
-    if (failed(writeRows(writer, kernel)) &&
+    if (failed(writeAttention(writer, kernel)) &&
+        failed(writeRows(writer, kernel)) &&
         failed(writeSums(writer, kernel)) &&
         failed(writeElementwise(writer, kernel)) &&
         failed(writeLoops(writer, kernel)))

@@ -1,0 +1,120 @@
+//===- PipelineAttentionOps.td - attention without its scores -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Attention as one operation, so that nobody has to hold the scores, an array
+// of queries times keys. Indexing maps name what each operand is indexed by, as
+// in linalg; they are how heads are laid out, and grouped queries are keys and
+// values whose maps lack a dimension. Row statistics are as in T. Dao,
+// "FlashAttention-2" (2023), section 3.1.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_PIPELINE_ATTENTION_OPS_TD
+#define STAGEWRIGHT_PIPELINE_ATTENTION_OPS_TD
+
+include "Pipeline/PipelineDialect.td"
+include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Pipeline_AttentionBase<string mnemonic> : Pipeline_Op<mnemonic, [
+    AttrSizedOperandSegments, DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface, [
+        "bufferizesToMemoryRead", "bufferizesToMemoryWrite", "getAliasingValues", "bufferize"]>]> {
+  let arguments = (ins Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs,
+                       AffineMapArrayAttr:$indexing_maps, F32Attr:$scale, UnitAttr:$causal,
+                       OptionalAttr<F32Attr>:$fill);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    `scale` $scale (`causal` $causal^)? (`fill` $fill^)? `maps` $indexing_maps
+    `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)`
+    attr-dict (`->` type($results)^)?
+  }];
+}
+
+class Pipeline_NamedAttention<string mnemonic, string names> : Pipeline_AttentionBase<mnemonic> {
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
+    /// What the operands are, in order; "mask" may be missing.
+    static ::llvm::ArrayRef<::llvm::StringLiteral> getOperandNames() {
+      static constexpr ::llvm::StringLiteral names[] = }] # names # [{;
+      return names;
+    }
+  }];
+}
+
+def Pipeline_AttentionOp : Pipeline_NamedAttention<"attention", [{
+    {"query", "key", "value", "mask", "output", "statistics"} }]> {
+  let summary = "values, weighted by a softmax of queries times keys";
+  let description = [{
+    The maps share one space of dimensions: any number of batches and heads, then query, key, width and value width.
+    With x the score of query i and key j, `scale` times the sum of q * k over the width: `output` is the sum of v over
+    the keys, weighted by exp(x) / sum exp(x); `statistics` is the natural logarithm of that sum. `causal`: a query sees
+    the keys up to its own number. A mask of i1 puts `fill` in the place of x where it is false; a mask of floats is
+    added to x. Sums are of float32.
+
+    Example:
+    ```mlir
+    #q = affine_map<(b, h, i, j, w, v) -> (b, i, h, w)>
+    #k = affine_map<(b, h, i, j, w, v) -> (b, j, h, w)>
+    #v = affine_map<(b, h, i, j, w, v) -> (b, j, h, v)>
+    #o = affine_map<(b, h, i, j, w, v) -> (b, i, h, v)>
+    #s = affine_map<(b, h, i, j, w, v) -> (b, h, i)>
+    %o:2 = pipeline.attention scale 1.250000e-01 causal maps [#q, #k, #v, #o, #s]
+        ins(%q, %k, %v : tensor<2x128x4x64xf32>, tensor<2x128x4x64xf32>, tensor<2x128x4x64xf32>)
+        outs(%o0, %s0 : tensor<2x128x4x64xf32>, tensor<2x4x128xf32>) -> tensor<2x128x4x64xf32>, tensor<2x4x128xf32>
+    ```
+    Constraints:
+    - (attention_c1) operands are those named above, with one map each: distinct dimensions of the space, of extents
+      that agree;
+    - (attention_c2) query and gradients like it have the dimensions query and width, key has key and width, value has
+      key and value width, output has query and value width, statistics have query; a mask may have query and key;
+    - (attention_c3) query, output and statistics have every batch dimension, key and value the same of them;
+    - (attention_c4) elements are floats of at most 32 bits, statistics f32;
+    - (attention_c5) `causal` needs as many keys as queries;
+    - (attention_c6) a mask of i1 comes with `fill`, and nothing else does.
+  }];
+}
+
+def Pipeline_AttentionGradientOp : Pipeline_NamedAttention<"attention_gradient", [{
+    {"query", "key", "value", "mask", "output", "statistics", "d_output", "d_query", "d_key", "d_value"} }]> {
+  let summary = "gradients of attention, from its output and statistics";
+  let description = [{
+    Constraints: those of `pipeline.attention`; what begins with d_ has the dimensions of what it is the gradient of.
+
+    Example:
+    ```mlir
+    %d:3 = pipeline.attention_gradient scale 1.250000e-01 maps [#q, #k, #v, #o, #s, #o, #q, #k, #v]
+        ins(%q, %k, %v, %o, %s, %do : tensor<128x64xf32>, tensor<128x64xf32>, tensor<128x64xf32>, tensor<128x64xf32>,
+            tensor<128xf32>, tensor<128x64xf32>)
+        outs(%q0, %k0, %v0 : tensor<128x64xf32>, tensor<128x64xf32>, tensor<128x64xf32>)
+        -> tensor<128x64xf32>, tensor<128x64xf32>, tensor<128x64xf32>
+    ```
+  }];
+}
+
+def Pipeline_AttentionQueryGradientOp : Pipeline_NamedAttention<"attention_query_gradient", [{
+    {"query", "key", "value", "mask", "statistics", "delta", "d_output", "d_query"} }]> {
+  let summary = "the gradient of queries";
+  let description = [{
+    One half of `pipeline.attention_gradient`, for kernels that take a block of queries each. `delta`, with the
+    dimensions of the statistics, is the sum of output times its gradient over the value width. Constraints are those of
+    the whole.
+  }];
+}
+
+def Pipeline_AttentionKeyGradientOp : Pipeline_NamedAttention<"attention_key_gradient", [{
+    {"query", "key", "value", "mask", "statistics", "delta", "d_output", "d_key", "d_value"} }]> {
+  let summary = "the gradients of keys and values";
+  let description = [{
+    The other half, for kernels that take a block of keys each.
+  }];
+}
+
+#endif // STAGEWRIGHT_PIPELINE_ATTENTION_OPS_TD

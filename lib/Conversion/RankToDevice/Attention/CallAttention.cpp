@@ -1,0 +1,175 @@
+//===- CallAttention.cpp - attention as a call of the runtime -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Library.h"
+#include "stagewright-rt/runtime.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
+#include <cstring>
+
+using namespace mlir;
+
+namespace stagewright::device {
+#define GEN_PASS_DEF_DEVICECALLATTENTION
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+namespace {
+
+using pipeline::Attention;
+
+struct DeviceCallAttentionPass
+    : impl::DeviceCallAttentionBase<DeviceCallAttentionPass> {
+  void runOnOperation() override {
+    numbers.clear();
+    pointer = LLVM::LLVMPointerType::get(&getContext());
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (op->hasAttr(kLibrary))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops)
+      if (failed(call(*Attention::get(op))))
+        return signalPassFailure();
+  }
+
+  /// Strides of batch, head, position and width of an operand on buffers.
+  LogicalResult stridesOf(const Attention &of, const LibraryHeads &heads,
+                          StringRef name, int64_t (&out)[4]) {
+    auto type = cast<MemRefType>(of.operand(name).getType());
+    auto [strides, offset] = type.getStridesAndOffset();
+    AffineMap map = of.map(name);
+    auto strideOf = [&](int dim) -> int64_t {
+      for (unsigned i = 0; i < map.getNumResults(); ++i)
+        if (int(map.getDimPosition(i)) == dim)
+          return strides[i];
+      return 0;
+    };
+    bool keys = map.isFunctionOfDim(of.keyDim());
+    bool values = map.isFunctionOfDim(of.valueDim());
+    out[0] = strideOf(heads.batch);
+    out[1] = strideOf(heads.head);
+    if (heads.group >= 0 && !keys) {
+      int64_t step = strideOf(heads.group);
+      if (heads.head >= 0 && of.extents[heads.head] != 1 &&
+          out[1] != step * of.extents[heads.group])
+        return of.op->emitError()
+               << "heads of " << name << " are not evenly apart: " << type;
+      out[1] = step;
+    }
+    out[2] = strideOf(int(keys ? of.keyDim() : of.queryDim()));
+    out[3] = strideOf(int(values ? of.valueDim() : of.widthDim()));
+    // What is written may have become a part of something.
+    bool aligned = offset % kUnit == 0 && out[3] == 1 &&
+                   llvm::all_of(ArrayRef(out).drop_back(), [](int64_t stride) {
+                     return stride % kUnit == 0;
+                   });
+    if (!aligned)
+      return of.op->emitError() << name << " of type " << type
+                                << " does not begin every row at a multiple of "
+                                   "16 bytes, as the device's library needs; "
+                                   "--score-bytes can keep attention from it";
+    return success();
+  }
+
+  FailureOr<sw_attention_desc> describe(const Attention &of) {
+    LibraryHeads heads = *LibraryHeads::get(of);
+    auto extent = [&](int dim) { return dim < 0 ? 1 : of.extents[dim]; };
+    sw_attention_desc desc = {};
+    desc.dtype = of.type("query").getElementType().isF16() ? SW_F16 : SW_BF16;
+    desc.causal = of.causal;
+    desc.scale = of.scale;
+    desc.batch = extent(heads.batch);
+    desc.key_heads = extent(heads.head);
+    desc.heads = desc.key_heads * extent(heads.group);
+    desc.queries = of.queries();
+    desc.keys = of.keys();
+    desc.width = of.width();
+    desc.value_width = of.valueWidth();
+    auto take = [&](StringRef name, int64_t (&out)[4]) {
+      return of.has(name) ? stridesOf(of, heads, name, out) : success();
+    };
+    if (failed(take("query", desc.q)) || failed(take("key", desc.k)) ||
+        failed(take("value", desc.v)) || failed(take("output", desc.o)) ||
+        failed(take("d_output", desc.d_o)) ||
+        failed(take("d_query", desc.d_q)) || failed(take("d_key", desc.d_k)) ||
+        failed(take("d_value", desc.d_v)))
+      return failure();
+    return desc;
+  }
+
+  LogicalResult call(const Attention &of) {
+    FailureOr<sw_attention_desc> desc = describe(of);
+    if (failed(desc))
+      return failure();
+    Location loc = of.op->getLoc();
+    OpBuilder builder(of.op);
+    auto function = of.op->getParentOfType<func::FuncOp>();
+    SmallVector<Value> arguments = {
+        function.getArgument(0),
+        LLVM::AddressOfOp::create(builder, loc, pointer, nameOf(*desc, loc))};
+    for (Value buffer : of.op->getOperands())
+      arguments.push_back(pointerTo(builder, buffer));
+    StringRef name =
+        isa<pipeline::AttentionOp>(of.op) ? "sw_attend" : "sw_attend_gradient";
+    auto callee = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!callee) {
+      OpBuilder top(getOperation().getBodyRegion());
+      callee = LLVM::LLVMFuncOp::create(
+          top, loc, name,
+          LLVM::LLVMFunctionType::get(
+              LLVM::LLVMVoidType::get(&getContext()),
+              SmallVector<Type>(arguments.size(), pointer)));
+    }
+    LLVM::CallOp::create(builder, loc, callee, arguments);
+    of.op->erase();
+    return success();
+  }
+
+  /// Where the first element of a buffer lies.
+  Value pointerTo(OpBuilder &builder, Value buffer) {
+    auto type = cast<MemRefType>(buffer.getType());
+    auto [strides, offset] = type.getStridesAndOffset();
+    Value base = UnrealizedConversionCastOp::create(builder, buffer.getLoc(),
+                                                    pointer, buffer)
+                     .getResult(0);
+    if (offset == 0)
+      return base;
+    int64_t bytes = offset * type.getElementTypeBitWidth() / 8;
+    Value by = LLVM::ConstantOp::create(builder, buffer.getLoc(),
+                                        builder.getI64IntegerAttr(bytes));
+    return LLVM::GEPOp::create(builder, buffer.getLoc(), pointer,
+                               builder.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{by});
+  }
+
+  /// The constant that holds `desc`; equal ones once.
+  StringRef nameOf(const sw_attention_desc &desc, Location loc) {
+    std::string &name =
+        numbers[StringRef(reinterpret_cast<const char *>(&desc), sizeof(desc))];
+    if (!name.empty())
+      return name;
+    name = "attention." + std::to_string(numbers.size() - 1);
+    SmallVector<int64_t> words(sizeof(desc) / sizeof(int64_t));
+    std::memcpy(words.data(), &desc, sizeof(desc));
+    OpBuilder builder(getOperation().getBodyRegion());
+    auto type =
+        LLVM::LLVMArrayType::get(builder.getI64Type(), unsigned(words.size()));
+    LLVM::GlobalOp::create(
+        builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Private, name,
+        DenseElementsAttr::get(RankedTensorType::get({int64_t(words.size())},
+                                                     builder.getI64Type()),
+                               ArrayRef<int64_t>(words)),
+        /*alignment=*/8);
+    return name;
+  }
+
+  llvm::StringMap<std::string> numbers; ///< names of descriptors
+  LLVM::LLVMPointerType pointer;
+};
+
+} // namespace
+} // namespace stagewright::device

@@ -1,0 +1,113 @@
+//===- WriteParts.cpp - heads of attention and their operands -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WriteParts.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+
+Heads::Heads(TileWriter &tiles, int64_t rows, StringRef of)
+    : tiles(tiles), writer(tiles.writer), attention(tiles.attention) {
+  AffineMap map = attention.map(of);
+  SmallVector<int64_t> own;
+  int64_t heads = 1;
+  for (unsigned dim = 0; dim < attention.batches(); ++dim) {
+    bool has = map.isFunctionOfDim(dim);
+    own.push_back(has ? attention.extents[dim] : 1);
+    walks.push_back(has ? 1 : attention.extents[dim]);
+    heads *= own.back();
+  }
+  int64_t blocks = int64_t(llvm::divideCeil(rows, tiles.rows()));
+  writer.shape.grid[0] = blocks * heads;
+  Value block = writer.blockId(gpu::Dimension::x);
+  first = writer.times(writer.modulo(block, blocks), tiles.rows());
+  batches = writer.split(writer.dividedBy(block, blocks), own);
+}
+
+Part Heads::part(StringRef name) {
+  Strided from = tiles.operand(name);
+  Value base = tiles.base(from, batches);
+  return {name, std::move(from), base};
+}
+
+std::optional<Part> Heads::maskPart() {
+  return attention.has("mask") ? std::optional(part("mask")) : std::nullopt;
+}
+
+void Heads::walkTo(ArrayRef<Value> indices) {
+  for (auto [batch, index, extent] : llvm::zip(batches, indices, walks))
+    if (extent != 1)
+      batch = index;
+}
+
+/// The dimensions of the rows and of the width of an operand.
+static std::pair<unsigned, unsigned> dimsOf(const pipeline::Attention &of,
+                                            StringRef name) {
+  name.consume_front("d_");
+  bool keys = name == "key" || name == "value";
+  bool values = name == "value" || name == "output";
+  return {keys ? of.keyDim() : of.queryDim(),
+          values ? of.valueDim() : of.widthDim()};
+}
+
+void Heads::load(const Tile &tile, const Part &part, Value first) {
+  auto [row, width] = dimsOf(attention, part.name);
+  tiles.load(tile, part.from, part.base, first, attention.extents[row], row,
+             width);
+}
+
+void Heads::store(ValueRange sums, const Part &part) {
+  auto [row, width] = dimsOf(attention, part.name);
+  tiles.store(sums, part.from, part.base, first, attention.extents[row], row,
+              width);
+}
+
+Value Heads::loadRow(const Part &part, Value query) {
+  return tiles.loadRow(part.from, part.base, query, attention.queries(),
+                       attention.queryDim(), tiles.constant(0));
+}
+
+void Heads::storeRow(const Part &part, Value query, Value value) {
+  // One of the threads of the row.
+  Value writes = arith::AndIOp::create(
+      writer.builder, writer.loc,
+      writer.isZero(writer.modulo(writer.threadId(), TileWriter::kAcross)),
+      writer.isLess(query, attention.queries()));
+  writer.where(writes, {}, [&]() -> SmallVector<Value> {
+    Value at = writer.add(
+        part.base,
+        writer.times(query, part.from.strides[attention.queryDim()]));
+    writer.store(part.from.memory, at, value);
+    return {};
+  });
+}
+
+TileWriter::Masked Heads::mask(const std::optional<Part> &part, Value score,
+                               Value query, Value key) {
+  return tiles.mask(score, query, key,
+                    part ? std::optional(part->from) : std::nullopt,
+                    part ? part->base : Value());
+}
+
+Value Heads::keysSeen() {
+  Value all = writer.number(attention.keys());
+  if (!attention.causal)
+    return all;
+  return arith::MinSIOp::create(writer.builder, writer.loc,
+                                writer.add(first, tiles.rows()), all);
+}
+
+Value Heads::queriesFrom() {
+  if (!attention.causal)
+    return writer.number(0);
+  return writer.times(writer.dividedBy(first, tiles.columns()),
+                      tiles.columns());
+}
+
+} // namespace stagewright::device

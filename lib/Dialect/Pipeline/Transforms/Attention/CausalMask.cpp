@@ -1,0 +1,206 @@
+//===- CausalMask.cpp - whether a condition is a triangle -----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Masks are comparisons of positions. A value is followed to a linear form of
+// query and key; a condition to one such form that is not negative; small masks
+// are constants, of which all is read. So this is a proof, where samples would
+// not do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CausalMask.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+namespace {
+
+/// a * query + b * key + c; as a condition: whether that is at least 0. A
+/// constant truth is 1, a constant lie 0.
+struct Form {
+  int64_t query = 0, key = 0, constant = 0;
+  bool isCondition = false;
+  bool isOther = false; ///< the index of another dimension
+
+  bool isNumber(int64_t value) const {
+    return query == 0 && key == 0 && constant == value && !isCondition;
+  }
+  /// The condition that does not hold where this one does.
+  Form negated() const { return {-query, -key, -constant - 1, true}; }
+};
+
+Form sum(Form a, Form b, int64_t sign = 1) {
+  return {a.query + sign * b.query, a.key + sign * b.key,
+          a.constant + sign * b.constant};
+}
+
+using Found = std::optional<Form>;
+
+Found compare(arith::CmpIPredicate predicate, Form a, Form b) {
+  auto atLeast = [](Form form, int64_t bound) {
+    return Form{form.query, form.key, form.constant - bound, true};
+  };
+  switch (predicate) {
+  case arith::CmpIPredicate::sge:
+    return atLeast(sum(a, b, -1), 0);
+  case arith::CmpIPredicate::sgt:
+    return atLeast(sum(a, b, -1), 1);
+  case arith::CmpIPredicate::sle:
+    return atLeast(sum(b, a, -1), 0);
+  case arith::CmpIPredicate::slt:
+    return atLeast(sum(b, a, -1), 1);
+  default:
+    return std::nullopt;
+  }
+}
+
+Found combine(Operation *op, ArrayRef<Form> x) {
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
+    return x[0];
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    if (x[0].isCondition && x[1].isNumber(1) && x[2].isNumber(0))
+      return x[0];
+    if (x[0].isCondition && x[1].isNumber(0) && x[2].isNumber(1))
+      return x[0].negated();
+    return std::nullopt;
+  }
+  if (isa<arith::XOrIOp>(op) && x[0].isCondition && x[1].isNumber(1))
+    return x[0].negated();
+  if (x.size() == 2 && (x[0].isCondition || x[1].isCondition))
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return sum(x[0], x[1]);
+  if (isa<arith::SubIOp>(op))
+    return sum(x[0], x[1], -1);
+  if (auto cmp = dyn_cast<arith::CmpIOp>(op))
+    return compare(cmp.getPredicate(), x[0], x[1]);
+  return std::nullopt;
+}
+
+Found constantOf(Value value) {
+  Attribute constant;
+  if (!matchPattern(value, m_Constant(&constant)))
+    return std::nullopt;
+  if (auto elements = dyn_cast<SplatElementsAttr>(constant))
+    constant = elements.getSplatValue<Attribute>();
+  auto number = dyn_cast<IntegerAttr>(constant);
+  if (!number)
+    return std::nullopt;
+  return Form{0, 0,
+              number.getType().isInteger(1)
+                  ? int64_t(number.getValue().getBoolValue())
+                  : number.getValue().getSExtValue()};
+}
+
+/// An element of a mask that is a constant: all of it is compared.
+Found triangleOf(Value value, ArrayRef<Form> place) {
+  DenseElementsAttr mask;
+  if (!matchPattern(value, m_Constant(&mask)) ||
+      !mask.getElementType().isInteger(1) || place.size() != 2)
+    return std::nullopt;
+  auto isIndex = [](Form form, bool query) {
+    return form.query == query && form.key == !query && form.constant == 0 &&
+           !form.isOther;
+  };
+  bool turned = isIndex(place[0], false) && isIndex(place[1], true);
+  if (!turned && !(isIndex(place[0], true) && isIndex(place[1], false)))
+    return std::nullopt;
+  int64_t columns = mask.getType().getShape()[1];
+  bool first = *mask.value_begin<bool>(); // query 0 sees key 0
+  for (auto [at, kept] : llvm::enumerate(mask.getValues<bool>())) {
+    int64_t i = int64_t(at) / columns, j = int64_t(at) % columns;
+    if (turned)
+      std::swap(i, j);
+    if (kept != ((j <= i) == first))
+      return std::nullopt;
+  }
+  Form triangle{1, -1, 0, true};
+  return first ? triangle : triangle.negated();
+}
+
+Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops);
+
+/// An element of `value`, whose indices are `place`.
+Found element(Value value, ArrayRef<Form> place) {
+  if (Found constant = constantOf(value))
+    return constant;
+  if (Found triangle = triangleOf(value, place))
+    return triangle;
+  Operation *maker = value.getDefiningOp();
+  if (linalg::LinalgOp op = parallelOf(value)) {
+    unsigned result = cast<OpResult>(value).getResultNumber();
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
+    SmallVector<Form> loops(map.getNumDims());
+    for (auto [i, form] : llvm::enumerate(place))
+      loops[map.getDimPosition(unsigned(i))] = form;
+    return inBody(op, op.getBlock()->getTerminator()->getOperand(result),
+                  loops);
+  }
+  if (auto fill = value.getDefiningOp<linalg::FillOp>())
+    return constantOf(fill.getInputs()[0]);
+  if (!maker || !OpTrait::hasElementwiseMappableTraits(maker))
+    return std::nullopt;
+  SmallVector<Form> operands;
+  for (Value operand : maker->getOperands()) {
+    Found form = element(operand, place);
+    if (!form)
+      return std::nullopt;
+    operands.push_back(*form);
+  }
+  return combine(maker, operands);
+}
+
+Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops) {
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == op.getBlock()) {
+    OpOperand &operand = op->getOpOperand(argument.getArgNumber());
+    SmallVector<Form> place;
+    for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults()) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      place.push_back(dim ? loops[dim.getPosition()] : Form{});
+    }
+    return op.isDpsInit(&operand) ? std::nullopt
+                                  : element(operand.get(), place);
+  }
+  if (auto index = value.getDefiningOp<linalg::IndexOp>()) {
+    Form form = loops[index.getDim()];
+    return form.isOther ? std::nullopt : Found(form);
+  }
+  if (Found constant = constantOf(value))
+    return constant;
+  Operation *maker = value.getDefiningOp();
+  if (!maker || maker->getBlock() != op.getBlock())
+    return std::nullopt;
+  SmallVector<Form> operands;
+  for (Value operand : maker->getOperands()) {
+    Found form = inBody(op, operand, loops);
+    if (!form)
+      return std::nullopt;
+    operands.push_back(*form);
+  }
+  return combine(maker, operands);
+}
+
+} // namespace
+
+bool isCausal(linalg::LinalgOp op, Value condition, ArrayRef<int> dims,
+              int query, int key, bool negated) {
+  SmallVector<Form> loops;
+  for (int dim : dims)
+    loops.push_back(
+        {dim == query, dim == key, 0, false, dim != query && dim != key});
+  Found form = op ? inBody(op, condition, loops) : element(condition, loops);
+  if (!form || !form->isCondition)
+    return false;
+  Form kept = negated ? form->negated() : *form;
+  return kept.query == 1 && kept.key == -1 && kept.constant == 0;
+}
+
+} // namespace stagewright::pipeline

@@ -1,0 +1,24 @@
+//===- CausalMask.h - whether a condition is a triangle ---------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_CAUSALMASK_H
+#define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_CAUSALMASK_H
+
+#include "EvaluateAt.h"
+
+namespace stagewright::pipeline {
+
+/// Proves that `condition`, of the body of `op` or a tensor if `op` is null,
+/// holds exactly where dimension `key` is at most dimension `query`; or, if
+/// `negated`, exactly where it is not. `dims`: for every loop of `op`, or axis
+/// of the tensor, the dimension that it walks, -1 for others.
+bool isCausal(mlir::linalg::LinalgOp op, mlir::Value condition,
+              llvm::ArrayRef<int> dims, int query, int key, bool negated);
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_ATTENTION_CAUSALMASK_H

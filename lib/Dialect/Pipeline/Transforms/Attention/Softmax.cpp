@@ -1,0 +1,266 @@
+//===- Softmax.cpp - the formulas of softmax, by numbers ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Softmax.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+constexpr int kSamples = 12;
+
+/// Constants of 16 bits may stand for the same number in two places.
+static bool isNear(double a, double b) {
+  return std::fabs(a - b) <= 1e-5 * std::max(std::fabs(a), std::fabs(b)) + 1e-9;
+}
+
+/// The part of the body of a reduction that is combined with what is there: the
+/// other operand of the last operation, which is of type `Op`.
+template <typename... Op> static Value termOf(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  Operation *last = body->getTerminator()->getOperand(0).getDefiningOp();
+  if (!last || !isa<Op...>(last))
+    return {};
+  Value carried = body->getArguments().back();
+  if (last->getOperand(0) == carried)
+    return last->getOperand(1);
+  return last->getOperand(1) == carried ? last->getOperand(0) : Value();
+}
+
+/// Whether `op` starts from `start`.
+static bool startsFrom(linalg::LinalgOp op, double start) {
+  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  std::optional<double> number =
+      fill ? Evaluator().at(fill.getInputs()[0], {}) : std::nullopt;
+  return number && *number == start;
+}
+
+SmallVector<Place> Softmax::samples() const {
+  auto shape = cast<RankedTensorType>(scores->product->getResult(0).getType())
+                   .getShape();
+  SmallVector<Place> places;
+  for (int64_t number = 0; number < kSamples; ++number) {
+    Place place;
+    for (auto [dim, extent] : llvm::enumerate(shape))
+      place.push_back(int64_t((numberAt(Where, {number, int64_t(dim)}) - 0.5) *
+                              double(extent)));
+    // On the diagonal, above it and below.
+    int64_t last = std::min(shape[queryDim], shape[keyDim]) - 1;
+    if (number < 3) {
+      place[queryDim] = std::min(place[queryDim], last);
+      place[keyDim] =
+          std::clamp<int64_t>(place[queryDim] + number - 1, 0, last);
+    }
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+std::optional<double> Softmax::valueAt(Value value, ArrayRef<int64_t> at) {
+  return evaluator.at(value, scores->placeIn(value, at));
+}
+
+std::optional<double> Softmax::maskedAt(ArrayRef<int64_t> at, double given) {
+  score = given;
+  std::optional<double> number = valueAt(masked, at);
+  score.reset();
+  return number;
+}
+
+static Place rowOf(ArrayRef<int64_t> at, int keyDim) {
+  Place row(at);
+  row[size_t(keyDim)] = -1;
+  return row;
+}
+
+/// exp(x - m).
+std::optional<double> Softmax::weightAt(ArrayRef<int64_t> at) {
+  std::optional<double> x = valueAt(masked, at);
+  if (!x)
+    return std::nullopt;
+  return std::exp(*x - numberAt(Max, rowOf(at, keyDim)));
+}
+
+bool Softmax::findReductions() {
+  evaluator.leaves[scores->product->getResult(0)] =
+      [this](ArrayRef<int64_t> at) {
+        return score ? *score : numberAt(Score, at);
+      };
+  if (scores->gradient) {
+    Value weights = scores->gradient->getResult(0);
+    evaluator.leaves[weights] = [this, weights](ArrayRef<int64_t> at) {
+      return numberAt(Weight, scores->scoresAt(weights, at));
+    };
+  }
+  for (const Looped &reduction : scores->reductions) {
+    linalg::LinalgOp op = reduction.op;
+    SmallVector<unsigned> over;
+    op.getReductionDims(over);
+    int dim = reduction.loops[over[0]];
+    // A sum over an axis of one element.
+    Value one = termOf<arith::AddFOp>(op);
+    if (one && startsFrom(op, 0) && op.getStaticLoopRanges()[over[0]] == 1) {
+      AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+      evaluator.leaves[op->getResult(0)] = [=, this](ArrayRef<int64_t> place) {
+        Place loops(map.getNumDims(), 0);
+        for (auto [i, index] : llvm::enumerate(place))
+          loops[map.getDimPosition(unsigned(i))] = index;
+        return evaluator.inBody(op, one, loops);
+      };
+      continue;
+    }
+    if (dim < 0 || (keyDim >= 0 && dim != keyDim) ||
+        llvm::is_contained(reduction.loops, -2))
+      return false;
+    keyDim = dim;
+    if (Value term = termOf<arith::MaximumFOp, arith::MaxNumFOp>(op)) {
+      auto argument = dyn_cast<BlockArgument>(term);
+      if (masked || !argument || argument.getOwner() != op.getBlock() ||
+          !startsFrom(op, -INFINITY))
+        return false;
+      masked = op->getOperand(argument.getArgNumber());
+      maximum = op->getResult(0);
+    } else if (termOf<arith::AddFOp>(op) && startsFrom(op, 0)) {
+      sums.push_back(reduction);
+    } else {
+      return false;
+    }
+  }
+  if (!masked || !scores->isFull(masked))
+    return false;
+  evaluator.leaves[maximum] = [this](ArrayRef<int64_t> at) {
+    return numberAt(Max, scores->scoresAt(maximum, at));
+  };
+  return true;
+}
+
+bool Softmax::checkScores() {
+  for (const Place &at : samples()) {
+    std::optional<double> zero = maskedAt(at, 0), one = maskedAt(at, 1),
+                          some = maskedAt(at, 0.7);
+    if (!zero || !one || !some)
+      return false;
+    bool kept = *one != *zero;
+    bool addsMask = mask && !getElementTypeOrSelf(mask.getType()).isInteger(1);
+    double bias = addsMask ? *valueAt(mask, at) : 0;
+    if (kept) {
+      if (scale == 0)
+        scale = *one - *zero;
+      if (!isNear(*one - *zero, scale) || !isNear(*zero, bias) ||
+          !isNear(*some, 0.7 * scale + bias))
+        return false;
+    } else {
+      if (addsMask || (!mask && !causal) || (fill && *fill != *zero))
+        return false;
+      fill = *zero;
+    }
+    if (causal && kept != (at[keyDim] <= at[queryDim]))
+      return false;
+    if (mask && !addsMask && kept != (*valueAt(mask, at) != 0))
+      return false;
+  }
+  // A score that a triangle hides must weigh nothing, as keys that no query of
+  // a block sees are left out.
+  constexpr double kNothing = -1e4;
+  if (causal && fill && *fill > kNothing)
+    return false;
+  return scale != 0 && (causal || !mask || fill ||
+                        !getElementTypeOrSelf(mask.getType()).isInteger(1));
+}
+
+bool Softmax::checkSums() {
+  auto termAt = [this](const Looped &sum, ArrayRef<int64_t> at) {
+    Place loops;
+    for (int dim : sum.loops)
+      loops.push_back(dim < 0 ? 0 : at[size_t(dim)]);
+    return evaluator.inBody(sum.op, termOf<arith::AddFOp>(sum.op), loops);
+  };
+  auto isTotal = [&](const Looped &sum) {
+    return llvm::all_of(samples(), [&](const Place &at) {
+      std::optional<double> term = termAt(sum, at), e = weightAt(at);
+      return term && e && isNear(*term, *e);
+    });
+  };
+  bool total = false;
+  SmallVector<Looped> rest;
+  for (const Looped &sum : sums) {
+    if (!isTotal(sum)) {
+      rest.push_back(sum);
+      continue;
+    }
+    Value result = sum.op->getResult(0);
+    evaluator.leaves[result] = [this, result](ArrayRef<int64_t> at) {
+      return numberAt(Sum, scores->scoresAt(result, at));
+    };
+    total = true;
+  }
+  // The others sum e dp, times something of the row.
+  for (const Looped &sum : rest) {
+    auto factor = [=, this](ArrayRef<int64_t> at) -> std::optional<double> {
+      std::optional<double> term = termAt(sum, at), e = weightAt(at);
+      if (!term || !e)
+        return std::nullopt;
+      return *term / (*e * numberAt(Weight, at));
+    };
+    for (Place at : samples()) {
+      std::optional<double> term = termAt(sum, at), e = weightAt(at);
+      if (!term || !e || (*e == 0 && *term != 0))
+        return false;
+      if (*e == 0)
+        continue;
+      Place first = at;
+      first[size_t(keyDim)] = 0;
+      std::optional<double> here = factor(at), there = factor(first);
+      std::optional<double> e0 = weightAt(first);
+      if (!here || !there || (e0 && *e0 != 0 && !isNear(*here, *there)))
+        return false;
+    }
+    Value result = sum.op->getResult(0);
+    evaluator.leaves[result] =
+        [this, result, factor](ArrayRef<int64_t> at) -> std::optional<double> {
+      Place row = scores->scoresAt(result, at), first = row;
+      auto shape =
+          cast<RankedTensorType>(scores->product->getResult(0).getType())
+              .getShape();
+      // At a key that is not masked.
+      for (int64_t key = 0; key < std::min<int64_t>(shape[keyDim], 64); ++key) {
+        first[size_t(keyDim)] = key;
+        if (std::optional<double> e = weightAt(first); e && *e != 0) {
+          std::optional<double> of = factor(first);
+          return of ? std::optional(*of * numberAt(Product, row))
+                    : std::nullopt;
+        }
+      }
+      return std::nullopt;
+    };
+  }
+  return total;
+}
+
+bool Softmax::agrees(Value value, bool gradient) {
+  if (!scores->isFull(value))
+    return false;
+  for (const Place &at : samples()) {
+    std::optional<double> e = weightAt(at), found = valueAt(value, at);
+    if (!e || !found)
+      return false;
+    Place row = rowOf(at, keyDim);
+    double total = numberAt(Sum, row), expected = *e / total;
+    if (gradient) {
+      bool kept = *maskedAt(at, 0) != *maskedAt(at, 1);
+      expected *= (numberAt(Weight, at) - numberAt(Product, row) / total) *
+                  (kept ? scale : 0);
+    }
+    if (!isNear(*found, expected))
+      return false;
+  }
+  return true;
+}
+
+} // namespace stagewright::pipeline

@@ -1,0 +1,225 @@
+//===- RaiseAttention.cpp - pipeline-raise-attention ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention/MatchAttention.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/PassManager.h"
+#include "stagewright/Analysis/Work.h"
+#include "stagewright/Dialect/Pipeline/IR/Attention.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+#define GEN_PASS_DEF_RAISEATTENTION
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
+
+namespace {
+
+/// Widest heads: rows of several blocks of them fit into what the threads of a
+/// device share.
+constexpr int64_t kMostWidth = 256;
+
+/// Extent of dimension `dim` of the space.
+int64_t widthOf(const Indexed &of, unsigned dim) {
+  auto shape = cast<RankedTensorType>(of.value.getType()).getShape();
+  for (auto [i, extent] : llvm::enumerate(shape))
+    if (of.map.getDimPosition(unsigned(i)) == dim)
+      return extent;
+  return 1;
+}
+
+/// The later of two operations of one block; null comes before all.
+Operation *later(Operation *a, Operation *b) {
+  if (!a || !b)
+    return a ? a : b;
+  return a->isBeforeInBlock(b) ? b : a;
+}
+
+class Writer {
+public:
+  Writer(AttentionMatch match, Block &block)
+      : match(std::move(match)), block(block), builder(block.getParentOp()) {}
+
+  /// Whether all that is read is there before the first use of what is made.
+  bool fits() {
+    forward = lastOf({match.query, match.key, match.value});
+    if (match.mask)
+      forward = later(forward, match.mask->value.getDefiningOp());
+    if (match.output && !precedes(forward, *match.output))
+      return false;
+    if (!match.dOutput)
+      return true;
+    backward = later(forward, match.dOutput->value.getDefiningOp());
+    if (match.output)
+      backward = later(backward, match.output->value.getDefiningOp());
+    return precedes(backward, *match.dQuery) &&
+           precedes(backward, *match.dKey) && precedes(backward, *match.dValue);
+  }
+
+  void write() {
+    // Where the product of weights and values stands.
+    Operation *at =
+        match.output ? match.output->value.getDefiningOp() : nullptr;
+    Location loc = at ? at->getLoc() : match.dQuery->value.getLoc();
+    at ? builder.setInsertionPoint(at) : insertAfter(backward);
+    Indexed output = match.output ? *match.output : *match.dOutput;
+    AffineMap rows = rowMap();
+    auto made = create<AttentionOp>(
+        loc, {match.query, match.key, match.value}, {},
+        {{outputType(output), output.map}, {rowType(output, rows), rows}});
+    Indexed result{made->getResult(0), output.map};
+    Indexed statistics{made->getResult(1), rows};
+    if (match.output)
+      match.output->value.replaceAllUsesWith(result.value);
+    if (!match.dOutput)
+      return;
+    loc = match.dQuery->value.getLoc();
+    insertAfter(later(backward, made));
+    auto gradient = create<AttentionGradientOp>(
+        loc, {match.query, match.key, match.value},
+        {result, statistics, *match.dOutput},
+        {{outputType(*match.dQuery), match.dQuery->map},
+         {outputType(*match.dKey), match.dKey->map},
+         {outputType(*match.dValue), match.dValue->map}});
+    match.dQuery->value.replaceAllUsesWith(gradient->getResult(0));
+    match.dKey->value.replaceAllUsesWith(gradient->getResult(1));
+    match.dValue->value.replaceAllUsesWith(gradient->getResult(2));
+  }
+
+private:
+  using Made = std::pair<RankedTensorType, AffineMap>;
+
+  Operation *lastOf(ArrayRef<Indexed> values) {
+    Operation *last = nullptr;
+    for (const Indexed &of : values)
+      last = later(last, of.value.getDefiningOp());
+    return last;
+  }
+
+  bool precedes(Operation *op, const Indexed &made) {
+    return !op || llvm::all_of(made.value.getUsers(), [&](Operation *user) {
+      user = block.findAncestorOpInBlock(*user);
+      return op->isBeforeInBlock(user);
+    });
+  }
+
+  void insertAfter(Operation *op) {
+    op ? builder.setInsertionPointAfter(op)
+       : builder.setInsertionPointToStart(&block);
+  }
+
+  static RankedTensorType outputType(const Indexed &of) {
+    return cast<RankedTensorType>(of.value.getType());
+  }
+
+  /// All batches, and queries.
+  AffineMap rowMap() {
+    return AffineMap::getMultiDimIdentityMap(match.batches + 4,
+                                             builder.getContext())
+        .getMajorSubMap(match.batches + 1);
+  }
+
+  RankedTensorType rowType(const Indexed &output, AffineMap rows) {
+    SmallVector<int64_t> shape(rows.getNumResults());
+    for (auto [i, extent] : llvm::enumerate(outputType(output).getShape()))
+      if (unsigned dim = output.map.getDimPosition(unsigned(i));
+          dim < shape.size())
+        shape[dim] = extent;
+    return RankedTensorType::get(shape, builder.getF32Type());
+  }
+
+  template <typename Op>
+  Operation *create(Location loc, ArrayRef<Indexed> first,
+                    ArrayRef<Indexed> second, ArrayRef<Made> made) {
+    SmallVector<Value> inputs, outputs;
+    SmallVector<AffineMap> maps;
+    SmallVector<Indexed> all(first);
+    if (match.mask)
+      all.push_back(*match.mask);
+    llvm::append_range(all, second);
+    for (const Indexed &of : all) {
+      inputs.push_back(of.value);
+      maps.push_back(of.map);
+    }
+    for (auto [type, map] : made) {
+      outputs.push_back(tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                                type.getElementType()));
+      maps.push_back(map);
+    }
+    bool fills = match.mask &&
+                 getElementTypeOrSelf(match.mask->value.getType()).isInteger(1);
+    auto op = Op::create(builder, loc, ValueRange(outputs).getTypes(), inputs,
+                         outputs, builder.getAffineMapArrayAttr(maps),
+                         builder.getF32FloatAttr(float(match.scale)),
+                         match.causal ? builder.getUnitAttr() : UnitAttr(),
+                         fills ? builder.getF32FloatAttr(float(*match.fill))
+                               : FloatAttr());
+    return op;
+  }
+
+  AttentionMatch match;
+  Block &block;
+  OpBuilder builder;
+  Operation *forward = nullptr, *backward = nullptr;
+};
+
+struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
+  using RaiseAttentionBase::RaiseAttentionBase;
+
+  void runOnOperation() override {
+    FunctionOpInterface step = findAnnotatedStep(getOperation());
+    if (!step) {
+      OpPassManager manager(ModuleOp::getOperationName());
+      manager.addPass(createInferRoles());
+      if (failed(runPipeline(manager, getOperation())))
+        return signalPassFailure();
+      step = findAnnotatedStep(getOperation());
+    }
+    if (!step || !step.getFunctionBody().hasOneBlock())
+      return;
+    Block &block = step.getFunctionBody().front();
+    eraseDead(block);
+    SmallVector<linalg::LinalgOp> products;
+    for (auto op : block.getOps<linalg::LinalgOp>())
+      if (isContraction(op) && op->getNumResults() == 1)
+        products.push_back(op);
+    for (linalg::LinalgOp product : products)
+      raise(product, block);
+    eraseDead(block);
+  }
+
+  void raise(linalg::LinalgOp product, Block &block) {
+    auto type = cast<RankedTensorType>(product->getResult(0).getType());
+    if (!type.hasStaticShape() || !isa<FloatType>(type.getElementType()) ||
+        type.getElementType().getIntOrFloatBitWidth() > 32 ||
+        type.getNumElements() * int64_t(sizeof(float)) <= scoreBytes)
+      return;
+    FailureOr<Scores> scores = Scores::collect(product);
+    if (failed(scores))
+      return;
+    std::optional<AttentionMatch> match = matchAttention(*scores);
+    if (!match || widthOf(match->query, match->batches + 2) > kMostWidth ||
+        widthOf(match->value, match->batches + 3) > kMostWidth)
+      return;
+    Writer writer(std::move(*match), block);
+    if (!writer.fits())
+      return;
+    writer.write();
+    ++numRaised;
+  }
+
+  static void eraseDead(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+};
+
+} // namespace
+} // namespace stagewright::pipeline

@@ -1,0 +1,57 @@
+// RUN: pp-opt %s --split-input-file --device-split-attention | FileCheck %s --check-prefix=SPLIT
+// RUN: pp-opt %s --split-input-file --device-split-attention --device-bodies --device-write-kernels | FileCheck %s --check-prefix=KERNELS
+
+// Gradients are two kernels, and the sums of rows that both read; equal heads make one kernel each.
+// SPLIT-LABEL: func.func private @layer.B
+// SPLIT: %[[DELTA:.*]] = linalg.generic
+// SPLIT: pipeline.attention_query_gradient scale {{.*}} causal {{.*}} ins({{.*}}, %[[DELTA]], %{{.*}} :
+// SPLIT: pipeline.attention_key_gradient
+// SPLIT-NOT: pipeline.attention_gradient
+
+// A block has 64 queries or keys of one of the four heads.
+// KERNELS-LABEL: gpu.module @kernels
+// KERNELS-COUNT-2: device.block = array<i64: 128, 1, 1>{{.*}}device.grid = array<i64: 8, 1, 1>
+#q = affine_map<(h, i, j, w, v) -> (i, h, w)>
+#k = affine_map<(h, i, j, w, v) -> (j, h, w)>
+#v = affine_map<(h, i, j, w, v) -> (j, h, v)>
+#o = affine_map<(h, i, j, w, v) -> (i, h, v)>
+#s = affine_map<(h, i, j, w, v) -> (h, i)>
+func.func private @layer.B(%q: tensor<128x4x64xf32>, %k: tensor<128x4x64xf32>, %v: tensor<128x4x64xf32>, %o: tensor<128x4x64xf32>,
+                           %s: tensor<4x128xf32>, %do: tensor<128x4x64xf32>)
+    -> (tensor<128x4x64xf32>, tensor<128x4x64xf32>, tensor<128x4x64xf32>) {
+  %e = tensor.empty() : tensor<128x4x64xf32>
+  %d:3 = pipeline.attention_gradient scale 1.250000e-01 causal maps [#q, #k, #v, #o, #s, #o, #q, #k, #v]
+      ins(%q, %k, %v, %o, %s, %do : tensor<128x4x64xf32>, tensor<128x4x64xf32>, tensor<128x4x64xf32>, tensor<128x4x64xf32>,
+          tensor<4x128xf32>, tensor<128x4x64xf32>)
+      outs(%e, %e, %e : tensor<128x4x64xf32>, tensor<128x4x64xf32>, tensor<128x4x64xf32>)
+      -> tensor<128x4x64xf32>, tensor<128x4x64xf32>, tensor<128x4x64xf32>
+  return %d#0, %d#1, %d#2 : tensor<128x4x64xf32>, tensor<128x4x64xf32>, tensor<128x4x64xf32>
+}
+
+// -----
+
+// The library takes 16 bits; not heads of 60 elements, whose rows begin anywhere.
+// SPLIT-LABEL: func.func private @library.B
+// SPLIT: pipeline.attention_gradient {{.*}} {device.library}
+// SPLIT: pipeline.attention_query_gradient
+#q = affine_map<(h, i, j, w, v) -> (i, h, w)>
+#k = affine_map<(h, i, j, w, v) -> (j, h, w)>
+#v = affine_map<(h, i, j, w, v) -> (j, h, v)>
+#o = affine_map<(h, i, j, w, v) -> (i, h, v)>
+#s = affine_map<(h, i, j, w, v) -> (h, i)>
+func.func private @library.B(%x: tensor<128x4x64xbf16>, %s: tensor<4x128xf32>, %y: tensor<128x4x60xbf16>)
+    -> (tensor<128x4x64xbf16>, tensor<128x4x60xbf16>) {
+  %e = tensor.empty() : tensor<128x4x64xbf16>
+  %d:3 = pipeline.attention_gradient scale 1.250000e-01 causal maps [#q, #k, #v, #o, #s, #o, #q, #k, #v]
+      ins(%x, %x, %x, %x, %s, %x : tensor<128x4x64xbf16>, tensor<128x4x64xbf16>, tensor<128x4x64xbf16>,
+          tensor<128x4x64xbf16>, tensor<4x128xf32>, tensor<128x4x64xbf16>)
+      outs(%e, %e, %e : tensor<128x4x64xbf16>, tensor<128x4x64xbf16>, tensor<128x4x64xbf16>)
+      -> tensor<128x4x64xbf16>, tensor<128x4x64xbf16>, tensor<128x4x64xbf16>
+  %f = tensor.empty() : tensor<128x4x60xbf16>
+  %g:3 = pipeline.attention_gradient scale 1.250000e-01 causal maps [#q, #k, #v, #o, #s, #o, #q, #k, #v]
+      ins(%y, %y, %y, %y, %s, %y : tensor<128x4x60xbf16>, tensor<128x4x60xbf16>, tensor<128x4x60xbf16>,
+          tensor<128x4x60xbf16>, tensor<4x128xf32>, tensor<128x4x60xbf16>)
+      outs(%f, %f, %f : tensor<128x4x60xbf16>, tensor<128x4x60xbf16>, tensor<128x4x60xbf16>)
+      -> tensor<128x4x60xbf16>, tensor<128x4x60xbf16>, tensor<128x4x60xbf16>
+  return %d#0, %g#0 : tensor<128x4x64xbf16>, tensor<128x4x60xbf16>
+}

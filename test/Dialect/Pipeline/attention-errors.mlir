@@ -1,0 +1,98 @@
+// RUN: pp-opt %s --split-input-file --verify-diagnostics
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c1_count(%x: memref<8x8xf32>, %s: memref<8xf32>) {
+  // expected-error @below {{needs one map for each of its operands, got 4 maps and 5 operands}}
+  pipeline.attention scale 1.0 maps [#q, #k, #v, #o]
+      ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c1_extents(%x: memref<8x8xf32>, %k: memref<8x4xf32>, %s: memref<8xf32>) {
+  // expected-error @below {{query has 8 elements where others have 4}}
+  pipeline.attention scale 1.0 maps [#q, #k, #v, #o, #s]
+      ins(%x, %k, %x : memref<8x8xf32>, memref<8x4xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, w)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c2(%x: memref<8x8xf32>, %s: memref<8xf32>) {
+  // expected-error @below {{value must not have dimension 2}}
+  pipeline.attention scale 1.0 maps [#q, #k, #v, #o, #s]
+      ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
+  return
+}
+
+// -----
+
+#q = affine_map<(b, i, j, w, v) -> (b, i, w)>
+#k = affine_map<(b, i, j, w, v) -> (b, j, w)>
+#v = affine_map<(b, i, j, w, v) -> (j, v)>
+#o = affine_map<(b, i, j, w, v) -> (b, i, v)>
+#s = affine_map<(b, i, j, w, v) -> (b, i)>
+func.func @attention_c3(%x: memref<2x8x8xf32>, %v: memref<8x8xf32>, %s: memref<2x8xf32>) {
+  // expected-error @below {{value has other batch dimensions than key}}
+  pipeline.attention scale 1.0 maps [#q, #k, #v, #o, #s]
+      ins(%x, %x, %v : memref<2x8x8xf32>, memref<2x8x8xf32>, memref<8x8xf32>)
+      outs(%x, %s : memref<2x8x8xf32>, memref<2x8xf32>)
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c4(%x: memref<8x8xf32>, %s: memref<8xbf16>) {
+  // expected-error @below {{statistics of elements 'bf16'}}
+  pipeline.attention scale 1.0 maps [#q, #k, #v, #o, #s]
+      ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xbf16>)
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c5(%x: memref<8x8xf32>, %k: memref<9x8xf32>, %s: memref<8xf32>) {
+  // expected-error @below {{causal with 8 queries and 9 keys}}
+  pipeline.attention scale 1.0 causal maps [#q, #k, #v, #o, #s]
+      ins(%x, %k, %k : memref<8x8xf32>, memref<9x8xf32>, memref<9x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c6(%x: memref<8x8xf32>, %s: memref<8xf32>) {
+  // expected-error @below {{needs fill exactly if its mask is of i1}}
+  pipeline.attention scale 1.0 fill -1.0 maps [#q, #k, #v, #o, #s]
+      ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
+  return
+}

@@ -1,0 +1,56 @@
+"""One layer of attention with the kinds of mask that there are, trained to a target.
+
+STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
+
+    full      every query sees every key
+    masked    an array of booleans says which, -1e9 elsewhere
+    biased    an array of numbers is added to the scores
+    clipped   scores are clipped: no attention that is one kernel
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from common import normals, sizes
+
+
+def loss(params, x, y, mask, heads, modify):
+    b, s, d = x.shape
+    with jax.named_scope("attention"):
+        q, k, v = ((x @ params[name]).reshape(b, s, heads, d // heads) for name in "qkv")
+        scores = modify(jnp.einsum("bqhd,bkhd->bhqk", q, k) * (d // heads) ** -0.5, mask)
+        out = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, -1), v).reshape(b, s, d)
+    with jax.named_scope("head"):
+        return ((out @ params["o"] - y) ** 2).mean()
+
+
+def _made(modify, mask_of=lambda rng, b, s: np.zeros((b, 1), np.float32)):
+    s = sizes("STAGEWRIGHT_ATTENTION", D=24, H=2, S=40, B=2)
+    n, rng = normals(scale=0.3), np.random.default_rng(2)
+    params = {name: n(s["D"], s["D"]) for name in "qkvo"}
+    inputs = (normals(1, 1.0)(s["B"], s["S"], s["D"]), normals(3, 1.0)(s["B"], s["S"], s["D"]))
+    return (jax.value_and_grad(functools.partial(loss, heads=s["H"], modify=modify)),
+            (params, *inputs, mask_of(rng, s["B"], s["S"])))
+
+
+def full():
+    return _made(lambda scores, _: scores)
+
+
+def masked():
+    def some(rng, b, s):
+        return rng.random((b, s, s)) < 0.7
+    return _made(lambda scores, mask: jnp.where(mask[:, None], scores, -1e9), some)
+
+
+def biased():
+    def numbers(rng, b, s):
+        return rng.standard_normal((b, s, s)).astype(np.float32)
+    return _made(lambda scores, bias: scores + bias[:, None], numbers)
+
+
+def clipped():
+    return _made(lambda scores, _: 5 * jnp.tanh(scores / 5))

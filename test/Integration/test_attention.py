@@ -1,0 +1,92 @@
+"""Attention on a device: what its kernels compute, checked on the host, and that no array of scores is left."""
+
+import re
+import sys
+
+import pytest
+from safetensors.numpy import load_file
+
+import golden
+from test_kernels import HERE, PTXAS, check_spills, compiled, imported
+from workshop import call, tool
+
+RAGGED = {"STAGEWRIGHT_GPT": "V=61,D=26,H=2,L=1,T=83,B=2", "STAGEWRIGHT_LLAMA": "V=61,D=40,H=4,G=2,F=30,L=1,T=70,B=2",
+          "STAGEWRIGHT_ATTENTION": "D=24,H=2,S=40,B=2"}
+ALL = "--score-bytes=0"
+
+
+def computed(workshop, model, env, *flags, stages=1):
+    """What a model's step returns on the host, and what JAX does."""
+    def make():
+        prefix = workshop.path("attention", model, *env.values())
+        call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, 2, "-o", prefix, env=env)
+        return prefix
+    prefix = workshop.once(("attention golden", model, *env.values()), make)
+    artifact = compiled(workshop, model, env, stages, "--target=cuda:host", *flags)
+    out = workshop.path("attention.out.safetensors")
+    tool("pp-run", artifact, f"--inputs={prefix}.inputs.safetensors", "--microbatches=2", f"--outputs={out}")
+    return load_file(f"{prefix}.golden.safetensors"), load_file(out)
+
+
+def kernels_of(workshop, model, env, *flags):
+    """Names of the operations that are attention, in the bodies and kernels of a step."""
+    text = compiled(workshop, model, env, 1, "--target=cuda:host", "--emit=host", *flags).read_text()
+    return text, set(re.findall(r"pipeline\.(attention\w*)", text))
+
+
+OWN = {"attention", "attention_query_gradient", "attention_key_gradient"}
+
+
+@pytest.mark.parametrize("model", ["gpt.py:gpt", "gpt.py:gpt_scan", "llama.py:llama", "attention.py:full",
+                                   "attention.py:masked", "attention.py:biased"])
+def test_attention_is_what_jax_computes(workshop, model):
+    """Lengths that no tile divides, odd widths of heads, and grouped queries."""
+    text, names = kernels_of(workshop, model, RAGGED, ALL)
+    assert names == OWN and (" causal " in text) == (not model.startswith("attention"))
+    wrong = golden.disagreements(*computed(workshop, model, RAGGED, ALL))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("width, kinds", [(32, {"attention", "attention_gradient"}), (26, OWN)])
+def test_narrow_attention_goes_to_the_library_where_it_fits(workshop, width, kinds):
+    """And is about as far from float32 as JAX is."""
+    env = {"STAGEWRIGHT_GPT": f"V=61,D={width},H=2,L=1,T=83,B=2"}
+    assert kernels_of(workshop, "gpt.py:gpt_bfloat16", env, ALL)[1] == kinds
+    expected, found = computed(workshop, "gpt.py:gpt_bfloat16", env, ALL)
+    reference, _ = computed(workshop, "gpt.py:gpt", env, ALL)
+    ours, theirs = golden.short_float_errors(expected, found, reference)
+    assert ours <= 1.5 * theirs
+
+
+def test_attention_spans_stages(workshop):
+    env = {"STAGEWRIGHT_GPT": "V=61,D=24,H=2,L=2,T=24,B=3"}
+    wrong = golden.disagreements(*computed(workshop, "gpt.py:gpt", env, ALL, stages=2))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_scores_may_stay_and_other_functions_do(workshop):
+    assert not kernels_of(workshop, "gpt.py:gpt", RAGGED)[1], "below the threshold"
+    assert not kernels_of(workshop, "attention.py:clipped", RAGGED, ALL)[1]
+
+
+def test_no_array_of_scores_is_left(workshop):
+    """Of a sequence of 1024, in the memory that forward and backward take together."""
+    env, scores = {"STAGEWRIGHT_GPT": "B=2"}, 2 * 2 * 1024 * 1024 * 4
+
+    def workspace(*flags):
+        report = tool("pp-compile", imported(workshop, "gpt.py:gpt_long", env), "--cluster=local:1", "--stages=1",
+                      "--microbatches=2", "--target=cuda:host", "-o", workshop.path("attention.long"), *flags)
+        lines = report.splitlines()
+        head = next(i for i, line in enumerate(lines) if line.startswith("rank device"))
+        return dict(zip(lines[head].split()[2:], lines[head + 1].split()[2:]))
+    text, names = kernels_of(workshop, "gpt.py:gpt_long", env)
+    assert names == OWN and "1024x1024" not in text
+    memory, before = workspace(), workspace("--score-bytes=1000000000")
+    assert int(memory["workspace"]) + int(memory["stash"]) < scores <= int(before["workspace"])
+
+
+@pytest.mark.skipif(not PTXAS.exists(), reason="needs ptxas of the CUDA toolkit")
+@pytest.mark.parametrize("architecture", ("sm_80", "sm_90a", "sm_100"))
+@pytest.mark.parametrize("width", (64, 128, 256))
+def test_attention_spills_nothing(workshop, width, architecture):
+    check_spills(workshop, "gpt.py:gpt", {"STAGEWRIGHT_GPT": f"V=64,D={width},H=1,L=1,T=64,B=1"}, architecture, ALL)
