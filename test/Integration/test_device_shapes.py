@@ -114,6 +114,12 @@ def narrow(draw):
         x = draw.normal(r, c, dtype=jnp.bfloat16)
         yield lambda x: (jax.nn.softmax(x.astype(jnp.float32)).astype(jnp.bfloat16), x * 2, x.sum(0), x.sum(1)), (x,)
         yield lambda x: jax.nn.relu(x).astype(jnp.float16), (x,)
+    for eighth in (jnp.float8_e4m3fn, jnp.float8_e5m2):
+        x = draw.normal(*draw.shape(60, 60)) * 10.0 ** draw.rng.integers(-5, 3, ())
+        yield lambda x, eighth=eighth: x.astype(eighth).astype(jnp.float32), (x,)
+    x, w = draw.normal(32, 48), draw.normal(48, 16)
+    yield lambda x, w: jax.lax.dot(x.astype(jnp.float8_e4m3fn), w.astype(jnp.float8_e5m2),
+                                   preferred_element_type=jnp.float32), (x, w)
 
 
 FAMILIES = {"rows": rows, "sums": sums, "elements": elements, "places": places, "narrow": narrow}

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Elementary.h"
+#include "TinyFloats.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -46,6 +47,7 @@ struct HostApproximateMathPass
              Expand<math::TanhOp, expandTanh>, Expand<math::ErfOp, expandErf>,
              Expand<math::ErfcOp, expandErfc>, Expand<math::SinOp, expandSin>,
              Expand<math::CosOp, expandCos>>(&getContext());
+    populateTinyFloatPatterns(patterns);
     math::populateExpansionPatterns(patterns, {"fpowi", "rsqrt"});
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();

@@ -15,11 +15,23 @@ namespace stagewright::host {
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"
 
 namespace {
+/// Whether `op` rounds to fewer than 16 bits, or widens what was: who asks for
+/// that wants the rounding, which `contract` would let disappear.
+bool quantizes(Operation *op) {
+  if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
+    return false;
+  auto bits = [](Type type) {
+    return getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  };
+  return bits(op->getOperand(0).getType()) < 16 ||
+         bits(op->getResult(0).getType()) < 16;
+}
+
 /// Sets `flags` beside those that are there.
 void allow(Operation *op, arith::FastMathFlags flags) {
   auto math = dyn_cast<arith::ArithFastMathInterface>(op);
   // Comparisons have no rounding to relax.
-  if (!math || isa<arith::CmpFOp>(op))
+  if (!math || isa<arith::CmpFOp>(op) || quantizes(op))
     return;
   if (arith::FastMathFlagsAttr given = math.getFastMathFlagsAttr())
     flags = flags | given.getValue();
