@@ -71,7 +71,7 @@ def test_scores_may_stay_and_other_functions_do(workshop):
 
 def test_no_array_of_scores_is_left(workshop):
     """Of a sequence of 1024, in the memory that forward and backward take together."""
-    env, scores = {"STAGEWRIGHT_GPT": "B=2"}, 2 * 2 * 1024 * 1024 * 4
+    env, scores = {}, 2 * 1024 * 1024 * 4
 
     def workspace(*flags):
         report = tool("pp-compile", imported(workshop, "gpt.py:gpt_long", env), "--cluster=local:1", "--stages=1",

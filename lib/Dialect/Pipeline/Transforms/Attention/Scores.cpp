@@ -34,6 +34,14 @@ static bool isElementwise(Operation *op) {
                        [](Value result) { return bool(parallelOf(result)); }));
 }
 
+SmallVector<unsigned> widelySummed(linalg::LinalgOp op) {
+  SmallVector<unsigned> dims;
+  op.getReductionDims(dims);
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  llvm::erase_if(dims, [&](unsigned dim) { return extents[dim] == 1; });
+  return dims;
+}
+
 bool Scores::isFull(Value value) const {
   auto it = axes.find(value);
   if (it == axes.end() || it->second.size() != rank)
@@ -203,7 +211,7 @@ LogicalResult Scores::visit(Operation *user) {
     uses.push_back({op, operands[0]});
     return success();
   }
-  if (op.getNumReductionLoops() != 1)
+  if (widelySummed(op).size() > 1)
     return failure();
   if (made.insert(user->getResult(0))) {
     seen.insert(user);

@@ -30,6 +30,9 @@ struct Looped {
   Axes loops;
 };
 
+/// The loops of more than one turn over which `op` reduces.
+llvm::SmallVector<unsigned> widelySummed(mlir::linalg::LinalgOp op);
+
 class Scores {
 public:
   /// Fails if something other than elementwise operations, reductions over one

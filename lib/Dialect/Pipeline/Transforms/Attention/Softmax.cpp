@@ -100,12 +100,10 @@ bool Softmax::findReductions() {
   }
   for (const Looped &reduction : scores->reductions) {
     linalg::LinalgOp op = reduction.op;
-    SmallVector<unsigned> over;
-    op.getReductionDims(over);
-    int dim = reduction.loops[over[0]];
-    // A sum over an axis of one element.
+    SmallVector<unsigned> over = widelySummed(op);
+    // A sum over axes of one element.
     Value one = termOf<arith::AddFOp>(op);
-    if (one && startsFrom(op, 0) && op.getStaticLoopRanges()[over[0]] == 1) {
+    if (one && startsFrom(op, 0) && over.empty()) {
       AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
       evaluator.leaves[op->getResult(0)] = [=, this](ArrayRef<int64_t> place) {
         Place loops(map.getNumDims(), 0);
@@ -115,6 +113,7 @@ bool Softmax::findReductions() {
       };
       continue;
     }
+    int dim = over.empty() ? -1 : reduction.loops[over[0]];
     if (dim < 0 || (keyDim >= 0 && dim != keyDim) ||
         llvm::is_contained(reduction.loops, -2))
       return false;
