@@ -81,6 +81,34 @@ def DeviceCallAttention : Pass<"device-call-attention", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def DeviceRaiseConvolutions : Pass<"device-raise-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "recognise convolutions and their gradients for the device's library";
+  let description = [{
+    **Why** The library has code for each of the three, on tensor cores; none of them needs the image padded or the
+    gradient widened in memory.
+    **Expects** A body on tensors, before fusion.
+    **Leaves** `rank.convolve` for every sum of products of float32, float16 or bfloat16 that is a convolution over one to
+    three places or a gradient of one, with what padded, widened or reversed its operands taken into its numbers; all
+    three operands channels last, or all channels first where the image has them so, transposed where they are not.
+    **Never** touches pooling, groups, or padding by less than nothing: those stay sums of products.
+  }];
+  let statistics = [Statistic<"numRaised", "convolutions-raised", "Convolutions">];
+  let dependentDialects = ["::stagewright::rank::RankDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
+}
+
+def DeviceCallConvolutions : Pass<"device-call-convolutions", "::mlir::ModuleOp"> {
+  let summary = "convolutions as calls of the runtime";
+  let description = [{
+    **Why** What the library computes is a command of the rank's program, like a contraction.
+    **Expects** Bodies on buffers that know their rank.
+    **Leaves** Calls of `sw_convolve` with constant descriptors, equal ones once.
+    **Never** copies an operand.
+  }];
+  let options = [Option<"tf32", "tf32", "bool", "false", "Round float32 to TF32 before products">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def DeviceGroupKernels : Pass<"device-group-kernels", "::mlir::func::FuncOp"> {
   let summary = "decide which operations become one kernel";
   let description = [{

@@ -30,6 +30,7 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
     OpPassManager &body = manager.nest<func::FuncOp>();
     body.addPass(device::createDeviceSplitAttention());
     body.addPass(device::createDeviceReadScalars());
+    body.addPass(device::createDeviceRaiseConvolutions());
     buildFusion(body, options, /*keepTypes=*/true);
     body.addPass(device::createDeviceFinishContractions());
     body.addPass(createCanonicalizerPass());
@@ -77,6 +78,7 @@ void buildDeviceCallPipeline(OpPassManager &manager, bool tf32) {
   manager.addPass(device::createDeviceWriteKernels());
   manager.addPass(device::createDevicePassRank());
   manager.addPass(device::createDeviceCallAttention());
+  manager.addPass(device::createDeviceCallConvolutions({tf32}));
   manager.addPass(host::createHostContractionsToCalls({/*mixed=*/true}));
   manager.addPass(host::createLowerRankToHost());
   manager.addPass(device::createDeviceLowerCalls({tf32}));
