@@ -14,6 +14,7 @@
 
 #include "ThreadWriter.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -50,7 +51,8 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
       inner.push_back(linalgOp);
     single |= isa<memref::StoreOp>(op);
-    known &= !isa<memref::AllocOp, memref::AllocaOp, memref::CopyOp>(op);
+    known &= !isa<memref::AllocOp, memref::AllocaOp, memref::CopyOp>(op) &&
+             !pipeline::Attention::get(op);
   });
   if (!known)
     return failure();

@@ -12,8 +12,9 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// Most sums of a thread, of its 255 registers.
-constexpr int64_t kMostSums = 64;
+/// Most sums of a thread, of its 255 registers, with the padding of rows: those
+/// of the keys' and the values' gradients of heads of 256.
+constexpr int64_t kMostSums = 65;
 /// What a block may have on every device since sm_80; section "Compute
 /// Capabilities" of the CUDA programming guide.
 constexpr int64_t kMostShared = 96 << 10;
