@@ -141,7 +141,7 @@ def test_one_thread_at_a_time():
 def test_errors_of_loading():
     with pytest.raises(RuntimeError, match="No such file or directory"):
         stagewright.load("nowhere.swx")
-    with pytest.raises(RuntimeError, match="this runtime reads 3"):
+    with pytest.raises(RuntimeError, match=r"has version 99, this runtime reads \d+"):
         stagewright.load(BUILD / "unit/fixtures/newer.swx")
     with pytest.raises(ValueError, match="the number of microbatches is 0"):
         stagewright.load(PIPELINE, microbatches=0)
