@@ -18,7 +18,8 @@ import subprocess
 import sys
 import time
 
-ERROR = re.compile(r"rank (\d+): action \d+[A-Z]\d+ (sends|waits for) microbatch \d+ of channel '[^']+' (to|from) rank (\d+): ")
+ERROR = re.compile(r"rank (\d+): action \d+[A-Z]\d+ (sends|waits for) microbatch \d+ of channel '[^']+' (to|from) rank (\d+): "
+                   r"|rank \d+: all its messages are done: ")  # it fell between the last message and the next step
 
 
 def family(parent):
