@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../LibraryCalls.h"
 #include "Library.h"
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
-#include <cstring>
 
 using namespace mlir;
 
@@ -24,15 +24,14 @@ using pipeline::Attention;
 struct DeviceCallAttentionPass
     : impl::DeviceCallAttentionBase<DeviceCallAttentionPass> {
   void runOnOperation() override {
-    numbers.clear();
-    pointer = LLVM::LLVMPointerType::get(&getContext());
+    LibraryCalls calls(getOperation(), "attention");
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (op->hasAttr(kLibrary))
         ops.push_back(op);
     });
     for (Operation *op : ops)
-      if (failed(call(*Attention::get(op))))
+      if (failed(call(*Attention::get(op), calls)))
         return signalPassFailure();
   }
 
@@ -101,74 +100,15 @@ struct DeviceCallAttentionPass
     return desc;
   }
 
-  LogicalResult call(const Attention &of) {
+  LogicalResult call(const Attention &of, LibraryCalls &calls) {
     FailureOr<sw_attention_desc> desc = describe(of);
     if (failed(desc))
       return failure();
-    Location loc = of.op->getLoc();
-    OpBuilder builder(of.op);
-    auto function = of.op->getParentOfType<func::FuncOp>();
-    SmallVector<Value> arguments = {
-        function.getArgument(0),
-        LLVM::AddressOfOp::create(builder, loc, pointer, nameOf(*desc, loc))};
-    for (Value buffer : of.op->getOperands())
-      arguments.push_back(pointerTo(builder, buffer));
     StringRef name =
         isa<pipeline::AttentionOp>(of.op) ? "sw_attend" : "sw_attend_gradient";
-    auto callee = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name);
-    if (!callee) {
-      OpBuilder top(getOperation().getBodyRegion());
-      callee = LLVM::LLVMFuncOp::create(
-          top, loc, name,
-          LLVM::LLVMFunctionType::get(
-              LLVM::LLVMVoidType::get(&getContext()),
-              SmallVector<Type>(arguments.size(), pointer)));
-    }
-    LLVM::CallOp::create(builder, loc, callee, arguments);
-    of.op->erase();
+    calls.replace(of.op, name, *desc, of.op->getOperands());
     return success();
   }
-
-  /// Where the first element of a buffer lies.
-  Value pointerTo(OpBuilder &builder, Value buffer) {
-    auto type = cast<MemRefType>(buffer.getType());
-    auto [strides, offset] = type.getStridesAndOffset();
-    Value base = UnrealizedConversionCastOp::create(builder, buffer.getLoc(),
-                                                    pointer, buffer)
-                     .getResult(0);
-    if (offset == 0)
-      return base;
-    int64_t bytes = offset * type.getElementTypeBitWidth() / 8;
-    Value by = LLVM::ConstantOp::create(builder, buffer.getLoc(),
-                                        builder.getI64IntegerAttr(bytes));
-    return LLVM::GEPOp::create(builder, buffer.getLoc(), pointer,
-                               builder.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{by});
-  }
-
-  /// The constant that holds `desc`; equal ones once.
-  StringRef nameOf(const sw_attention_desc &desc, Location loc) {
-    std::string &name =
-        numbers[StringRef(reinterpret_cast<const char *>(&desc), sizeof(desc))];
-    if (!name.empty())
-      return name;
-    name = "attention." + std::to_string(numbers.size() - 1);
-    SmallVector<int64_t> words(sizeof(desc) / sizeof(int64_t));
-    std::memcpy(words.data(), &desc, sizeof(desc));
-    OpBuilder builder(getOperation().getBodyRegion());
-    auto type =
-        LLVM::LLVMArrayType::get(builder.getI64Type(), unsigned(words.size()));
-    LLVM::GlobalOp::create(
-        builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Private, name,
-        DenseElementsAttr::get(RankedTensorType::get({int64_t(words.size())},
-                                                     builder.getI64Type()),
-                               ArrayRef<int64_t>(words)),
-        /*alignment=*/8);
-    return name;
-  }
-
-  llvm::StringMap<std::string> numbers; ///< names of descriptors
-  LLVM::LLVMPointerType pointer;
 };
 
 } // namespace

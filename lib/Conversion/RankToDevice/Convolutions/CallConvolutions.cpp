@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../LibraryCalls.h"
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
-#include "llvm/ADT/StringMap.h"
-#include <cstring>
 
 using namespace mlir;
 
@@ -22,27 +21,10 @@ namespace {
 static_assert(int(rank::Convolution::Result) == SW_CONVOLVE_RESULT &&
               int(rank::Convolution::Image) == SW_CONVOLVE_IMAGE &&
               int(rank::Convolution::Filter) == SW_CONVOLVE_FILTER);
-static_assert(sizeof(sw_convolve_desc) % sizeof(int64_t) == 0);
 
 int32_t dtypeOf(Value buffer) {
   Type type = cast<MemRefType>(buffer.getType()).getElementType();
   return type.isF16() ? SW_F16 : type.isBF16() ? SW_BF16 : SW_F32;
-}
-
-/// Where the first element of a buffer lies.
-Value pointerTo(OpBuilder &builder, Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  auto [strides, offset] = type.getStridesAndOffset();
-  Value base = UnrealizedConversionCastOp::create(builder, buffer.getLoc(),
-                                                  pointer, buffer)
-                   .getResult(0);
-  if (offset == 0)
-    return base;
-  int64_t bytes = offset * type.getElementTypeBitWidth() / 8;
-  return LLVM::GEPOp::create(builder, buffer.getLoc(), pointer,
-                             builder.getI8Type(), base,
-                             ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
 }
 
 struct DeviceCallConvolutionsPass
@@ -50,11 +32,11 @@ struct DeviceCallConvolutionsPass
   using DeviceCallConvolutionsBase::DeviceCallConvolutionsBase;
 
   void runOnOperation() override {
-    names.clear();
+    LibraryCalls calls(getOperation(), "convolve");
     SmallVector<rank::ConvolveOp> ops;
     getOperation().walk([&](rank::ConvolveOp op) { ops.push_back(op); });
     for (rank::ConvolveOp op : ops)
-      if (failed(call(op)))
+      if (failed(call(op, calls)))
         return signalPassFailure();
   }
 
@@ -110,55 +92,13 @@ struct DeviceCallConvolutionsPass
     return desc;
   }
 
-  LogicalResult call(rank::ConvolveOp op) {
+  LogicalResult call(rank::ConvolveOp op, LibraryCalls &calls) {
     FailureOr<sw_convolve_desc> desc = describe(op);
     if (failed(desc))
       return failure();
-    OpBuilder builder(op);
-    auto pointer = LLVM::LLVMPointerType::get(&getContext());
-    SmallVector<Value> arguments = {
-        op->getParentOfType<func::FuncOp>().getArgument(0),
-        LLVM::AddressOfOp::create(builder, op.getLoc(), pointer,
-                                  nameOf(*desc, op.getLoc()))};
-    for (Value buffer : op.getRoles())
-      arguments.push_back(pointerTo(builder, buffer));
-    constexpr llvm::StringLiteral name = "sw_convolve";
-    auto callee = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name);
-    if (!callee) {
-      OpBuilder top(getOperation().getBodyRegion());
-      callee = LLVM::LLVMFuncOp::create(
-          top, op.getLoc(), name,
-          LLVM::LLVMFunctionType::get(
-              LLVM::LLVMVoidType::get(&getContext()),
-              SmallVector<Type>(arguments.size(), pointer)));
-    }
-    LLVM::CallOp::create(builder, op.getLoc(), callee, arguments);
-    op.erase();
+    calls.replace(op, "sw_convolve", *desc, op.getRoles());
     return success();
   }
-
-  /// The constant that holds `desc`.
-  StringRef nameOf(const sw_convolve_desc &desc, Location loc) {
-    std::string &name =
-        names[StringRef(reinterpret_cast<const char *>(&desc), sizeof(desc))];
-    if (!name.empty())
-      return name;
-    name = "convolve." + std::to_string(names.size() - 1);
-    SmallVector<int64_t> words(sizeof(desc) / sizeof(int64_t));
-    std::memcpy(words.data(), &desc, sizeof(desc));
-    OpBuilder builder(getOperation().getBodyRegion());
-    LLVM::GlobalOp::create(
-        builder, loc,
-        LLVM::LLVMArrayType::get(builder.getI64Type(), unsigned(words.size())),
-        /*isConstant=*/true, LLVM::Linkage::Private, name,
-        DenseElementsAttr::get(RankedTensorType::get({int64_t(words.size())},
-                                                     builder.getI64Type()),
-                               ArrayRef<int64_t>(words)),
-        /*alignment=*/8);
-    return name;
-  }
-
-  llvm::StringMap<std::string> names; ///< of descriptors
 };
 
 } // namespace

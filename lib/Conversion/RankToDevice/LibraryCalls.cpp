@@ -1,0 +1,77 @@
+//===- LibraryCalls.cpp - calls with a descriptor -------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LibraryCalls.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <cstring>
+
+using namespace mlir;
+
+namespace stagewright::device {
+
+/// Where the first element of a buffer lies. A constant index of a GEP holds
+/// 29 bits, so the offset is a value.
+static Value pointerTo(OpBuilder &builder, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  auto [strides, offset] = type.getStridesAndOffset();
+  Value base = UnrealizedConversionCastOp::create(builder, buffer.getLoc(),
+                                                  pointer, buffer)
+                   .getResult(0);
+  if (offset == 0)
+    return base;
+  int64_t bytes = offset * type.getElementTypeBitWidth() / 8;
+  Value by = LLVM::ConstantOp::create(builder, buffer.getLoc(),
+                                      builder.getI64IntegerAttr(bytes));
+  return LLVM::GEPOp::create(builder, buffer.getLoc(), pointer,
+                             builder.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{by});
+}
+
+StringRef LibraryCalls::nameOf(StringRef desc, Location loc) {
+  std::string &name = names[desc];
+  if (!name.empty())
+    return name;
+  name = prefix + "." + std::to_string(names.size() - 1);
+  SmallVector<int64_t> words(desc.size() / sizeof(int64_t));
+  std::memcpy(words.data(), desc.data(), desc.size());
+  OpBuilder builder(module.getBodyRegion());
+  auto type =
+      LLVM::LLVMArrayType::get(builder.getI64Type(), unsigned(words.size()));
+  LLVM::GlobalOp::create(
+      builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Private, name,
+      DenseElementsAttr::get(RankedTensorType::get({int64_t(words.size())},
+                                                   builder.getI64Type()),
+                             ArrayRef<int64_t>(words)),
+      /*alignment=*/8);
+  return name;
+}
+
+void LibraryCalls::replace(Operation *op, StringRef callee, StringRef desc,
+                           ValueRange buffers) {
+  Location loc = op->getLoc();
+  OpBuilder builder(op);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  SmallVector<Value> arguments = {
+      op->getParentOfType<func::FuncOp>().getArgument(0),
+      LLVM::AddressOfOp::create(builder, loc, pointer, nameOf(desc, loc))};
+  for (Value buffer : buffers)
+    arguments.push_back(pointerTo(builder, buffer));
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(callee);
+  if (!function) {
+    OpBuilder top(module.getBodyRegion());
+    function = LLVM::LLVMFuncOp::create(
+        top, loc, callee,
+        LLVM::LLVMFunctionType::get(
+            LLVM::LLVMVoidType::get(builder.getContext()),
+            SmallVector<Type>(arguments.size(), pointer)));
+  }
+  LLVM::CallOp::create(builder, loc, function, arguments);
+  op->erase();
+}
+
+} // namespace stagewright::device
