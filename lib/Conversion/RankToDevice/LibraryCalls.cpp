@@ -44,9 +44,9 @@ StringRef LibraryCalls::nameOf(StringRef desc, Location loc) {
       LLVM::LLVMArrayType::get(builder.getI64Type(), unsigned(words.size()));
   LLVM::GlobalOp::create(
       builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Private, name,
-      DenseElementsAttr::get(RankedTensorType::get({int64_t(words.size())},
-                                                   builder.getI64Type()),
-                             ArrayRef<int64_t>(words)),
+      DenseElementsAttr::get(
+          RankedTensorType::get({int64_t(words.size())}, builder.getI64Type()),
+          ArrayRef<int64_t>(words)),
       /*alignment=*/8);
   return name;
 }

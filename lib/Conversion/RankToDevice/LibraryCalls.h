@@ -31,10 +31,10 @@ public:
   void replace(mlir::Operation *op, llvm::StringRef callee, const Desc &desc,
                mlir::ValueRange buffers) {
     static_assert(sizeof(Desc) % sizeof(int64_t) == 0);
-    replace(op, callee,
-            llvm::StringRef(reinterpret_cast<const char *>(&desc),
-                            sizeof(desc)),
-            buffers);
+    replace(
+        op, callee,
+        llvm::StringRef(reinterpret_cast<const char *>(&desc), sizeof(desc)),
+        buffers);
   }
 
 private:
