@@ -16,8 +16,8 @@
 
 #include "DType.h"
 #include "Error.h"
+#include "Files/Safetensors.h"
 #include "HostTensors.h"
-#include "Safetensors.h"
 
 #include <nlohmann/json.hpp>
 

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Blas.h"
 #include "Error.h"
 #include "Guarded.h"
-#include "ParallelGemm.h"
-#include "Twins.h"
+#include "Products/Blas.h"
+#include "Products/ParallelGemm.h"
+#include "Twins/Twins.h"
 
 #include <cstring>
 

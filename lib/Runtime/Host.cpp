@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Blas.h"
 #include "Cuda/Prepare.h"
 #include "DType.h"
 #include "Error.h"
+#include "Files/MappedFile.h"
 #include "HostTensors.h"
-#include "MappedFile.h"
 #include "Processes/Processes.h"
+#include "Products/Blas.h"
 #include "Runner.h"
 
 #include "stagewright-rt/runtime.h"

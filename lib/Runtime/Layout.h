@@ -17,7 +17,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_LAYOUT_H
 #define STAGEWRIGHT_LIB_RUNTIME_LAYOUT_H
 
-#include "Manifest.h"
+#include "Artifact/Manifest.h"
 
 namespace stagewright::runtime {
 

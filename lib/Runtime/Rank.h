@@ -11,7 +11,7 @@
 #include "Checker.h"
 #include "Layout.h"
 #include "Pool.h"
-#include "Recorder.h"
+#include "Recording/Recorder.h"
 #include "Transport.h"
 
 #include "stagewright-rt/runtime.h"

@@ -14,9 +14,9 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_RUNNER_H
 #define STAGEWRIGHT_LIB_RUNTIME_RUNNER_H
 
-#include "Artifact.h"
+#include "Artifact/Artifact.h"
 #include "Layout.h"
-#include "Recorder.h"
+#include "Recording/Recorder.h"
 
 #include <memory>
 

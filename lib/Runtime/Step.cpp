@@ -7,9 +7,9 @@
 
 #include "Step.h"
 
-#include "Blas.h"
 #include "Error.h"
 #include "Processors.h"
+#include "Products/Blas.h"
 
 #include <algorithm>
 #include <cstring>

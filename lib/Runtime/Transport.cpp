@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Transport.h"
+#include "Artifact/Manifest.h"
 #include "Error.h"
-#include "Manifest.h"
 
 namespace stagewright::runtime {
 

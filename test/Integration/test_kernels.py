@@ -1,6 +1,6 @@
 """Kernels of a device: what they compute, checked on the host; that they assemble without spills; how many there are.
 
-On the host every thread of a grid is a fiber, and every access is checked: see lib/Runtime/Twins.h. Contractions are
+On the host every thread of a grid is a fiber, and every access is checked: see lib/Runtime/Twins/Twins.h. Contractions are
 the runtime's there. Sizes are small and ragged, but with rows enough for row kernels."""
 
 import os

@@ -9,8 +9,8 @@
 
 #include "DType.h"
 #include "Error.h"
-#include "MappedFile.h"
-#include "Safetensors.h"
+#include "Files/MappedFile.h"
+#include "Files/Safetensors.h"
 
 #include <set>
 

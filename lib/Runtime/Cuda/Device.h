@@ -14,8 +14,8 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICE_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICE_H
 
+#include "Artifact/Manifest.h"
 #include "Driver.h"
-#include "Manifest.h"
 
 #include <memory>
 #include <vector>

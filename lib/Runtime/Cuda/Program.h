@@ -19,7 +19,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_PROGRAM_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_PROGRAM_H
 
-#include "Artifact.h"
+#include "Artifact/Artifact.h"
 #include "Layout.h"
 
 namespace stagewright::runtime::cuda {

@@ -14,7 +14,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PATIENCE_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PATIENCE_H
 
-#include "Recorder.h"
+#include "Recording/Recorder.h"
 
 #include <ctime>
 

@@ -8,7 +8,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PLACEMENT_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PLACEMENT_H
 
-#include "Manifest.h"
+#include "Artifact/Manifest.h"
 
 namespace stagewright::runtime {
 

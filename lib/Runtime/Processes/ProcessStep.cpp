@@ -7,10 +7,10 @@
 
 #include "Processes/ProcessStep.h"
 
-#include "Blas.h"
 #include "Error.h"
 #include "Processes/Join.h"
 #include "Processors.h"
+#include "Products/Blas.h"
 
 #include <algorithm>
 #include <iostream>

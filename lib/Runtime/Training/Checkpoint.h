@@ -16,8 +16,8 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_CHECKPOINT_H
 #define STAGEWRIGHT_LIB_RUNTIME_TRAINING_CHECKPOINT_H
 
-#include "MappedFile.h"
-#include "Safetensors.h"
+#include "Files/MappedFile.h"
+#include "Files/Safetensors.h"
 
 #include <future>
 #include <memory>

@@ -17,7 +17,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_SAMPLES_H
 #define STAGEWRIGHT_LIB_RUNTIME_TRAINING_SAMPLES_H
 
-#include "MappedFile.h"
+#include "Files/MappedFile.h"
 
 #include "stagewright-rt/runtime.h"
 

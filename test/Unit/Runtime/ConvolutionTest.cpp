@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Blas.h"
 #include "Error.h"
-#include "ParallelGemm.h"
+#include "Products/Blas.h"
+#include "Products/ParallelGemm.h"
 #include "Team.h"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Blas.h"
+#include "Products/Blas.h"
 
 #include <gtest/gtest.h>
 

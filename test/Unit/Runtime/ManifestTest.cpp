@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Artifact.h"
+#include "Artifact/Artifact.h"
 #include "Error.h"
+#include "Files/MappedFile.h"
 #include "Layout.h"
-#include "MappedFile.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Multiply.h"
+#include "Products/Multiply.h"
 #include "Team.h"
 
 #include <gtest/gtest.h>

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Blas.h"
 #include "Error.h"
 #include "Guarded.h"
-#include "ParallelGemm.h"
+#include "Products/Blas.h"
+#include "Products/ParallelGemm.h"
 #include "Team.h"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Safetensors.h"
+#include "Files/Safetensors.h"
 #include "Error.h"
 
 #include <gtest/gtest.h>

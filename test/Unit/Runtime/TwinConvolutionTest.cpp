@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Twins.h"
+#include "Twins/Twins.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Twins.h"
+#include "Twins/Twins.h"
 #include "Error.h"
 
 #include <cstring>

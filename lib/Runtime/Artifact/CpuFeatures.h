@@ -1,0 +1,30 @@
+//===- CpuFeatures.h - what this processor can run --------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Answers whether this processor has a feature that LLVM names in an
+// artifact's manifest, before any code of the artifact is mapped.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_ARTIFACT_CPUFEATURES_H
+#define STAGEWRIGHT_LIB_RUNTIME_ARTIFACT_CPUFEATURES_H
+
+#include <string>
+#include <vector>
+
+namespace stagewright::runtime {
+
+/// Whether this processor is known to have all of them.
+bool hasCpuFeatures(const std::vector<std::string> &features);
+
+/// Throws an `Error` that lists every feature this processor lacks. A name
+/// that cannot be checked here counts as lacking: running on would be a guess.
+void requireCpuFeatures(const std::vector<std::string> &features);
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_ARTIFACT_CPUFEATURES_H

@@ -1,0 +1,362 @@
+//===- Manifest.cpp - what an artifact says about itself ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Artifact/Manifest.h"
+
+#include "DType.h"
+#include "Error.h"
+#include "stagewright/Support/Limits.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace stagewright::runtime {
+
+using json = nlohmann::json;
+
+namespace {
+
+constexpr int64_t maxDepth = int64_t(1) << 32;
+constexpr int64_t manifestVersion = 1;
+
+/// An integer member within [low, high].
+int64_t integer(const json &object, const char *key, int64_t low,
+                int64_t high) {
+  const json &value = object.at(key);
+  if (!value.is_number_integer())
+    raise("malformed manifest: '", key, "' is not an integer");
+  auto number = value.get<int64_t>();
+  if (number < low || number > high)
+    raise("malformed manifest: '", key, "' is ", number, ", expected ", low,
+          " to ", high);
+  return number;
+}
+
+std::string string(const json &object, const char *key) {
+  return object.at(key).get<std::string>();
+}
+
+Interface parseInterface(const json &object, bool isResult) {
+  Interface it;
+  it.position = integer(object, "position", 0, maxDepth);
+  it.name = string(object, "name");
+  it.role = string(object, "role");
+  if (isResult)
+    it.combine = string(object, "combine");
+  auto dtype = dtypeFromName(string(object, "dtype"));
+  if (!dtype)
+    raise("malformed manifest: element type '", string(object, "dtype"),
+          "' is unknown");
+  it.dtype = *dtype;
+  it.shape = object.at("shape").get<std::vector<int64_t>>();
+  auto bytes = tensorBytes(it.dtype, it.shape);
+  if (!bytes || *bytes > kMostBytes)
+    raise("malformed manifest: '", it.name, "' has shape ",
+          printShape(it.shape));
+  it.bytes = *bytes;
+  it.slices = integer(object, "slices", 0, maxDepth);
+  if (it.slices > 0 && (it.shape.empty() || it.shape[0] % it.slices != 0))
+    raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),
+          " cannot have ", it.slices, " slices");
+  it.batchDim = integer(object, "batch_dim", 0, 1000);
+  if (object.contains("symbol"))
+    it.symbol = string(object, "symbol");
+  bool joined = isResult && it.combine == "concat" && !it.shape.empty();
+  if (joined && it.batchDim >= int64_t(it.shape.size()))
+    raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),
+          " has no dimension ", it.batchDim);
+  if (it.role == "gradient" && it.combine == "concat")
+    raise("malformed manifest: gradient '", it.name, "' is concatenated");
+  return it;
+}
+
+Channel parseChannel(const json &object, int64_t ranks) {
+  Channel channel;
+  channel.name = string(object, "name");
+  channel.from = integer(object, "from", 0, ranks - 1);
+  channel.to = integer(object, "to", 0, ranks - 1);
+  channel.bytes = integer(object, "bytes", 0, kMostBytes);
+  channel.depth = integer(object, "depth", 1, maxDepth);
+  channel.depthAll = object.at("depth_all").get<bool>();
+  // Artifacts from before there were communicators have none.
+  if (object.contains("round"))
+    channel.round = integer(object, "round", 0, 2 * ranks);
+  if (channel.from == channel.to)
+    raise("malformed manifest: channel '", channel.name, "' joins rank ",
+          channel.from, " to itself");
+  return channel;
+}
+
+BufferKind parseKind(const std::string &name) {
+  static const std::map<std::string, BufferKind> kinds = {
+      {"parameter", BufferKind::Parameter},
+      {"constant", BufferKind::Constant},
+      {"seed", BufferKind::Seed},
+      {"state", BufferKind::State},
+      {"batch", BufferKind::Batch},
+      {"microbatch", BufferKind::Microbatch},
+      {"gradient", BufferKind::Gradient},
+      {"accumulator", BufferKind::Accumulator},
+      {"output", BufferKind::Output},
+      {"stash", BufferKind::Stash},
+      {"workspace", BufferKind::Workspace}};
+  auto found = kinds.find(name);
+  if (found == kinds.end())
+    raise("malformed manifest: buffer kind '", name, "' is unknown");
+  return found->second;
+}
+
+/// The index of `position` in `list`, -1 for position -1.
+int64_t indexOf(const std::vector<Interface> &list, int64_t position,
+                const std::string &buffer) {
+  if (position < 0)
+    return -1;
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].position == position)
+      return int64_t(i);
+  raise("malformed manifest: buffer '", buffer, "' belongs to position ",
+        position, ", which is not declared");
+}
+
+/// What a buffer holds of an argument or result must be all of it or one
+/// slice.
+void checkPart(const Buffer &buffer, const Interface &whole) {
+  bool sliced = buffer.slice >= 0;
+  if (sliced && buffer.slice >= whole.slices)
+    raise("malformed manifest: buffer '", buffer.name, "' is slice ",
+          buffer.slice, " of '", whole.name, "', which has ", whole.slices);
+  int64_t expected = sliced ? whole.bytes / whole.slices : whole.bytes;
+  if (buffer.bytes != expected)
+    raise("malformed manifest: buffer '", buffer.name, "' has ", buffer.bytes,
+          " bytes, but its part of '", whole.name, "' has ", expected);
+}
+
+Buffer parseBuffer(const json &object, const Manifest &manifest) {
+  Buffer buffer;
+  buffer.name = string(object, "name");
+  buffer.kind = parseKind(string(object, "kind"));
+  buffer.bytes = integer(object, "bytes", 0, kMostBytes);
+  buffer.depth = integer(object, "depth", 1, maxDepth);
+  buffer.depthAll = object.at("depth_all").get<bool>();
+  buffer.slice = integer(object, "slice", -1, maxDepth);
+  if (object.contains("place"))
+    buffer.place = integer(object, "place", -1, kMostBytes);
+  if (buffer.place >= 0 &&
+      (buffer.kind != BufferKind::Stash || buffer.depth != 1 ||
+       buffer.depthAll || buffer.place % 64 != 0))
+    raise("malformed manifest: buffer '", buffer.name, "' has place ",
+          buffer.place, ", but is no stash of depth 1 at a multiple of 64");
+  buffer.argument =
+      indexOf(manifest.arguments, integer(object, "argument", -1, maxDepth),
+              buffer.name);
+  buffer.result = indexOf(manifest.results,
+                          integer(object, "result", -1, maxDepth), buffer.name);
+
+  // The kind says how the host's array is read, its role how large that is.
+  std::string kind = string(object, "kind");
+  if (buffer.argument >= 0 && kind != manifest.arguments[buffer.argument].role)
+    raise("malformed manifest: buffer '", buffer.name, "' of kind '", kind,
+          "' belongs to argument ", manifest.arguments[buffer.argument].label(),
+          " of role '", manifest.arguments[buffer.argument].role, "'");
+  // An optimizer replaces parameters and state where they lie.
+  bool replaced = buffer.argument >= 0 && buffer.result >= 0 &&
+                  (kind == "parameter" || kind == "state") &&
+                  manifest.results[buffer.result].role == kind;
+  if (buffer.result >= 0 && buffer.kind <= BufferKind::Microbatch && !replaced)
+    raise("malformed manifest: buffer '", buffer.name, "' of kind '", kind,
+          "' belongs to result ", manifest.results[buffer.result].label());
+  if (buffer.result >= 0 && buffer.slice >= 0 &&
+      manifest.results[buffer.result].combine == "concat")
+    raise("malformed manifest: buffer '", buffer.name, "' is slice ",
+          buffer.slice, " of result ", manifest.results[buffer.result].label(),
+          ", which is concatenated");
+
+  switch (buffer.kind) {
+  case BufferKind::Parameter:
+  case BufferKind::Constant:
+  case BufferKind::Seed:
+  case BufferKind::State:
+  case BufferKind::Batch:
+    if (buffer.argument < 0)
+      raise("malformed manifest: buffer '", buffer.name,
+            "' holds an argument, but names none");
+    checkPart(buffer, manifest.arguments[buffer.argument]);
+    break;
+  case BufferKind::Microbatch:
+    if (buffer.bytes != 4 && buffer.bytes != 8)
+      raise("malformed manifest: buffer '", buffer.name,
+            "' of microbatch numbers has ", buffer.bytes,
+            " bytes, expected 4 or 8");
+    break;
+  default:
+    if (buffer.result >= 0)
+      checkPart(buffer, manifest.results[buffer.result]);
+  }
+  return buffer;
+}
+
+void parseExtents(const json &list, const char *key, int64_t (&extents)[3]) {
+  if (!list.is_array() || list.size() != 3)
+    raise("malformed manifest: '", key, "' is no list of 3 extents");
+  for (size_t i = 0; i < 3; ++i) {
+    if (!list[i].is_number_integer())
+      raise("malformed manifest: '", key, "' holds ", list[i].dump());
+    extents[i] = list[i].get<int64_t>();
+    if (extents[i] < 1 || extents[i] >= int64_t(1) << 31)
+      raise("malformed manifest: '", key, "' holds ", extents[i],
+            ", expected 1 to 2147483647");
+  }
+}
+
+/// Limits of all devices of compute capability 8.0 and later, CUDA C++
+/// Programming Guide, "Compute Capabilities".
+Kernel parseKernel(const json &object) {
+  constexpr int64_t maxThreads = 1024, maxShared = 232448, maxArguments = 511;
+  Kernel kernel;
+  kernel.name = string(object, "name");
+  parseExtents(object.at("grid"), "grid", kernel.grid);
+  parseExtents(object.at("block"), "block", kernel.block);
+  kernel.shared = integer(object, "shared", 0, maxShared);
+  kernel.arguments = integer(object, "arguments", 0, maxArguments);
+  if (kernel.grid[1] > 65535 || kernel.grid[2] > 65535)
+    raise("malformed manifest: kernel '", kernel.name, "' has a grid of ",
+          printShape(kernel.grid), ", expected at most 65535 after the first");
+  if (kernel.block[0] > maxThreads || kernel.block[1] > maxThreads ||
+      kernel.block[0] * kernel.block[1] * kernel.block[2] > maxThreads)
+    raise("malformed manifest: kernel '", kernel.name, "' has a block of ",
+          printShape(kernel.block), ", expected at most 1024 threads");
+  return kernel;
+}
+
+RankManifest parseRank(const json &object, const Manifest &manifest) {
+  RankManifest rank;
+  rank.device = string(object, "device");
+  rank.entry = string(object, "entry");
+  if (object.contains("host"))
+    rank.host = integer(object, "host", 0, maxDepth);
+  rank.stages = object.at("stages").get<std::vector<int64_t>>();
+  rank.nodes = object.at("nodes").get<std::vector<std::string>>();
+  for (const json &buffer : object.at("buffers"))
+    rank.buffers.push_back(parseBuffer(buffer, manifest));
+  const json &memory = object.at("memory");
+  rank.arena = integer(memory, "arena", 0, kMostBytes);
+  rank.livePeak = integer(memory, "live_peak", 0, kMostBytes);
+  return rank;
+}
+
+/// Numbers (`id`, `rank`) must count up from 0, for they are used as indices.
+void checkNumbers(const json &list, const char *key) {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (integer(list[i], key, 0, maxDepth) != int64_t(i))
+      raise("malformed manifest: '", key, "' is ", list[i].at(key),
+            ", expected ", i);
+}
+
+/// Every result must lie in exactly one place, or every slice of it.
+void checkOwners(const Manifest &manifest) {
+  std::map<std::pair<int64_t, int64_t>, size_t> owner;
+  for (size_t r = 0; r < manifest.ranks.size(); ++r)
+    for (const Buffer &buffer : manifest.ranks[r].buffers) {
+      if (buffer.result < 0)
+        continue;
+      auto [it, added] = owner.insert({{buffer.result, buffer.slice}, r});
+      if (!added)
+        raise("malformed manifest: result ",
+              manifest.results[buffer.result].label(), " is owned by rank ",
+              it->second, " and by rank ", r);
+    }
+  for (size_t i = 0; i < manifest.results.size(); ++i) {
+    const Interface &result = manifest.results[i];
+    bool whole = owner.count({i, -1});
+    int64_t parts = 0;
+    for (int64_t slice = 0; slice < result.slices; ++slice)
+      parts += owner.count({i, slice});
+    if (!whole && (result.slices == 0 || parts != result.slices))
+      raise("malformed manifest: no rank owns result ", result.label(),
+            result.slices ? " completely" : "");
+  }
+}
+
+void checkPositions(const std::vector<Interface> &list, const char *what) {
+  std::set<int64_t> seen;
+  for (const Interface &it : list)
+    if (!seen.insert(it.position).second)
+      raise("malformed manifest: two ", what, "s have position ", it.position);
+}
+
+ProcessorManifest parseProcessor(const json &object) {
+  return {object.at("features").get<std::vector<std::string>>(),
+          object.value("suffix", std::string())};
+}
+
+Manifest parse(std::string_view text) {
+  json root = json::parse(text);
+  integer(root, "stagewright", manifestVersion, manifestVersion);
+
+  Manifest manifest;
+  manifest.name = string(root, "name");
+  manifest.schedule = string(root, "schedule");
+  manifest.microbatches = integer(root, "microbatches", 1, maxDepth);
+  manifest.only = root.value("only", false);
+  const json &target = root.at("target");
+  manifest.triple = string(target, "triple");
+  manifest.processors.push_back(parseProcessor(target));
+  for (const json &other : target.value("others", json::array()))
+    manifest.processors.push_back(parseProcessor(other));
+  if (std::string kind = target.value("kind", "host"); kind == "cuda") {
+    manifest.cuda = true;
+    manifest.architectures =
+        target.at("architectures").get<std::vector<std::string>>();
+    for (const json &object : root.at("kernels"))
+      manifest.kernels.push_back(parseKernel(object));
+  } else if (kind != "host")
+    raise("malformed manifest: target kind '", kind, "' is unknown");
+  manifest.libraries = root.at("libraries").get<std::vector<std::string>>();
+
+  for (const json &object : root.at("arguments"))
+    manifest.arguments.push_back(parseInterface(object, false));
+  for (const json &object : root.at("results"))
+    manifest.results.push_back(parseInterface(object, true));
+  checkPositions(manifest.arguments, "argument");
+  checkPositions(manifest.results, "result");
+
+  const json &ranks = root.at("ranks");
+  if (ranks.empty() || ranks.size() > 4096)
+    raise("malformed manifest: ", ranks.size(), " ranks, expected 1 to 4096");
+  for (const json &object : root.at("channels"))
+    manifest.channels.push_back(parseChannel(object, int64_t(ranks.size())));
+  checkNumbers(root.at("channels"), "id");
+  checkNumbers(ranks, "rank");
+  for (const json &object : ranks) {
+    checkNumbers(object.at("buffers"), "id");
+    manifest.ranks.push_back(parseRank(object, manifest));
+  }
+  checkOwners(manifest);
+  return manifest;
+}
+
+} // namespace
+
+std::string Interface::label() const {
+  return std::to_string(position) + " ('" + name + "')";
+}
+
+int64_t Buffer::slots(int64_t microbatches) const {
+  return depthAll ? microbatches : std::min(depth, microbatches);
+}
+
+Manifest parseManifest(std::string_view text) {
+  try {
+    return parse(text);
+  } catch (const json::exception &error) {
+    raise("malformed manifest: ", error.what());
+  }
+}
+
+} // namespace stagewright::runtime

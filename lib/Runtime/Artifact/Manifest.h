@@ -1,0 +1,128 @@
+//===- Manifest.h - what an artifact says about itself ----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The manifest as plain data: arguments, results, channels and ranks, checked
+// so completely that the rest of the runtime need not check again (numbers in
+// range, sizes that agree with shapes, each result owned once). The text
+// itself stays with the program for `--info`; what only that reads (the plan,
+// the grid) is not parsed here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_ARTIFACT_MANIFEST_H
+#define STAGEWRIGHT_LIB_RUNTIME_ARTIFACT_MANIFEST_H
+
+#include "stagewright-rt/runtime.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagewright::runtime {
+
+/// An argument or a result of the original step, as a host sees it. `shape`
+/// is that of one microbatch; `bytes` is its size.
+struct Interface {
+  int64_t position = 0;
+  std::string name;
+  std::string role;    ///< parameter, batch, ... or loss, gradient, output
+  std::string combine; ///< results: mean, sum, concat or last
+  sw_dtype dtype = SW_F32;
+  std::vector<int64_t> shape;
+  int64_t bytes = 0;
+  int64_t slices = 0;   ///< > 0: owned in that many parts along dimension 0
+  int64_t batchDim = 0; ///< results with combine "concat"
+  std::string symbol;   ///< exported data that an argument has; may be empty
+
+  /// "3 ('params/wte')", for errors.
+  std::string label() const;
+};
+
+struct Channel {
+  std::string name;
+  int64_t from = 0, to = 0; ///< ranks
+  int64_t bytes = 0;
+  int64_t depth = 1;
+  bool depthAll = false; ///< as many slots as there are microbatches
+  /// When its ranks make the communicator of all that `from` sends to `to`.
+  int64_t round = 0;
+};
+
+enum class BufferKind {
+  Parameter,
+  Constant,
+  Seed,
+  State,
+  Batch,
+  Microbatch,
+  Gradient,
+  Accumulator,
+  Output,
+  Stash,
+  Workspace
+};
+
+struct Buffer {
+  std::string name;
+  BufferKind kind = BufferKind::Workspace;
+  int64_t bytes = 0; ///< of one slot
+  int64_t depth = 1;
+  bool depthAll = false;
+  int64_t argument = -1; ///< index into Manifest::arguments
+  int64_t result = -1;   ///< index into Manifest::results
+  int64_t slice = -1;    ///< part of a sliced argument or result
+  int64_t place = -1;    ///< byte of the workspace where its slot lies
+
+  /// Slots when the step runs `microbatches`.
+  int64_t slots(int64_t microbatches) const;
+};
+
+/// A function of the device code, and how every launch of it is shaped.
+struct Kernel {
+  std::string name;
+  int64_t grid[3] = {1, 1, 1};  ///< blocks
+  int64_t block[3] = {1, 1, 1}; ///< threads of a block
+  int64_t shared = 0;           ///< bytes of shared memory given at the launch
+  int64_t arguments = 0;        ///< values of 8 bytes
+};
+
+struct RankManifest {
+  std::string device, entry;
+  int64_t host = 0; ///< where the device is, in numbers of the plan
+  std::vector<int64_t> stages;
+  std::vector<Buffer> buffers;
+  std::vector<std::string> nodes;
+  int64_t arena = 0;    ///< bytes for Manifest::microbatches
+  int64_t livePeak = 0; ///< bytes for Manifest::microbatches
+};
+
+/// A processor that the artifact has code for.
+struct ProcessorManifest {
+  std::vector<std::string> features;
+  std::string suffix; ///< of the entries' names
+};
+
+struct Manifest {
+  std::string name, schedule, triple;
+  bool cuda = false;                      ///< rank programs address a device
+  std::vector<std::string> architectures; ///< of the device code
+  std::vector<Kernel> kernels;
+  int64_t microbatches = 1;
+  bool only = false;                         ///< runs that number and no other
+  std::vector<ProcessorManifest> processors; ///< the best first
+  std::vector<std::string> libraries; ///< "blas" or the name of a library
+  std::vector<Interface> arguments, results;
+  std::vector<Channel> channels;
+  std::vector<RankManifest> ranks;
+};
+
+/// Parses and checks the JSON text of a manifest; throws an `Error`.
+Manifest parseManifest(std::string_view json);
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_ARTIFACT_MANIFEST_H

@@ -1,0 +1,16 @@
+//===- TilesAvx2.cpp - tiles for AVX2 and FMA: 12 sums of 16 registers
+//------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Products/TilesImpl.h"
+
+namespace stagewright::runtime {
+
+const Tiles<float> avx2TilesF32 = makeTiles<float, 32, 6>();
+const Tiles<double> avx2TilesF64 = makeTiles<double, 32, 6>();
+
+} // namespace stagewright::runtime

@@ -1,0 +1,148 @@
+//===- Recorder.cpp - what happened when ----------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Recording/Recorder.h"
+
+#include <algorithm>
+
+namespace stagewright::runtime {
+
+namespace {
+/// Samples kept per node: enough for a stable median, 16 KiB.
+constexpr int64_t sampleLimit = 4096;
+
+/// An upper bound of the events of one step.
+size_t eventCount(const Manifest &manifest, int64_t rank,
+                  int64_t microbatches) {
+  size_t ends = 0;
+  for (const Channel &channel : manifest.channels)
+    ends += (channel.from == rank) + (channel.to == rank);
+  size_t actions = manifest.ranks[rank].stages.size() * 6;
+  return (actions + ends) * size_t(microbatches + 1) + 64;
+}
+} // namespace
+
+void Recorder::Samples::add(double seconds) {
+  ring[calls++ % sampleLimit] = float(seconds);
+}
+
+std::span<const float> Recorder::Samples::all() const {
+  return {ring.data(), size_t(std::min(calls, sampleLimit))};
+}
+
+Recorder::Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
+                   bool trace, bool profile)
+    : tracing(trace), profiling(profile), claims(manifest.channels.size()),
+      stages(manifest.ranks[rank].stages) {
+  log.resize(eventCount(manifest, rank, microbatches));
+  nodes.resize(manifest.ranks[rank].nodes.size());
+  actions.resize(stages.size() * actionKinds.size());
+  if (!profile)
+    return;
+  for (std::vector<Samples> *each : {&nodes, &actions})
+    for (Samples &samples : *each)
+      samples.ring.resize(sampleLimit);
+  stepTimes.reserve(sampleLimit);
+}
+
+void Recorder::add(const Event &event) {
+  if (used < log.size())
+    log[used++] = event;
+  else
+    ++dropped;
+}
+
+void Recorder::beginAction(int32_t kind, int64_t stage, int64_t m) {
+  open = {Event::Action, kind, stage, m, now(), 0};
+}
+
+void Recorder::endAction() {
+  open.end = now();
+  add(open);
+  Event busy = open;
+  busy.begin = std::max(open.begin, lastReceive);
+  if (profiling)
+    sampleAction(busy);
+}
+
+void Recorder::told(const Event &event) {
+  add(event);
+  if (profiling && event.type == Event::Action)
+    sampleAction(event);
+}
+
+void Recorder::toldNode(int64_t node, double seconds) {
+  if (profiling)
+    nodes[node].add(seconds);
+}
+
+/// Waiting for messages is no part of an action.
+void Recorder::sampleAction(const Event &action) {
+  size_t kind = actionKinds.find(char(action.kind));
+  auto stage = std::find(stages.begin(), stages.end(), action.id);
+  if (kind == std::string_view::npos || stage == stages.end())
+    return;
+  size_t number = size_t(stage - stages.begin()) * actionKinds.size() + kind;
+  actions[number].add(double(action.end - action.begin) * 1e-9);
+}
+
+/// Updates run once a step: they are part of what is behind its actions.
+void Recorder::endStep(int64_t start, int64_t end) {
+  if (!profiling || int64_t(stepTimes.size()) == sampleLimit)
+    return;
+  StepTimes times = {start, end, start, end, 0};
+  int64_t received = start;
+  for (const Event &event : events()) {
+    if (event.type == Event::Receive)
+      received = event.end;
+    if (event.type != Event::Action)
+      continue;
+    times.busy += event.end - std::max(event.begin, received);
+    if (event.kind == 'U')
+      continue;
+    times.first = std::min(times.first, event.begin);
+    times.last = std::max(times.last, event.end);
+  }
+  stepTimes.push_back(times);
+}
+
+double Recorder::idleShare() const {
+  std::vector<double> shares;
+  // Clocks of a device may call a step shorter than what it did, or nothing.
+  for (const StepTimes &step : stepTimes)
+    shares.push_back(step.end > step.start
+                         ? std::max(0.0, 1 - double(step.busy) /
+                                                 double(step.end - step.start))
+                         : 0.0);
+  auto middle = shares.begin() + std::ptrdiff_t(shares.size() / 2);
+  std::nth_element(shares.begin(), middle, shares.end());
+  return *middle;
+}
+
+void Recorder::sent(int64_t channel, int64_t m, int64_t end) {
+  add({Event::Send, 0, channel, m, claims[channel], end});
+}
+
+void Recorder::received(int64_t channel, int64_t m, int64_t start) {
+  lastReceive = now();
+  add({Event::Receive, 0, channel, m, start, lastReceive});
+}
+
+void Recorder::endNode(int64_t node) {
+  if (profiling)
+    nodes[node].add(double(now() - nodeBegin) * 1e-9);
+}
+
+std::span<const float> Recorder::samples(int64_t node) const {
+  return nodes[node].all();
+}
+
+std::span<const float> Recorder::samples(size_t stage, size_t kind) const {
+  return actions[stage * actionKinds.size() + kind].all();
+}
+
+} // namespace stagewright::runtime

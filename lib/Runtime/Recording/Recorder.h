@@ -1,0 +1,133 @@
+//===- Recorder.h - what happened when --------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Times of actions, sends and receives for the trace, and of nodes for the
+// profile. Everything is allocated before the step; a recorder belongs to one
+// rank's thread, so recording is two clock readings and a store.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_RECORDING_RECORDER_H
+#define STAGEWRIGHT_LIB_RUNTIME_RECORDING_RECORDER_H
+
+#include "Artifact/Manifest.h"
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace stagewright::runtime {
+
+/// Nanoseconds of the steady clock.
+inline int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+struct Event {
+  enum Type : int32_t { Action, Send, Receive };
+  Type type = Action;
+  int32_t kind = 0; ///< of an action: its letter
+  int64_t id = 0;   ///< stage of an action, else the channel
+  int64_t m = 0;
+  int64_t begin = 0, end = 0; ///< nanoseconds
+};
+
+class Recorder {
+public:
+  Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
+           bool trace, bool profile);
+
+  /// Forgets the events of the last step; samples are kept.
+  void begin() { used = 0, dropped = 0; }
+  /// The step ran from `start` to `end`.
+  void endStep(int64_t start, int64_t end);
+
+  void beginAction(int32_t kind, int64_t stage, int64_t m);
+  void endAction();
+  /// A claim returned that began at `start`; the event ends with the send.
+  void claimed(int64_t channel, int64_t start) { claims[channel] = start; }
+  void sent(int64_t channel, int64_t m, int64_t end);
+  void received(int64_t channel, int64_t m, int64_t start);
+  void beginNode() { nodeBegin = profiling ? now() : 0; }
+  void endNode(int64_t node);
+
+  /// What a device did, told after the step: an action begins when it has all
+  /// that it receives.
+  void told(const Event &event);
+  void toldNode(int64_t node, double seconds);
+
+  bool traces() const { return tracing; }
+  bool profiles() const { return profiling; }
+  /// Of the last step.
+  std::span<const Event> events() const { return {log.data(), used}; }
+  /// Events that found no room.
+  int64_t lost() const { return dropped; }
+  /// Seconds of every recorded call of a node.
+  std::span<const float> samples(int64_t node) const;
+  /// The same of an action of the rank's `stage`-th stage, from when it has all
+  /// that it receives; `kind` is one of actionKinds.
+  std::span<const float> samples(size_t stage, size_t kind) const;
+  static constexpr std::string_view actionKinds = "FBIWR";
+
+  /// When a step and this rank's actions began and ended, and how long actions
+  /// ran that waited for nothing.
+  struct StepTimes {
+    int64_t start = 0, first = 0, last = 0, end = 0, busy = 0;
+  };
+  std::span<const StepTimes> steps() const { return stepTimes; }
+  /// The median, over steps, of the part of their time in which no action ran.
+  double idleShare() const;
+
+  /// All that was recorded as bytes, and back into a recorder of the same rank
+  /// and options in another process, whose clock is `shift` ahead.
+  std::vector<std::byte> pack() const;
+  void unpack(std::span<const std::byte> bytes, int64_t shift);
+
+private:
+  void add(const Event &event);
+  void sampleAction(const Event &action);
+
+  /// The last calls of something.
+  struct Samples {
+    std::vector<float> ring;
+    int64_t calls = 0;
+
+    void add(double seconds);
+    std::span<const float> all() const;
+  };
+
+  bool tracing, profiling;
+  std::vector<Event> log;
+  size_t used = 0;
+  int64_t dropped = 0;
+  Event open;                  ///< the action that runs
+  std::vector<int64_t> claims; ///< by channel
+  int64_t nodeBegin = 0, lastReceive = 0;
+  std::vector<int64_t> stages;  ///< of the rank
+  std::vector<Samples> nodes;   ///< by node
+  std::vector<Samples> actions; ///< by stage and kind
+  std::vector<StepTimes> stepTimes;
+};
+
+/// Chrome trace JSON of one step: a row of actions for every rank, one for each
+/// end of a channel, and an arrow for every message. Names and categories are
+/// those of a simulated trace (Simulation/WriteTrace.h).
+std::string traceJson(const Manifest &manifest,
+                      const std::vector<const Recorder *> &ranks);
+
+/// Profile JSON: the median seconds of every node, of every kind of action of
+/// every stage, of the way of a message to a rank that waits for it ("hops", by
+/// ranks), and of a step with what is before and behind all actions.
+std::string profileJson(const Manifest &manifest,
+                        const std::vector<const Recorder *> &ranks);
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_RECORDING_RECORDER_H

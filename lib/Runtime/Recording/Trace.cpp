@@ -1,0 +1,236 @@
+//===- Trace.cpp - traces as JSON -----------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The same rows, names and categories as in the trace of a simulation
+// (Simulation/WriteTrace.h), so that the two can be held side by side.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Recording/Recorder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace stagewright::runtime {
+
+using json = nlohmann::ordered_json;
+
+namespace {
+
+/// The processes of a trace.
+enum Process { Devices, Channels };
+
+/// A bar: an action from when it has all that it receives until it ends, or a
+/// transfer at one end of its channel.
+struct Bar {
+  int64_t begin = 0, end = 0;
+  Process process = Devices;
+  int64_t thread = 0;
+
+  int64_t middle() const { return begin + (end - begin) / 2; }
+};
+
+class Trace {
+public:
+  Trace(const Manifest &manifest, const std::vector<const Recorder *> &ranks)
+      : manifest(manifest), ranks(ranks) {}
+
+  std::string write();
+
+private:
+  void name(const char *what, int process, int64_t thread,
+            const std::string &name);
+  void addNames();
+  void addActions(size_t rank);
+  void addTransfer(const Event &event);
+  void addArrow(const Event &sent, const Event &received);
+  void point(const char *phase, const Bar &bar, int64_t time, int64_t id);
+  Bar barOf(const Event &transfer) const;
+  double micros(int64_t time) const { return double(time - origin) * 1e-3; }
+
+  const Manifest &manifest;
+  const std::vector<const Recorder *> &ranks;
+  std::vector<std::vector<Bar>> actions; ///< By rank, in order.
+  int64_t origin = INT64_MAX;
+  json events = json::array();
+};
+
+std::string title(const Event &event) {
+  return std::to_string(event.id) + char(event.kind) +
+         (event.kind == 'U' ? "" : std::to_string(event.m));
+}
+
+const char *category(const Event &event) {
+  switch (event.kind) {
+  case 'F':
+    return "forward";
+  case 'B':
+    return "backward";
+  case 'I':
+    return "input gradient";
+  case 'W':
+    return "weight gradient";
+  case 'R':
+    return "recompute";
+  default:
+    return "update";
+  }
+}
+
+} // namespace
+
+void Trace::name(const char *what, int process, int64_t thread,
+                 const std::string &name) {
+  events.push_back({{"ph", "M"},
+                    {"name", what},
+                    {"pid", process},
+                    {"tid", thread},
+                    {"args", {{"name", name}}}});
+}
+
+void Trace::addNames() {
+  name("process_name", Devices, 0, "devices");
+  for (size_t r = 0; r < ranks.size(); ++r)
+    name("thread_name", Devices, int64_t(r),
+         "rank " + std::to_string(r) + " (" + manifest.ranks[r].device + ")");
+  if (!manifest.channels.empty())
+    name("process_name", Channels, 0, "channels");
+  for (size_t c = 0; c < manifest.channels.size(); ++c) {
+    const Channel &channel = manifest.channels[c];
+    std::string hop = std::to_string(channel.from) + " → " +
+                      std::to_string(channel.to) + " " + channel.name;
+    name("thread_name", Channels, int64_t(2 * c), hop + ", send");
+    name("thread_name", Channels, int64_t(2 * c + 1), hop + ", receive");
+  }
+}
+
+/// An action begins by receiving what it needs; its bar begins when it has it,
+/// so that waiting is a gap.
+void Trace::addActions(size_t rank) {
+  std::vector<int64_t> received;
+  for (const Event &event : ranks[rank]->events())
+    if (event.type == Event::Receive)
+      received.push_back(event.end);
+  std::sort(received.begin(), received.end());
+  for (const Event &event : ranks[rank]->events()) {
+    if (event.type != Event::Action)
+      continue;
+    Bar bar = {event.begin, event.end, Devices, int64_t(rank)};
+    auto next = std::upper_bound(received.begin(), received.end(), event.end);
+    if (next != received.begin())
+      bar.begin = std::max(bar.begin, *(next - 1));
+    events.push_back(
+        {{"ph", "X"},
+         {"name", title(event)},
+         {"cat", category(event)},
+         {"pid", Devices},
+         {"tid", rank},
+         {"ts", micros(bar.begin)},
+         {"dur", double(bar.end - bar.begin) * 1e-3},
+         {"args", {{"stage", event.id}, {"microbatch", event.m}}}});
+    actions[rank].push_back(bar);
+  }
+}
+
+Bar Trace::barOf(const Event &transfer) const {
+  bool receives = transfer.type == Event::Receive;
+  return {transfer.begin, transfer.end, Channels,
+          2 * transfer.id + (receives ? 1 : 0)};
+}
+
+void Trace::addTransfer(const Event &event) {
+  const Channel &channel = manifest.channels[event.id];
+  Bar bar = barOf(event);
+  events.push_back(
+      {{"ph", "X"},
+       {"name", channel.name + " " + std::to_string(event.m)},
+       {"cat", "transfer"},
+       {"pid", Channels},
+       {"tid", bar.thread},
+       {"ts", micros(bar.begin)},
+       {"dur", double(bar.end - bar.begin) * 1e-3},
+       {"args", {{"channel", event.id}, {"microbatch", event.m}}}});
+}
+
+void Trace::point(const char *phase, const Bar &bar, int64_t time, int64_t id) {
+  json flow = {{"ph", phase},       {"name", "message"},  {"cat", "flow"},
+               {"id", id},          {"pid", bar.process}, {"tid", bar.thread},
+               {"ts", micros(time)}};
+  if (*phase == 'f')
+    flow["bp"] = "e"; // Of the bar around it, not the next one.
+  events.push_back(std::move(flow));
+}
+
+/// An arrow from the action that sends, over the receive, to the action that
+/// waits for it; viewers tie an arrow to the bar that is there at its time. A
+/// message before or behind all actions goes from or to its own bar.
+void Trace::addArrow(const Event &sent, const Event &received) {
+  const Channel &channel = manifest.channels[sent.id];
+  Bar from = barOf(sent), to = barOf(received);
+  const std::vector<Bar> &before = actions[channel.from];
+  auto sender = std::upper_bound(
+      before.begin(), before.end(), sent.end,
+      [](int64_t time, const Bar &bar) { return time < bar.begin; });
+  if (sender != before.begin())
+    from = *(sender - 1);
+  const std::vector<Bar> &after = actions[channel.to];
+  auto receiver = std::lower_bound(
+      after.begin(), after.end(), received.end,
+      [](const Bar &bar, int64_t time) { return bar.begin < time; });
+  if (receiver != after.end())
+    to = *receiver;
+  int64_t start = std::min(from.middle(), sent.end);
+  int64_t way = std::max(barOf(received).middle(), start);
+  int64_t id = received.id * (manifest.microbatches + 1) + received.m;
+  point("s", from, start, id);
+  point("t", barOf(received), way, id);
+  point("f", to, std::max(to.middle(), way), id);
+}
+
+std::string Trace::write() {
+  int64_t lost = 0;
+  std::vector<Event> sends, receives;
+  for (const Recorder *rank : ranks) {
+    lost += rank->lost();
+    for (const Event &event : rank->events()) {
+      origin = std::min(origin, event.begin);
+      if (event.type == Event::Send)
+        sends.push_back(event);
+      if (event.type == Event::Receive)
+        receives.push_back(event);
+    }
+  }
+  actions.resize(ranks.size());
+  addNames();
+  for (size_t r = 0; r < ranks.size(); ++r)
+    addActions(r);
+  auto before = [](const Event &a, const Event &b) {
+    return std::pair(a.id, a.m) < std::pair(b.id, b.m);
+  };
+  std::sort(sends.begin(), sends.end(), before);
+  std::sort(receives.begin(), receives.end(), before);
+  for (const Event &event : sends)
+    addTransfer(event);
+  for (const Event &event : receives) {
+    addTransfer(event);
+    auto sent = std::lower_bound(sends.begin(), sends.end(), event, before);
+    if (sent != sends.end() && !before(event, *sent))
+      addArrow(*sent, event);
+  }
+  return json{{"displayTimeUnit", "ms"},
+              {"otherData", {{"lost_events", lost}}},
+              {"traceEvents", events}}
+             .dump(1) +
+         "\n";
+}
+
+std::string traceJson(const Manifest &manifest,
+                      const std::vector<const Recorder *> &ranks) {
+  return Trace(manifest, ranks).write();
+}
+
+} // namespace stagewright::runtime

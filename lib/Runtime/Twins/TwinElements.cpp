@@ -1,0 +1,98 @@
+//===- TwinElements.cpp - elements of any float type, on the host ---------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Twins/TwinElements.h"
+
+#include "DType.h"
+#include "Error.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace stagewright::runtime {
+
+namespace {
+
+float halfToFloat(uint16_t bits) {
+  uint32_t sign = uint32_t(bits & 0x8000) << 16, exponent = bits >> 10 & 31,
+           fraction = bits & 0x3ff;
+  if (exponent == 0) // zero or subnormal: the fraction in units of 2^-24
+    return std::ldexp(float(fraction), -24) * (sign ? -1.0f : 1.0f);
+  uint32_t wide =
+      sign | (exponent == 31 ? 0xffu : exponent + 112) << 23 | fraction << 13;
+  float value;
+  std::memcpy(&value, &wide, sizeof(value));
+  return value;
+}
+
+uint16_t floatToHalf(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  uint16_t sign = uint16_t(bits >> 16 & 0x8000);
+  if (std::isnan(value))
+    return sign | 0x7e00;
+  float size = std::fabs(value);
+  if (size >= 65520.0f)
+    return sign | 0x7c00;
+  // Units of the last place that a half of this size has.
+  int exponent;
+  std::frexp(size, &exponent);
+  int unit = std::max(exponent - 11, -24);
+  auto steps = uint32_t(std::nearbyint(std::ldexp(size, -unit)));
+  // The steps of a normal number include its leading bit.
+  uint32_t base = unit == -24 ? 0 : uint32_t(unit + 24) << 10;
+  return sign | uint16_t(base + steps);
+}
+
+} // namespace
+
+double readElement(const void *from, int32_t dtype, int64_t index) {
+  switch (dtype) {
+  case SW_F64:
+    return static_cast<const double *>(from)[index];
+  case SW_F32:
+    return static_cast<const float *>(from)[index];
+  case SW_F16:
+    return halfToFloat(static_cast<const uint16_t *>(from)[index]);
+  case SW_BF16: {
+    uint32_t bits = uint32_t(static_cast<const uint16_t *>(from)[index]) << 16;
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  default:
+    raise("the host does not read elements of type ", dtypeName(dtype));
+  }
+}
+
+void writeElement(void *to, int32_t dtype, int64_t index, double value) {
+  switch (dtype) {
+  case SW_F64:
+    static_cast<double *>(to)[index] = value;
+    return;
+  case SW_F32:
+    static_cast<float *>(to)[index] = float(value);
+    return;
+  case SW_F16:
+    static_cast<uint16_t *>(to)[index] = floatToHalf(float(value));
+    return;
+  case SW_BF16: {
+    auto narrow = float(value);
+    uint32_t bits;
+    std::memcpy(&bits, &narrow, sizeof(bits));
+    // To nearest, ties to even; a NaN stays one.
+    bits =
+        std::isnan(narrow) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+    static_cast<uint16_t *>(to)[index] = uint16_t(bits >> 16);
+    return;
+  }
+  default:
+    raise("the host does not write elements of type ", dtypeName(dtype));
+  }
+}
+
+} // namespace stagewright::runtime
