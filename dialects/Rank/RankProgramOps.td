@@ -96,7 +96,8 @@ def Rank_ProgramOp : Rank_Op<"program", [
   let summary = "everything that one rank does in one step";
   let description = [{
     First the memory that the rank holds, then the entry. `microbatches` is the number that plans were made for; the
-    entry receives the number that is run, with `only` always this one. `memory` is written by `verify-rank-programs`: bytes by purpose for
+    entry receives the number that is run, with `only` always this one. `host` numbers the host of the device where the
+    programs lie on several: processes that run programs of one host must share one. `memory` is written by `verify-rank-programs`: bytes by purpose for
     `microbatches` microbatches.
 
     Example:
@@ -121,17 +122,18 @@ def Rank_ProgramOp : Rank_Op<"program", [
     ```
     Constraints:
     - (rank_program_c1) `of` names a `rank.step`;
-    - (rank_program_c2) the rank is not negative and the number of microbatches positive;
+    - (rank_program_c2) the rank (and host) is not negative and the number of microbatches positive;
     - (rank_program_c3) it holds buffers, then one entry;
     - (rank_program_c4) buffer names are unique;
     - (rank_program_c5) a buffer with a position has the shape and element type of that argument or result of the step.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Rank_IntAttr:$rank, StrAttr:$device, FlatSymbolRefAttr:$step,
+  let arguments = (ins SymbolNameAttr:$sym_name, Rank_IntAttr:$rank, StrAttr:$device,
+                       OptionalAttr<Rank_IntAttr>:$host, FlatSymbolRefAttr:$step,
                        Rank_IntAttr:$microbatches, UnitAttr:$only, StrAttr:$schedule,
                        OptionalAttr<DictionaryAttr>:$memory);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `rank` $rank `device` $device `of` $step `microbatches` $microbatches (`only` $only^)?
+    $sym_name `rank` $rank `device` $device (`host` $host^)? `of` $step `microbatches` $microbatches (`only` $only^)?
     `schedule` $schedule (`memory` $memory^)? $body attr-dict
   }];
   let hasRegionVerifier = 1;

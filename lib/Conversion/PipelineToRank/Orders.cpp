@@ -76,9 +76,23 @@ static RankOrder compress(const Order &order, int64_t microbatches) {
   return table;
 }
 
-void readOrders(Plan &plan) {
-  for (StringRef device : pipeline::devicesOfRanks(plan.program))
+static void readDevices(Plan &plan) {
+  llvm::StringMap<int64_t> nodeOf;
+  pipeline::ClusterOp cluster = pipeline::clusterOf(plan.program);
+  for (auto device : cluster.getBody().getOps<pipeline::DeviceOp>())
+    nodeOf[device.getSymName()] = device.getNode();
+  llvm::MapVector<int64_t, int64_t> numberOf; // of a node that is used
+  for (StringRef device : pipeline::devicesOfRanks(plan.program)) {
     plan.deviceOfRank.push_back(device.str());
+    auto [it, isNew] = numberOf.insert({nodeOf[device], numberOf.size()});
+    plan.hostOfRank.push_back(it->second);
+  }
+  if (numberOf.size() == 1)
+    plan.hostOfRank.clear();
+}
+
+void readOrders(Plan &plan) {
+  readDevices(plan);
   if (auto segments = matchFamily(plan)) {
     for (std::vector<Segment> &loops : *segments)
       plan.orders.push_back({std::move(loops), {}});

@@ -132,6 +132,8 @@ struct Plan {
   std::vector<RankOrder> orders;    ///< Per rank.
   std::vector<int64_t> rankOfStage; ///< By number of the copy.
   std::vector<std::string> deviceOfRank;
+  /// Of each rank, counted as the ranks meet them; empty where all share one.
+  std::vector<int64_t> hostOfRank;
   std::map<ActionKey, ActionPlan> actions;
   llvm::MapVector<mlir::Value, ValuePlan> values;
   std::vector<ChannelPlan> channels;

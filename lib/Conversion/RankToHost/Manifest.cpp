@@ -233,9 +233,13 @@ json::Object describe(rank::ProgramOp program,
       if (auto bytes = dyn_cast<IntegerAttr>(entry.getValue()))
         memory[entry.getName().str()] = bytes.getInt();
   return json::Object{
-      {"rank", int64_t(program.getRank())}, {"device", program.getDevice()},
-      {"entry", program.getSymName()},      {"stages", std::move(stages)},
-      {"buffers", std::move(buffers)},      {"nodes", std::move(nodes)},
+      {"rank", int64_t(program.getRank())},
+      {"device", program.getDevice()},
+      {"host", int64_t(program.getHost().value_or(0))},
+      {"entry", program.getSymName()},
+      {"stages", std::move(stages)},
+      {"buffers", std::move(buffers)},
+      {"nodes", std::move(nodes)},
       {"memory", std::move(memory)},
   };
 }

@@ -1,6 +1,6 @@
 // A value made on stage 0 and used by stages 0, 1 and 2 goes to each directly, in a channel of its own, and is copied
 // there from where stage 0 reads it. The longer the way the deeper the ring, so that no sender of an even pipeline
-// waits. Values that are used where they are made share the workspace.
+// waits. Devices on two hosts are numbered by host. Values that are used where they are made share the workspace.
 // RUN: pp-opt %s -pipeline-schedule -lower-pipeline-to-rank -verify-rank-programs | FileCheck %s
 // RUN: pp-opt %s -pipeline-schedule -lower-pipeline-to-rank -verify-rank-programs=microbatches=1 -o /dev/null
 // RUN: pp-opt %s -pipeline-schedule -lower-pipeline-to-rank -verify-rank-programs=microbatches=32 -o /dev/null
@@ -24,7 +24,7 @@ pipeline.graph @step(%x: tensor<4xf32> {pipeline.role = "batch", pipeline.name =
 pipeline.cluster @local {
   pipeline.device @d0 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
   pipeline.device @d1 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
-  pipeline.device @d2 class "cpu-core" memory 1000000 node 0 flops 1.0e+09 bandwidth 1.0e+09
+  pipeline.device @d2 class "cpu-core" memory 1000000 node 7 flops 1.0e+09 bandwidth 1.0e+09
 }
 pipeline.program @plan of @step on @local microbatches 8 {
   pipeline.stage 0 on [@d0] layers [0]
@@ -36,7 +36,7 @@ pipeline.program @plan of @step on @local microbatches 8 {
 // CHECK-DAG: rank.channel @make.0.to2 from 0 to 2 depth 3 : memref<4xf32>
 // CHECK-DAG: rank.channel @a3.0.to1 from 0 to 1 depth 2 : memref<4xf32>
 
-// CHECK-LABEL: rank.program @step.0
+// CHECK-LABEL: rank.program @step.0 rank 0 device "d0" host 0 of @step
 // CHECK: %workspace = rank.buffer "workspace" workspace : memref<128xi8>
 // CHECK: rank.action F stage 0 microbatch %[[M:[[:alnum:]]+]]
 // CHECK: %[[S:[[:alnum:]]+]] = rank.view %workspace[0] : memref<4xf32>
@@ -55,7 +55,7 @@ pipeline.program @plan of @step on @local microbatches 8 {
 // CHECK-NEXT: rank.call @join ins(%[[T]], %[[S]] : {{.*}}) outs(%[[H]] : {{.*}}) {{.*}} node "a3"
 // CHECK-NEXT: rank.send @a3.0.to1[%[[M]]]
 
-// CHECK-LABEL: rank.program @step.2
+// CHECK-LABEL: rank.program @step.2 rank 2 device "d2" host 1 of @step
 // CHECK: %output.y = rank.buffer "output/y" output 0 depth all : memref<4xf32>
 // CHECK: rank.recv @make.0.to2
 // CHECK: %[[Y:[[:alnum:]]+]] = rank.slot %{{.*}}y[

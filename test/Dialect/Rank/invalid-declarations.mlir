@@ -70,6 +70,16 @@ rank.program @p rank 0 device "d" of @step microbatches 0 schedule "s" {
 
 // -----
 
+// rank_program_c2
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+// expected-error @below {{has host -1, expected at least 0}}
+rank.program @p rank 0 device "d" host -1 of @step microbatches 1 schedule "s" {
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
 // rank_program_c3
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
 // expected-error @below {{needs a 'rank.entry' at its end}}

@@ -131,8 +131,11 @@ LogicalResult RankEmitter::emit() {
   pipeline::ScheduleOp schedule = plan.schedule;
   auto program = rank::ProgramOp::create(
       builder, loc, (graph.getSymName() + "." + Twine(rank)).str(), rank,
-      plan.deviceOfRank[rank], graph.getSymName(), planned.getMicrobatches(),
+      plan.deviceOfRank[rank], /*host=*/nullptr, graph.getSymName(),
+      planned.getMicrobatches(),
       /*only=*/!plan.family, schedule.getKind(), DictionaryAttr());
+  if (!plan.hostOfRank.empty())
+    program.setHost(plan.hostOfRank[rank]);
   names.symbols.insert(program);
   builder.setInsertionPointToStart(&program.getBody().emplaceBlock());
   if (failed(declareArguments()))

@@ -141,6 +141,8 @@ LogicalResult ProgramOp::verifyRegions() {
     return emitOpError() << "needs a rank of at least 0 and from 1 to "
                          << kMostMicrobatches << " microbatches, got "
                          << getRank() << " and " << getMicrobatches();
+  if (int64_t host = getHost().value_or(0); host < 0) // rank_program_c2
+    return emitOpError() << "has host " << host << ", expected at least 0";
   llvm::StringSet<> names;
   Block &body = getBody().front();
   if (body.empty() || !isa<EntryOp>(body.back())) // rank_program_c3
