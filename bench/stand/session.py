@@ -46,9 +46,9 @@ class Session:
         call([self.python, "-m", "stagewright", "import", "jax", model.source, "-o", path, "--quiet"], model.environment)
         return path
 
-    def compiled(self, module, stages, *flags, name=None, microbatches=MICROBATCHES):
+    def compiled(self, module, stages, *flags, name=None, microbatches=MICROBATCHES, cluster=None):
         path = module.with_suffix(f".{name or stages}.swx")
-        call([self.tool("pp-compile"), module, f"--cluster=local:{stages}", f"--stages={stages}", "--quiet",
+        call([self.tool("pp-compile"), module, f"--cluster={cluster or f'local:{stages}'}", f"--stages={stages}", "--quiet",
               f"--microbatches={microbatches}", *flags, "-o", path])
         return path
 

@@ -1,0 +1,112 @@
+"""Ranks on several hosts, which are network namespaces of this machine with links shaped by tc: see bench/stand/hosts.py."""
+
+import json
+import os
+import pathlib
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+import pytest
+from safetensors.numpy import load_file
+from test_schedules import GPT
+from workshop import BUILD, call, tool
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from bench.stand.hosts import AS_ROOT, Hosts, cluster, why_not  # noqa: E402
+
+pytestmark = pytest.mark.skipif(bool(why_not()) or not (BUILD / "lib/libstagewright-mpi.so").exists(), reason=why_not() or "no MPI")
+RUN = BUILD / "bin/pp-run"
+
+
+def compiled(workshop, model, slots, rate, *flags):
+    """An artifact of 1F1B for a cluster with so many cores on each host."""
+    def make():
+        path = workshop.path(model, *slots, rate)
+        pathlib.Path(f"{path}.json").write_text(json.dumps(cluster("hosts", slots, rate)))
+        tool("pp-compile", workshop.module(model), f"--cluster={path}.json", f"--stages={sum(slots)}", "--schedule=1f1b",
+             "--microbatches=8", "--quiet", "-o", f"{path}.swx", *flags)
+        return f"{path}.swx"
+    return workshop.once(("hosts", model, slots, rate), make)
+
+
+def started(hosts, slots, *arguments):
+    return subprocess.run(hosts.command(slots, RUN, *arguments), capture_output=True, text=True, timeout=300,
+                          env={**os.environ, **AS_ROOT})
+
+
+def test_two_hosts_compute_what_threads_do(workshop):
+    """Also that ranks lie where the plan has their devices: two on either host, and not three and one."""
+    artifact, inputs = compiled(workshop, GPT, (2, 2), 125e6), f"--inputs={workshop.golden(GPT)[0]}"
+    threads, found = workshop.path("hosts.threads"), workshop.path("hosts.found")
+    tool("pp-run", artifact, inputs, f"--outputs={threads}")
+    manifest = json.loads(tool("pp-run", artifact, "--info=json"))
+    assert [rank["host"] for rank in manifest["ranks"]] == [0, 0, 1, 1]
+    with Hosts(workshop.directory, 2) as hosts:
+        done = started(hosts, (2, 2), artifact, inputs, "--steps=2", f"--outputs={found}")
+        assert done.returncode == 0, done.stderr
+        assert ({key: value.tobytes() for key, value in load_file(found).items()} ==
+                {key: value.tobytes() for key, value in load_file(threads).items()})
+        wrong = started(hosts, (3, 1), artifact, inputs)
+        assert wrong.returncode != 0
+        assert ("the plan's ranks lie on 2 hosts (2 + 2), but the processes were started on 2 hosts (3 + 1)" in
+                wrong.stderr), wrong.stderr
+        assert wrong.stderr.count("error:") == 1
+
+
+def test_a_plan_that_knows_the_slow_link_is_faster(workshop, monkeypatch):
+    """The plan for one host cuts where the most bytes cross, that for 100 Mb/s elsewhere, and says how long it will take."""
+    monkeypatch.setenv("STAGEWRIGHT_CONVNET", "S=64,C=16,B=4")
+    slots, rate, model = (1, 1), 12.5e6, "convnet.py:convnet"
+    module = workshop.path("convnet.hosts.mlir")
+    call(sys.executable, "-m", "stagewright", "import", "jax", pathlib.Path(__file__).parent / "models" / model, "-o", module,
+         env={"PYTHONPATH": str(pathlib.Path(__file__).resolve().parents[2] / "python")})
+    monkeypatch.setattr(workshop, "module", lambda name: module)
+    seconds, plans = {}, {}
+    with Hosts(workshop.directory, 2, rate) as hosts:
+        for known in (rate, None):
+            artifact = compiled(workshop, model, slots, known)
+            plans[known] = json.loads(tool("pp-run", artifact, "--info=json"))["plan"]
+            done = started(hosts, slots, artifact, f"--inputs={module.with_suffix('.inputs.safetensors')}", "--any-hosts",
+                           "--repeat-microbatch", "--json", "--steps=4")
+            assert done.returncode == 0, done.stderr
+            seconds[known] = statistics.median(json.loads(done.stdout)["seconds"][1:])
+    assert plans[rate]["stages"] != plans[None]["stages"]
+    assert seconds[rate] < 0.75 * seconds[None], seconds
+    # The link decides more than the processor does, so a busy machine tells nearly the same.
+    assert seconds[rate] == pytest.approx(plans[rate]["time"], rel=0.5)
+
+
+def test_a_host_that_dies_ends_the_others(workshop):
+    artifact, inputs = compiled(workshop, GPT, (2, 2), 125e6), f"--inputs={workshop.golden(GPT)[0]}"
+    with Hosts(workshop.directory, 2) as hosts:
+        run = subprocess.Popen(hosts.command((2, 2), RUN, artifact, inputs, "--steps=1000000"), stderr=subprocess.PIPE,
+                               text=True, env={**os.environ, **AS_ROOT})
+        try:
+            limit = time.monotonic() + 60
+            while len(ranks_on(hosts, 1)) < 2:
+                assert run.poll() is None and time.monotonic() < limit
+                time.sleep(0.05)
+            time.sleep(2)  # into the steps
+            for pid in ranks_on(hosts, 1):
+                os.kill(pid, signal.SIGKILL)
+            run.communicate(timeout=60)
+            assert run.returncode != 0
+            limit = time.monotonic() + 10
+            while hosts.processes() and time.monotonic() < limit:
+                time.sleep(0.05)
+            assert not hosts.processes()
+        finally:
+            run.kill()
+
+
+def ranks_on(hosts, host):
+    def name(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+        except FileNotFoundError:
+            return ""
+    return [pid for pid in hosts.processes(host) if name(pid) == "pp-run"]
