@@ -251,7 +251,8 @@ typedef struct sw_tensor {
 typedef struct sw_options {
   size_t size;
   int64_t microbatches; ///< 0: the number the program was compiled for
-  int32_t trace;        ///< record actions, sends and receives
+  int32_t trace;        ///< record actions, sends and receives: of how many
+                        ///< of the last steps
   int32_t check;        ///< check the life of every slot and the live peak
   int32_t profile;      ///< record the time of every node
   int32_t pin;          ///< pin the threads of the ranks to processors
@@ -334,7 +335,12 @@ SW_EXPORT int64_t sw_step_predicted_bytes(const sw_step *step, int64_t rank);
 /// messages included: the median over all steps. Needs the option to profile.
 SW_EXPORT double sw_step_idle_share(const sw_step *step, int64_t rank);
 
-/// Writes what was recorded, atomically: the last step as Chrome trace JSON;
+/// The same of the last step alone, of every rank into `shares`; needs the
+/// option to trace or to profile. With processes a call of all, and each gets
+/// all shares.
+SW_EXPORT int sw_step_last_idle(sw_step *step, double *shares);
+
+/// Writes what was recorded, atomically: the last steps as Chrome trace JSON;
 /// the median seconds of nodes, actions and steps over all steps as a profile.
 SW_EXPORT int sw_step_write_trace(sw_step *step, const char *path);
 SW_EXPORT int sw_step_write_profile(sw_step *step, const char *path);
@@ -354,6 +360,8 @@ SW_EXPORT int64_t sw_process_count(void);
 /// gives one that is not null or empty. What one process does alone (loading,
 /// inputs, files) is agreed on before the next call of all.
 SW_EXPORT int sw_agree(const char *error);
+/// Collective: gives all processes `bytes` bytes of process 0; alone, nothing.
+SW_EXPORT int sw_broadcast(void *data, int64_t bytes);
 /// Leaves the others; collective, after the steps are destroyed.
 SW_EXPORT int sw_disconnect(void);
 /// Ends all processes at once; the error is told to the user, once of all. Null

@@ -144,8 +144,11 @@ sw_step *sw_step_create(sw_program *program, const sw_options *options) {
       if (options->size != sizeof(sw_options))
         raise("sw_options has ", options->size, " bytes, expected ",
               sizeof(sw_options), "; host and runtime differ in version");
+      if (options->trace < 0)
+        raise("the number of steps to record is ", options->trace,
+              ", expected at least 0");
       own = {options->microbatches,
-             options->trace != 0,
+             options->trace,
              options->check != 0,
              options->profile != 0,
              options->pin != 0,
@@ -230,6 +233,16 @@ double sw_step_idle_share(const sw_step *step, int64_t rank) {
   });
 }
 
+int sw_step_last_idle(sw_step *step, double *shares) {
+  return guarded(-1, [&] {
+    std::vector<double> found = step->step->lastIdle();
+    if (found.empty())
+      raise("the step was made without the option to trace or to profile");
+    std::copy(found.begin(), found.end(), shares);
+    return 0;
+  });
+}
+
 int sw_step_write_trace(sw_step *step, const char *path) {
   return guarded(-1, [&] {
     auto records = step->step->recorders();
@@ -276,6 +289,14 @@ int sw_agree(const char *error) {
       processes->agree(text, now(), true, Patience(0, 0));
     else if (!text.empty())
       raise(text);
+    return 0;
+  });
+}
+
+int sw_broadcast(void *data, int64_t bytes) {
+  return guarded(-1, [&] {
+    if (Processes *processes = Processes::get())
+      processes->assembly().broadcast(0, data, bytes);
     return 0;
   });
 }

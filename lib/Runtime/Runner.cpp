@@ -38,7 +38,7 @@ Runner::Runner(std::shared_ptr<const Artifact> source,
     predicted.push_back(runtime::predictedPeak(manifest(), int64_t(r), count));
   }
   given.resize(manifest().arguments.size());
-  if (options.trace || options.profile)
+  if (options.trace > 0 || options.profile)
     for (size_t r = 0; r < manifest().ranks.size(); ++r)
       records.push_back(std::make_unique<Recorder>(
           manifest(), r, count, options.trace, options.profile));
@@ -82,6 +82,13 @@ std::vector<const Recorder *> Runner::recorders() const {
   for (auto &record : records)
     list.push_back(record.get());
   return list;
+}
+
+std::vector<double> Runner::lastIdle() {
+  std::vector<double> shares;
+  for (auto &record : records)
+    shares.push_back(record->lastIdle());
+  return shares;
 }
 
 std::unique_ptr<Runner> makeRunner(std::shared_ptr<const Artifact> artifact,

@@ -24,7 +24,8 @@ namespace stagewright::runtime {
 
 struct StepOptions {
   int64_t microbatches = 0; ///< 0: as compiled
-  bool trace = false, check = false, profile = false, pin = false;
+  int64_t trace = 0;        ///< how many of the last steps to record
+  bool check = false, profile = false, pin = false;
   int64_t threads = 1;      ///< of each rank, on processors
   std::string devices = {}; ///< of each rank, with commas; empty: in order
   bool graph = true;        ///< capture the step and replay it, on devices
@@ -61,6 +62,9 @@ public:
   std::vector<const Recorder *> recorders() const;
   /// Brings the records of all ranks here, or to another process: then false.
   virtual bool gatherRecords() { return true; }
+  /// By rank, the part of the last step in which no action ran; empty where
+  /// nothing is recorded. Every process gets all.
+  virtual std::vector<double> lastIdle();
 
 protected:
   /// Throws where an argument was not set.

@@ -100,7 +100,7 @@ void DeviceStep::make(const StepOptions &options) {
   how.local.assign(layouts.size(), false);
   for (int64_t r : own)
     how.local[size_t(r)] = true;
-  how.actions = options.trace || options.profile;
+  how.actions = options.trace > 0 || options.profile;
   how.nodes = options.profile;
   resources->prepared = prepareStep(*artifact, resources->memory, count, how);
   const Prepared &prepared = resources->prepared;

@@ -88,7 +88,7 @@ public:
     return test(transfers[size_t(transfer)]);
   }
   void progress() override { test(stopOrder); }
-  void forgetTransfers(bool failed) override;
+  void forgetTransfers(std::span<const int64_t> numbers, bool failed) override;
   bool gather(const void *mine, void *all, int64_t bytes,
               Patience patience) override;
   void broadcast(int64_t from, void *data, int64_t bytes) override;
@@ -184,17 +184,21 @@ int64_t MpiMessenger::prepareReceive(void *data, int64_t bytes, int64_t from,
   return keep(request, /*send=*/false);
 }
 
-void MpiMessenger::forgetTransfers(bool failed) {
-  for (size_t i = 0; i < transfers.size() && !failed; ++i) {
+void MpiMessenger::forgetTransfers(std::span<const int64_t> numbers,
+                                   bool failed) {
+  for (int64_t number : numbers) {
+    MPI_Request &transfer = transfers[size_t(number)];
     // All receives that are left wait for a step that does not come.
     int ended = 0;
-    MPI_Request_get_status(transfers[i], &ended, MPI_STATUS_IGNORE);
-    if (!ended && !sends[i])
-      MPI_Cancel(&transfers[i]);
-    MPI_Wait(&transfers[i], MPI_STATUS_IGNORE);
-    MPI_Request_free(&transfers[i]);
+    if (!failed) {
+      MPI_Request_get_status(transfer, &ended, MPI_STATUS_IGNORE);
+      if (!ended && !sends[size_t(number)])
+        MPI_Cancel(&transfer);
+      MPI_Wait(&transfer, MPI_STATUS_IGNORE);
+      MPI_Request_free(&transfer);
+    }
+    transfer = MPI_REQUEST_NULL;
   }
-  transfers.clear(), sends.clear();
 }
 
 bool MpiMessenger::gather(const void *mine, void *all, int64_t bytes,

@@ -21,7 +21,8 @@ void joinRanks(const Artifact &artifact, const StepOptions &options,
   // Everything that decides how processes talk to each other.
   std::string common = artifact.text() + std::to_string(options.microbatches) +
                        (options.check ? "c" : "") + (options.graph ? "g" : "") +
-                       (options.trace || options.profile ? "r" : "");
+                       (options.trace > 0 || options.profile ? "r" : "") +
+                       std::to_string(options.trace);
   uint64_t mine = std::hash<std::string>()(common);
   std::vector<uint64_t> all(size_t(assembly.size()));
   assembly.gather(&mine, all.data(), sizeof(mine), Patience(0, 0));

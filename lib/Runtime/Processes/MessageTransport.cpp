@@ -67,7 +67,11 @@ MessageTransport::MessageTransport(const Manifest &manifest,
 }
 
 MessageTransport::~MessageTransport() {
-  messenger.forgetTransfers(failed.load());
+  std::vector<int64_t> transfers;
+  for (const End &end : ends)
+    for (const Slot &slot : end.slots)
+      transfers.push_back(slot.transfer);
+  messenger.forgetTransfers(transfers, failed.load());
   if (failed.load())
     sending.leave();
 }

@@ -17,6 +17,8 @@
 
 #include "Processes/Assembly.h"
 
+#include <span>
+
 namespace stagewright::runtime {
 
 class Messenger : public Assembly {
@@ -34,9 +36,10 @@ public:
   /// other side has taken it. Moves all transfers on.
   virtual bool done(int64_t transfer) = 0;
   virtual void progress() = 0;
-  /// Forgets all transfers; those under way are called off, or left to
+  /// Forgets these transfers; those under way are called off, or left to
   /// themselves after a failure, when their memory must stay.
-  virtual void forgetTransfers(bool failed) = 0;
+  virtual void forgetTransfers(std::span<const int64_t> numbers,
+                               bool failed) = 0;
 
   /// Tells all other processes that the step has failed here.
   virtual void tellStop() = 0;

@@ -189,6 +189,14 @@ bool ProcessStep::gatherRecords() {
   return runtime::gatherRecords(processes, records);
 }
 
+std::vector<double> ProcessStep::lastIdle() {
+  std::vector<double> shares(records.size());
+  double mine = shares.empty() ? 0 : records[size_t(self)]->lastIdle();
+  if (!shares.empty())
+    messenger.gather(&mine, shares.data(), sizeof(mine), Patience(spins, 0));
+  return shares;
+}
+
 std::unique_ptr<Runner>
 makeProcessStep(std::shared_ptr<const Artifact> artifact,
                 const StepOptions &options, Processes &processes) {

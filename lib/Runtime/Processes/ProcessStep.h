@@ -40,6 +40,7 @@ public:
   int64_t peak(int64_t rank) const override;
   int64_t allocated(int64_t rank) const override;
   bool gatherRecords() override;
+  std::vector<double> lastIdle() override;
 
 private:
   HostArenas tensors() const;

@@ -35,10 +35,11 @@ std::span<const float> Recorder::Samples::all() const {
 }
 
 Recorder::Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
-                   bool trace, bool profile)
-    : tracing(trace), profiling(profile), claims(manifest.channels.size()),
-      stages(manifest.ranks[rank].stages) {
-  log.resize(eventCount(manifest, rank, microbatches));
+                   int64_t trace, bool profile)
+    : tracing(trace > 0), profiling(profile), keep(tracing ? size_t(trace) : 1),
+      claims(manifest.channels.size()), stages(manifest.ranks[rank].stages) {
+  log.resize(eventCount(manifest, rank, microbatches) * keep);
+  starts.reserve(keep);
   nodes.resize(manifest.ranks[rank].nodes.size());
   actions.resize(stages.size() * actionKinds.size());
   if (!profile)
@@ -47,6 +48,25 @@ Recorder::Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
     for (Samples &samples : *each)
       samples.ring.resize(sampleLimit);
   stepTimes.reserve(sampleLimit);
+}
+
+void Recorder::begin() {
+  dropped = 0;
+  if (starts.size() == keep) {
+    size_t gone = keep > 1 ? starts[1] : used;
+    std::copy(log.begin() + std::ptrdiff_t(gone),
+              log.begin() + std::ptrdiff_t(used), log.begin());
+    used -= gone;
+    starts.erase(starts.begin());
+    for (size_t &start : starts)
+      start -= gone;
+  }
+  starts.push_back(used);
+}
+
+std::span<const Event> Recorder::events(size_t step) const {
+  size_t end = step + 1 < starts.size() ? starts[step + 1] : used;
+  return {log.data() + starts[step], end - starts[step]};
 }
 
 void Recorder::add(const Event &event) {
@@ -92,8 +112,6 @@ void Recorder::sampleAction(const Event &action) {
 
 /// Updates run once a step: they are part of what is behind its actions.
 void Recorder::endStep(int64_t start, int64_t end) {
-  if (!profiling || int64_t(stepTimes.size()) == sampleLimit)
-    return;
   StepTimes times = {start, end, start, end, 0};
   int64_t received = start;
   for (const Event &event : events()) {
@@ -107,17 +125,23 @@ void Recorder::endStep(int64_t start, int64_t end) {
     times.first = std::min(times.first, event.begin);
     times.last = std::max(times.last, event.end);
   }
-  stepTimes.push_back(times);
+  lastTimes = times;
+  if (profiling && int64_t(stepTimes.size()) < sampleLimit)
+    stepTimes.push_back(times);
+}
+
+/// Clocks of a device may call a step shorter than what it did, or nothing.
+double Recorder::idleOf(const StepTimes &step) {
+  return step.end > step.start
+             ? std::max(0.0,
+                        1 - double(step.busy) / double(step.end - step.start))
+             : 0.0;
 }
 
 double Recorder::idleShare() const {
   std::vector<double> shares;
-  // Clocks of a device may call a step shorter than what it did, or nothing.
   for (const StepTimes &step : stepTimes)
-    shares.push_back(step.end > step.start
-                         ? std::max(0.0, 1 - double(step.busy) /
-                                                 double(step.end - step.start))
-                         : 0.0);
+    shares.push_back(idleOf(step));
   auto middle = shares.begin() + std::ptrdiff_t(shares.size() / 2);
   std::nth_element(shares.begin(), middle, shares.end());
   return *middle;

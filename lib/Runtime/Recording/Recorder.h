@@ -41,11 +41,12 @@ struct Event {
 
 class Recorder {
 public:
+  /// Keeps the events of the last `trace` steps, at least of one.
   Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
-           bool trace, bool profile);
+           int64_t trace, bool profile);
 
-  /// Forgets the events of the last step; samples are kept.
-  void begin() { used = 0, dropped = 0; }
+  /// Forgets the oldest step, if there are as many as are kept; samples stay.
+  void begin();
   /// The step ran from `start` to `end`.
   void endStep(int64_t start, int64_t end);
 
@@ -66,8 +67,14 @@ public:
   bool traces() const { return tracing; }
   bool profiles() const { return profiling; }
   /// Of the last step.
-  std::span<const Event> events() const { return {log.data(), used}; }
-  /// Events that found no room.
+  std::span<const Event> events() const {
+    return starts.empty() ? std::span<const Event>()
+                          : events(starts.size() - 1);
+  }
+  /// Of the kept step of that number, the oldest first.
+  std::span<const Event> events(size_t step) const;
+  size_t kept() const { return starts.size(); }
+  /// Events of the last step that found no room.
   int64_t lost() const { return dropped; }
   /// Seconds of every recorded call of a node.
   std::span<const float> samples(int64_t node) const;
@@ -84,6 +91,8 @@ public:
   std::span<const StepTimes> steps() const { return stepTimes; }
   /// The median, over steps, of the part of their time in which no action ran.
   double idleShare() const;
+  /// The same of the last step.
+  double lastIdle() const { return idleOf(lastTimes); }
 
   /// All that was recorded as bytes, and back into a recorder of the same rank
   /// and options in another process, whose clock is `shift` ahead.
@@ -93,6 +102,7 @@ public:
 private:
   void add(const Event &event);
   void sampleAction(const Event &action);
+  static double idleOf(const StepTimes &step);
 
   /// The last calls of something.
   struct Samples {
@@ -105,7 +115,8 @@ private:
 
   bool tracing, profiling;
   std::vector<Event> log;
-  size_t used = 0;
+  std::vector<size_t> starts; ///< in the log, of the kept steps
+  size_t used = 0, keep;
   int64_t dropped = 0;
   Event open;                  ///< the action that runs
   std::vector<int64_t> claims; ///< by channel
@@ -114,11 +125,12 @@ private:
   std::vector<Samples> nodes;   ///< by node
   std::vector<Samples> actions; ///< by stage and kind
   std::vector<StepTimes> stepTimes;
+  StepTimes lastTimes;
 };
 
-/// Chrome trace JSON of one step: a row of actions for every rank, one for each
-/// end of a channel, and an arrow for every message. Names and categories are
-/// those of a simulated trace (Simulation/WriteTrace.h).
+/// Chrome trace JSON of the kept steps: a row of actions for every rank, one
+/// for each end of a channel, and an arrow for every message. Names and
+/// categories are those of a simulated trace (Simulation/WriteTrace.h).
 std::string traceJson(const Manifest &manifest,
                       const std::vector<const Recorder *> &ranks);
 

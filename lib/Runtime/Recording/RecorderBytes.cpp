@@ -39,9 +39,11 @@ struct Reader {
 
 std::vector<std::byte> Recorder::pack() const {
   std::vector<std::byte> bytes;
-  int64_t counts[] = {int64_t(used), dropped, int64_t(stepTimes.size())};
-  put(bytes, counts, 3);
+  int64_t counts[] = {int64_t(used), dropped, int64_t(stepTimes.size()),
+                      int64_t(starts.size())};
+  put(bytes, counts, 4);
   put(bytes, log.data(), used);
+  put(bytes, starts.data(), starts.size());
   put(bytes, stepTimes.data(), stepTimes.size());
   for (const std::vector<Samples> *each : {&nodes, &actions})
     for (const Samples &samples : *each) {
@@ -53,14 +55,16 @@ std::vector<std::byte> Recorder::pack() const {
 
 void Recorder::unpack(std::span<const std::byte> bytes, int64_t shift) {
   Reader reader{bytes};
-  int64_t counts[3];
-  reader.get(counts, 3);
+  int64_t counts[4];
+  reader.get(counts, 4);
   used = size_t(counts[0]), dropped = counts[1];
-  if (used > log.size())
+  if (used > log.size() || size_t(counts[3]) > keep)
     raise("the records of a rank are of another program");
   reader.get(log.data(), used);
   for (Event &event : std::span(log).first(used))
     event.begin += shift, event.end += shift;
+  starts.resize(size_t(counts[3]));
+  reader.get(starts.data(), starts.size());
   stepTimes.resize(size_t(counts[2]));
   reader.get(stepTimes.data(), stepTimes.size());
   for (StepTimes &times : stepTimes)

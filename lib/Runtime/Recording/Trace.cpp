@@ -45,7 +45,8 @@ private:
   void name(const char *what, int process, int64_t thread,
             const std::string &name);
   void addNames();
-  void addActions(size_t rank);
+  void addStep(size_t step);
+  void addActions(size_t rank, size_t step);
   void addTransfer(const Event &event);
   void addArrow(const Event &sent, const Event &received);
   void point(const char *phase, const Bar &bar, int64_t time, int64_t id);
@@ -54,8 +55,8 @@ private:
 
   const Manifest &manifest;
   const std::vector<const Recorder *> &ranks;
-  std::vector<std::vector<Bar>> actions; ///< By rank, in order.
-  int64_t origin = INT64_MAX;
+  std::vector<std::vector<Bar>> actions; ///< Of a step, by rank, in order.
+  int64_t origin = INT64_MAX, arrows = 0;
   json events = json::array();
 };
 
@@ -110,13 +111,13 @@ void Trace::addNames() {
 
 /// An action begins by receiving what it needs; its bar begins when it has it,
 /// so that waiting is a gap.
-void Trace::addActions(size_t rank) {
+void Trace::addActions(size_t rank, size_t step) {
   std::vector<int64_t> received;
-  for (const Event &event : ranks[rank]->events())
+  for (const Event &event : ranks[rank]->events(step))
     if (event.type == Event::Receive)
       received.push_back(event.end);
   std::sort(received.begin(), received.end());
-  for (const Event &event : ranks[rank]->events()) {
+  for (const Event &event : ranks[rank]->events(step)) {
     if (event.type != Event::Action)
       continue;
     Bar bar = {event.begin, event.end, Devices, int64_t(rank)};
@@ -185,29 +186,24 @@ void Trace::addArrow(const Event &sent, const Event &received) {
     to = *receiver;
   int64_t start = std::min(from.middle(), sent.end);
   int64_t way = std::max(barOf(received).middle(), start);
-  int64_t id = received.id * (manifest.microbatches + 1) + received.m;
+  int64_t id = arrows++;
   point("s", from, start, id);
   point("t", barOf(received), way, id);
   point("f", to, std::max(to.middle(), way), id);
 }
 
-std::string Trace::write() {
-  int64_t lost = 0;
+void Trace::addStep(size_t step) {
   std::vector<Event> sends, receives;
-  for (const Recorder *rank : ranks) {
-    lost += rank->lost();
-    for (const Event &event : rank->events()) {
-      origin = std::min(origin, event.begin);
+  for (const Recorder *rank : ranks)
+    for (const Event &event : rank->events(step)) {
       if (event.type == Event::Send)
         sends.push_back(event);
       if (event.type == Event::Receive)
         receives.push_back(event);
     }
-  }
-  actions.resize(ranks.size());
-  addNames();
+  actions.assign(ranks.size(), {});
   for (size_t r = 0; r < ranks.size(); ++r)
-    addActions(r);
+    addActions(r, step);
   auto before = [](const Event &a, const Event &b) {
     return std::pair(a.id, a.m) < std::pair(b.id, b.m);
   };
@@ -221,6 +217,20 @@ std::string Trace::write() {
     if (sent != sends.end() && !before(event, *sent))
       addArrow(*sent, event);
   }
+}
+
+std::string Trace::write() {
+  int64_t lost = 0;
+  size_t steps = ranks.empty() ? 0 : ranks[0]->kept();
+  for (const Recorder *rank : ranks) {
+    lost += rank->lost();
+    for (size_t step = 0; step < steps; ++step)
+      for (const Event &event : rank->events(step))
+        origin = std::min(origin, event.begin);
+  }
+  addNames();
+  for (size_t step = 0; step < steps; ++step)
+    addStep(step);
   return json{{"displayTimeUnit", "ms"},
               {"otherData", {{"lost_events", lost}}},
               {"traceEvents", events}}

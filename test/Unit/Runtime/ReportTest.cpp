@@ -56,6 +56,29 @@ TEST(Report, TraceHasEveryActionAndAnArrowPerMessage) {
     EXPECT_LE(time, ends.at(id));
 }
 
+TEST(Report, TraceHasAsManyOfTheLastStepsAsAreKept) {
+  sw_options options = Host::defaults();
+  options.trace = 3;
+  Host host = Host::pipeline(options);
+  for (int64_t run = 1; run <= 5; ++run) {
+    host.run();
+    int64_t actions = 0, arrows = 0;
+    std::map<int64_t, double> ends; // Of rows: steps do not overlap.
+    json trace = written(sw_step_write_trace, host, "steps.json");
+    for (const json &event : trace["traceEvents"]) {
+      arrows += event["ph"] == "s";
+      if (event["ph"] != "X" || event["cat"] == "transfer")
+        continue;
+      ++actions;
+      EXPECT_GE(event["ts"].get<double>(), ends[event["tid"]] - 1e-6);
+      ends[event["tid"]] =
+          event["ts"].get<double>() + event["dur"].get<double>();
+    }
+    EXPECT_EQ(actions, 16 * std::min<int64_t>(run, 3));
+    EXPECT_EQ(arrows, 8 * std::min<int64_t>(run, 3));
+  }
+}
+
 TEST(Report, ProfileHasTheTimeOfEveryNode) {
   sw_options options = Host::defaults();
   options.profile = 1;
@@ -86,6 +109,9 @@ TEST(Report, IdleIsTheTimeInWhichNoActionRuns) {
     double share = sw_step_idle_share(host.step.get(), rank);
     EXPECT_GT(share, 0);
     EXPECT_NEAR(share, 1 - seconds / sw_step_seconds(host.step.get()), 0.02);
+    double last[2];
+    Host::check(sw_step_last_idle(host.step.get(), last));
+    EXPECT_EQ(last[rank], share);
   }
   EXPECT_EQ(sw_step_idle_share(host.step.get(), 2), -1);
 }
@@ -99,6 +125,10 @@ TEST(Report, WhatWasNotRecordedIsNotWritten) {
   EXPECT_STREQ(sw_error(), "the step was made without the option to profile");
   EXPECT_EQ(sw_step_idle_share(host.step.get(), 0), -1);
   EXPECT_STREQ(sw_error(), "the step was made without the option to profile");
+  double shares[2];
+  EXPECT_EQ(sw_step_last_idle(host.step.get(), shares), -1);
+  EXPECT_STREQ(sw_error(), "the step was made without the option to trace or "
+                           "to profile");
 }
 
 TEST(Report, AnUnwritablePathIsAnError) {
