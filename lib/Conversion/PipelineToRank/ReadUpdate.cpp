@@ -61,7 +61,16 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
       return function.emitError()
              << "argument " << index << " of @update, '" << it.name << "', ";
     };
-    if (it.role == "state" || it.role == "constant") {
+    auto shared = numberOf(facts, PipelineDialect::kOf);
+    if (it.role == "state" && shared) {
+      auto own = known.find(*shared);
+      if (own == known.end() ||
+          graph.getFunctionType().getInput(own->second) != argument.getType())
+        return what() << "has type " << argument.getType()
+                      << " and must name an argument of the step of that type "
+                      << "by '" << PipelineDialect::kOf << "'";
+      it.number = own->second, it.ofStep = true;
+    } else if (it.role == "state" || it.role == "constant") {
       it.position = position++;
     } else if (it.role == "parameter" || it.role == "gradient") {
       auto of = numberOf(facts, PipelineDialect::kOf);
@@ -74,9 +83,13 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
         return what() << "belongs to argument " << *of
                       << " of the step, which has no gradient";
       it.number = it.role == "parameter" ? parameter->second : gradient->second;
-      Type expected = graph.getFunctionType().getInput(parameter->second);
+      bool isGradient = it.role == "gradient";
+      Type expected = isGradient
+                          ? graph.getFunctionType().getResult(gradient->second)
+                          : graph.getFunctionType().getInput(parameter->second);
       if (argument.getType() != expected)
-        return what() << "has type " << argument.getType() << ", argument "
+        return what() << "has type " << argument.getType() << ", "
+                      << (isGradient ? "the gradient of " : "") << "argument "
                       << *of << " of the step has " << expected;
     } else {
       return what() << "must have a role: parameter, gradient, state or "
@@ -131,7 +144,7 @@ public:
           home = made;
       }
     }
-    return success();
+    return checkShared();
   }
 
 private:
@@ -153,6 +166,38 @@ private:
     }
   }
 
+  /// State that one rank makes no other rank may read.
+  LogicalResult checkShared() {
+    pipeline::GraphOp graph = plan.graph;
+    for (auto [number, argument] : llvm::enumerate(update.arguments)) {
+      int64_t home = update.homeOf(update.function.getArgument(number));
+      for (int64_t rank = 0; rank < plan.numRanks(); ++rank)
+        if (argument.ofStep && home >= 0 && rank != home &&
+            plan.reads(rank, graph.getBody().getArgument(argument.number)))
+          return update.function.emitError()
+                 << "state '" << argument.name << "' is made of values of rank "
+                 << home << " alone, but the step reads it on rank " << rank
+                 << "; make it of numbers of all ranks, such as whether all "
+                 << "gradients are finite";
+    }
+    return success();
+  }
+
+  /// Numbers of several ranks put side by side, as jnp.array does.
+  static bool joins(Operation &op) {
+    constexpr int64_t most = 4096;
+    if (!isa<tensor::InsertSliceOp, tensor::ConcatOp, tensor::FromElementsOp>(
+            op))
+      return false;
+    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    return type && type.getNumElements() <= most &&
+           llvm::all_of(op.getOperandTypes(), isNumberOrVector);
+  }
+  static bool isNumberOrVector(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || tensor.getRank() <= 1;
+  }
+
   static bool isNumber(Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return !tensor || tensor.getNumElements() == 1;
@@ -171,9 +216,14 @@ private:
     }
     bool number = llvm::all_of(op.getResultTypes(), isNumber);
     int64_t home = global ? Update::kGlobal : Update::kFree;
+    bool parts = llvm::all_of(used, [&](Value value) {
+      return update.homeOf(value) < 0 || isNumber(value.getType());
+    });
+    number |= parts && !ranks.empty() && joins(op);
     if (ranks.size() == 1 && !(number && global))
       home = ranks.front();
-    if (ranks.size() > 1 || (number && global && !ranks.empty())) {
+    bool joined = number && !ranks.empty() && joins(op);
+    if (ranks.size() > 1 || joined || (number && global && !ranks.empty())) {
       if (!number)
         return mixed(op, used);
       home = Update::kGlobal;

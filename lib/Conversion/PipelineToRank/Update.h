@@ -31,8 +31,10 @@ struct Plan;
 struct UpdateArgument {
   llvm::StringRef role; ///< parameter, gradient, state or constant.
   std::string name;
-  /// Of a parameter: its argument of the graph. Of a gradient: its result.
+  /// Of a parameter, and of state that the step reads: its argument of the
+  /// graph. Of a gradient: its result.
   unsigned number = 0;
+  bool ofStep = false;  ///< State that the step reads.
   int64_t position = 0; ///< Of state and constants: among the step's arguments.
   /// Result of @update that replaces it, -1: none.
   int64_t replacedBy = -1;

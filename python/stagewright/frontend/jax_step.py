@@ -26,7 +26,7 @@ from stagewright.frontend.signature import infer
 from stagewright.frontend.stablehlo import to_linalg
 
 OPTIONS = {
-    "roles": "role of an argument (parameter, batch, constant, seed) or result (loss, output), by name or position",
+    "roles": "role of an argument (parameter, batch, constant, seed, state) or result (loss, output), by name or position",
     "combine": "how a result is combined over the microbatches (mean, sum, concat, last), by name",
     "batch_dim": "the batch dimension of an argument or of a concatenated result, by name; 0 if absent",
     "pipeline_slices": "whether parameters stacked over layers are owned in slices (default true)",
@@ -34,6 +34,7 @@ OPTIONS = {
     "microbatches": "default number of microbatches, written into the module",
     "cluster": "default cluster, written into the module",
     "update": "the optimizer: " + HELP,
+    "validation": "the loss without gradients, a function of the step's arguments; written to MODEL.validation.mlir",
 }
 
 
@@ -61,6 +62,10 @@ class Step:
         self.signature = infer(function, shaped, traced.out_info, options)
         self.has_seed = any(a.role == "seed" for a in self.signature.arguments)
         made = options.get("update")
+        states = [a.name for a in self.signature.arguments if a.role == "state"]
+        if states and made is None:
+            raise ImportFailure(f"option 'roles': argument '{states[0]}' has the role 'state', but there is no option "
+                                "'update' whose state it could be")
         self.update = Update(made, self.signature, tuple(arguments)) if made is not None else None
 
     def flat(self, *leaves):
@@ -185,17 +190,42 @@ def import_jax(function, arguments, path, *, name=None, **options):
     functions = {"step": (step.stablehlo(), step.attributes())}
     if step.update:
         functions["update"] = (step.update.stablehlo(), step.update.attributes())
-    text = to_linalg(functions)
     stem = path[:-5] if path.endswith(".mlir") else path
+    texts = {path: to_linalg(functions)}
+    if options.get("validation") is not None:
+        loss = validation_step(options["validation"], arguments, step)
+        texts[f"{stem}.validation.mlir"] = to_linalg({"step": (loss.stablehlo(), loss.attributes())})
     directory = os.path.dirname(os.path.abspath(path))
     with tempfile.TemporaryDirectory(dir=directory, prefix=".stagewright-") as temporary:
-        module, inputs = os.path.join(temporary, "module"), os.path.join(temporary, "inputs")
-        with open(module, "w") as file:
-            file.write(text)
+        made = {os.path.join(temporary, str(number)): place for number, place in enumerate(texts)}
+        for file, place in made.items():
+            with open(file, "w") as stream:
+                stream.write(texts[place])
+        inputs = os.path.join(temporary, "inputs")
         save_file(step.inputs(), inputs)
         os.replace(inputs, stem + ".inputs.safetensors")
-        os.replace(module, path)
+        for file, place in made.items():
+            os.replace(file, place)
     return step.signature
+
+
+def validation_step(function, arguments, step):
+    """The step of a loss alone, whose arguments are those of `step` and are called as they are."""
+    roles = {"out": "loss"}
+    start = 0
+    for position, tree in enumerate(arguments):
+        count = len(jax.tree.leaves(tree))
+        for a in step.signature.arguments[start:start + 1]:
+            roles[position] = "constant" if a.role == "state" else a.role or "batch"
+        start += count
+    out = jax.eval_shape(function, *arguments)
+    if len(jax.tree.leaves(out)) != 1 or jax.tree.leaves(out)[0].shape != ():
+        raise ImportFailure("option 'validation': the function must return the loss alone, a number, but it returns "
+                            f"{out}")
+    loss = Step(function, arguments, {"roles": roles})
+    for own, of in zip(loss.signature.arguments, step.signature.arguments):
+        own.name, own.batch_dim = of.name, of.batch_dim if own.role == "batch" else None
+    return loss
 
 
 def load_model(specification):

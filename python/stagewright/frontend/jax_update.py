@@ -10,6 +10,8 @@ import jax
 import numpy as np
 
 from stagewright.errors import ImportFailure
+from stagewright.frontend.evaluate import Evaluator
+from stagewright.frontend.rows import to_array
 from stagewright.frontend.signature import Argument, Result, argument_names, tree_path
 
 HELP = "(function, state, *more): function(parameters, gradients, state, *more) -> (parameters, state)"
@@ -23,14 +25,17 @@ class Update:
             raise ImportFailure(f"option 'update' must be {HELP}")
         self.function, self.state, self.more = made[0], made[1], tuple(made[2:])
         self.parameters, self.of = _parameters(signature, arguments)
-        values = (self.parameters, self.parameters, self.state, *self.more)
+        self.gradients = _gradients(signature, self.parameters, self.of)
+        self.shared = _shared(signature, self.state)
+        values = (self.parameters, self.gradients, self.state, *self.more)
         try:
             traced = jax.jit(self.function).trace(*values)
         except Exception as error:
             raise ImportFailure(f"the update cannot be traced by JAX: {str(error).strip().splitlines()[0]}") from error
         self._check(traced.out_info)
         self.traced = traced
-        self.leaves = [jax.numpy.asarray(leaf) for leaf in jax.tree.leaves((self.state, self.more))]
+        state = [leaf for number, leaf in enumerate(jax.tree.leaves(self.state)) if number not in self.shared]
+        self.leaves = [jax.numpy.asarray(leaf) for leaf in (*state, *jax.tree.leaves(self.more))]
 
     def _check(self, out):
         """The results have the trees, shapes and types of what they replace."""
@@ -49,16 +54,16 @@ class Update:
     def arguments(self):
         """Arguments in the order of the function, and `of`: the step's argument that each belongs to, or None."""
         made = [Argument(_name(role, keys), leaf.shape, leaf.dtype, role)
-                for role in ("parameter", "gradient")
-                for keys, leaf in jax.tree.leaves_with_path(self.parameters)]
+                for role, tree in (("parameter", self.parameters), ("gradient", self.gradients))
+                for keys, leaf in jax.tree.leaves_with_path(tree)]
         of = self.of * 2
         names = argument_names(self.function, 3 + len(self.more))[3:]
         for root, role, tree in (("state", "state", self.state),
                                  *((name, "constant", tree) for name, tree in zip(names, self.more))):
-            for keys, leaf in jax.tree.leaves_with_path(tree):
+            for number, (keys, leaf) in enumerate(jax.tree.leaves_with_path(tree)):
                 leaf = jax.typeof(leaf)
                 made.append(Argument(tree_path(root, keys), leaf.shape, leaf.dtype, role))
-                of.append(None)
+                of.append(self.shared.get(number) if role == "state" else None)
         return made, of
 
     def results(self):
@@ -74,11 +79,45 @@ class Update:
                     results=[dict(role=r.role, name=r.name, of=r.of) for r in self.results()], slices=False)
 
     def stablehlo(self):
-        return self.traced.lower().as_text(debug_info=True)
+        """The evaluated update as text: conditions as selections, calls inlined, every argument kept."""
+        def update(*leaves):
+            results = Evaluator().run(self.traced.jaxpr.jaxpr, self.traced.jaxpr.consts, leaves)
+            return [to_array(result) for result in results]
+        avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in self.traced.jaxpr.in_avals]
+        return jax.jit(update, keep_unused=True).lower(*avals).as_text(debug_info=True)
 
 
 def _name(role, keys):
     return tree_path("params" if role == "parameter" else "grads", keys)
+
+
+def _gradients(signature, parameters, of):
+    """The tree of the gradients, which may have wider types than the parameters."""
+    types = {result.of: result.dtype for result in signature.results if result.role == "gradient"}
+    leaves = [jax.ShapeDtypeStruct(leaf.shape, types[number])
+              for number, leaf in zip(of, jax.tree.leaves(parameters))]
+    return jax.tree.unflatten(jax.tree.structure(parameters), leaves)
+
+
+def _shared(signature, state):
+    """{number of a leaf of the state: the step's argument with the role "state" that it is}, by name."""
+    leaves = [(tree_path("state", keys), jax.typeof(leaf)) for keys, leaf in jax.tree.leaves_with_path(state)]
+    shared = {}
+    for position, argument in enumerate(signature.arguments):
+        if argument.role != "state":
+            continue
+        found = [number for number, (name, _) in enumerate(leaves) if name == f"state/{argument.name}"]
+        if not found:
+            raise ImportFailure(f"option 'roles': argument '{argument.name}' of the step has the role 'state', but the "
+                                f"update's state has no '{argument.name}'; it has "
+                                f"{', '.join(name.removeprefix('state/') for name, _ in leaves) or 'nothing'}")
+        leaf = leaves[found[0]][1]
+        if (leaf.shape, leaf.dtype) != (tuple(argument.shape), argument.dtype):
+            raise ImportFailure(f"argument '{argument.name}' of the step is {argument.dtype}{list(argument.shape)}, in "
+                                f"the update's state it is {leaf.dtype}{list(leaf.shape)}")
+        argument.name = f"state/{argument.name}"
+        shared[found[0]] = position
+    return shared
 
 
 def _parameters(signature, arguments):

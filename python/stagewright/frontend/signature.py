@@ -18,7 +18,7 @@ import numpy as np
 
 from stagewright.errors import ImportFailure
 
-ARGUMENT_ROLES = ("parameter", "batch", "constant", "seed")
+ARGUMENT_ROLES = ("parameter", "batch", "constant", "seed", "state")
 RESULT_ROLES = ("loss", "gradient", "output")
 COMBINE_RULES = ("mean", "sum", "concat", "last")
 
@@ -40,6 +40,7 @@ class Result:
     of: int | None = None
     combine: str | None = None
     batch_dim: int | None = None
+    dtype: object = None  # of a gradient
 
 
 @dataclasses.dataclass
@@ -81,11 +82,13 @@ def _is_scalar_float(tree):
     return len(leaves) == 1 and leaves[0] is tree and leaves[0].shape == () and _is_float(leaves[0])
 
 
-def _same_tree(a, b):
-    if jax.tree.structure(a) != jax.tree.structure(b):
+def _same_tree(parameters, gradients):
+    """Whether the second can be gradients of the first: floats of their shapes, of their types or wider ones."""
+    if jax.tree.structure(parameters) != jax.tree.structure(gradients):
         return False
-    leaves = list(zip(jax.tree.leaves(a), jax.tree.leaves(b)))
-    return bool(leaves) and all(x.shape == y.shape and x.dtype == y.dtype and _is_float(x) for x, y in leaves)
+    leaves = list(zip(jax.tree.leaves(parameters), jax.tree.leaves(gradients)))
+    return bool(leaves) and all(x.shape == y.shape and _is_float(x) and _is_float(y) and
+                                jax.numpy.promote_types(x.dtype, y.dtype) == y.dtype for x, y in leaves)
 
 
 class _Overrides:
@@ -199,7 +202,7 @@ def infer(function, arguments, out, options):
             root = "grads" if len(gradients) == 1 else f"grads/{roots[position]}"
             for n, (keys, leaf) in enumerate(jax.tree.leaves_with_path(tree)):
                 name, of = tree_path(root, keys), starts[position] + n
-                results.append(Result(name, tuple(leaf.shape), "gradient", of, combine.find(name) or rule))
+                results.append(Result(name, tuple(leaf.shape), "gradient", of, combine.find(name) or rule, dtype=leaf.dtype))
                 if made[of].role != "parameter":
                     raise ImportFailure(f"option 'roles': argument '{made[of].name}' has a gradient, so its role is "
                                         f"'parameter', not '{made[of].role}'")

@@ -54,7 +54,8 @@ void stagewright::torank::emitUpdateInterface(const Plan &plan,
   };
   for (auto [index, argument] : llvm::enumerate(plan.update->arguments)) {
     int64_t of = argument.number;
-    if (argument.role == "state" || argument.role == "constant") {
+    bool own = argument.role == "state" || argument.role == "constant";
+    if (own && !argument.ofStep) {
       of = inputs.size();
       inputs.push_back(function.getArgumentTypes()[index]);
       inputFacts.push_back(builder.getDictionaryAttr(
@@ -112,7 +113,7 @@ LogicalResult RankEmitter::declareUpdate() {
     const UpdateArgument &argument = plan.update->arguments[number];
     if (argument.role == "gradient")
       continue;
-    if (argument.role == "parameter") {
+    if (argument.role == "parameter" || argument.ofStep) {
       if (!arguments.count(argument.number) &&
           failed(declareArgument(graph.getBody().getArgument(argument.number))))
         return failure();
@@ -131,7 +132,7 @@ Value RankEmitter::updateSlot(unsigned number) {
   const UpdateArgument &argument = plan.update->arguments[number];
   if (argument.role == "gradient")
     return ownedSlot(argument.number);
-  if (argument.role == "parameter")
+  if (argument.role == "parameter" || argument.ofStep)
     return slots[arguments[argument.number]];
   return slots[updateBuffers[number]];
 }
