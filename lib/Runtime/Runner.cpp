@@ -50,6 +50,19 @@ void Runner::requireInputs() const {
       raise("argument ", manifest().arguments[i].label(), " was not set");
 }
 
+void Runner::requireResult(int64_t position) const {
+  if (ran)
+    return;
+  const std::vector<Interface> &arguments = manifest().arguments;
+  for (const Interface &result : manifest().results)
+    for (size_t i = 0; i < arguments.size() && fresh; ++i)
+      if (result.position == position && given[i] &&
+          (result.role == "parameter" || result.role == "state") &&
+          arguments[i].role == result.role && arguments[i].name == result.name)
+        return;
+  raise("there are no results: no step has run to its end");
+}
+
 void Runner::fillConstants() {
   for (const Interface &argument : manifest().arguments)
     if (const void *data = artifact->data(argument))

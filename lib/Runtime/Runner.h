@@ -69,14 +69,17 @@ public:
 protected:
   /// Throws where an argument was not set.
   void requireInputs() const;
+  /// Throws where result `position` has no value: no step has run, and it is no
+  /// parameter or state that was set before the first one.
+  void requireResult(int64_t position) const;
   /// Sets the arguments whose data lies in the artifact.
   void fillConstants();
   /// What is wrong with the bytes that were live; empty if nothing.
   std::string checkPeaks() const;
 
   std::shared_ptr<const Artifact> artifact;
-  int64_t count; ///< microbatches
-  bool ran = false;
+  int64_t count;                  ///< microbatches
+  bool ran = false, fresh = true; ///< The last step ended well; none began.
   double lastSeconds = 0, lastEnqueue = 0;
   std::vector<Layout> layouts;
   std::vector<int64_t> predicted; ///< live bytes by rank

@@ -82,8 +82,7 @@ void Step::setInput(int64_t position, const sw_tensor &tensor) {
 }
 
 void Step::getOutput(int64_t position, const sw_tensor &tensor) {
-  if (!ran)
-    raise("there are no results: no step has run to its end");
+  requireResult(position);
   HostArenas view = tensors();
   copyOut(view, findResult(view, position, tensor), tensor);
 }
@@ -170,7 +169,7 @@ void Step::serve(int64_t rank, bool pin) {
 
 void Step::run() {
   requireInputs();
-  ran = false;
+  ran = fresh = false;
   transport->reset();
   for (auto &checker : checkers)
     checker->begin();

@@ -19,19 +19,9 @@ using json = nlohmann::json;
 
 void raiseLastError() { throw Error(sw_error()); }
 
-namespace {
-
-/// Position and tensor of an argument (or result), as the C ABI tells them.
-struct Described {
-  int64_t position = 0;
-  sw_dtype dtype = SW_F32;
-  std::vector<int64_t> shape;
-};
-
-using Query = int (*)(const sw_program *, int64_t, int64_t, int64_t *,
-                      sw_tensor *);
-
-Described describe(Query query, const sw_program *program, int64_t index,
+Described describe(int (*query)(const sw_program *, int64_t, int64_t, int64_t *,
+                                sw_tensor *),
+                   const sw_program *program, int64_t index,
                    int64_t microbatches) {
   Described it;
   sw_tensor tensor;
@@ -41,6 +31,8 @@ Described describe(Query query, const sw_program *program, int64_t index,
   it.shape.assign(tensor.shape, tensor.shape + tensor.rank);
   return it;
 }
+
+namespace {
 
 std::string label(const json &argument) {
   return argument.at("position").dump() + " ('" +
@@ -146,23 +138,26 @@ void writeOutputs(const sw_program *program, sw_step *step,
     writeSafetensors(path, tensors);
 }
 
+std::optional<double> readNumber(const sw_program *program, sw_step *step,
+                                 size_t index, int64_t microbatches) {
+  Described it = describe(sw_result, program, int64_t(index), microbatches);
+  float single = 0;
+  double wide = 0;
+  bool isSingle = it.dtype == SW_F32;
+  if (!it.shape.empty() || (!isSingle && it.dtype != SW_F64))
+    return std::nullopt;
+  sw_tensor wanted = {it.dtype, 0, it.shape.data(),
+                      isSingle ? static_cast<void *>(&single) : &wide};
+  if (sw_step_get_output(step, it.position, &wanted) != 0)
+    raiseLastError();
+  return isSingle ? single : wide;
+}
+
 std::optional<double> readLoss(const sw_program *program, sw_step *step,
                                const json &manifest, int64_t microbatches) {
   const json &results = manifest.at("results");
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i].at("role") != "loss")
-      continue;
-    Described it = describe(sw_result, program, int64_t(i), microbatches);
-    float single = 0;
-    double wide = 0;
-    bool isSingle = it.dtype == SW_F32;
-    if (!it.shape.empty() || (!isSingle && it.dtype != SW_F64))
-      return std::nullopt;
-    sw_tensor wanted = {it.dtype, 0, it.shape.data(),
-                        isSingle ? static_cast<void *>(&single) : &wide};
-    if (sw_step_get_output(step, it.position, &wanted) != 0)
-      raiseLastError();
-    return isSingle ? single : wide;
-  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (results[i].at("role") == "loss")
+      return readNumber(program, step, i, microbatches);
   return std::nullopt;
 }

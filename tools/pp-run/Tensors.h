@@ -19,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 /// Throws what the last failed call of the C ABI left in `sw_error`.
 [[noreturn]] void raiseLastError();
@@ -36,6 +37,21 @@ void setInputs(const sw_program *program, sw_step *step,
 /// process that does.
 void writeOutputs(const sw_program *program, sw_step *step,
                   int64_t microbatches, bool write, const std::string &path);
+
+/// Position and tensor of an argument (or result), as the C ABI tells them.
+struct Described {
+  int64_t position = 0;
+  sw_dtype dtype = SW_F32;
+  std::vector<int64_t> shape;
+};
+Described describe(int (*query)(const sw_program *, int64_t, int64_t, int64_t *,
+                                sw_tensor *),
+                   const sw_program *program, int64_t index,
+                   int64_t microbatches);
+
+/// Result number `index`, if it is a single number.
+std::optional<double> readNumber(const sw_program *program, sw_step *step,
+                                 size_t index, int64_t microbatches);
 
 /// The value of the result with the role "loss", if it is a single number.
 std::optional<double> readLoss(const sw_program *program, sw_step *step,

@@ -8,21 +8,28 @@
 #ifndef STAGEWRIGHT_TOOLS_PP_RUN_TRAINING_H
 #define STAGEWRIGHT_TOOLS_PP_RUN_TRAINING_H
 
+#include "Batches.h"
 #include "Launch.h"
+#include "Progress.h"
+#include "StepInputs.h"
 #include "Training/Checkpoint.h"
-#include "Training/Feed.h"
+#include "Validation.h"
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <fstream>
 #include <set>
 
 struct TrainingOptions {
-  std::vector<std::string> data;
+  std::vector<std::string> data, values;
   std::optional<uint64_t> seed;
   std::string checkpoints, metrics;
   int64_t every = 0, keep = 3;
-  bool resume = false;
+  bool resume = false, sameSeed = false;
+  ValidationOptions validation;
+
+  /// Whether steps are told of while they run.
+  bool tells() const {
+    return !data.empty() || !checkpoints.empty() || !metrics.empty();
+  }
 };
 
 void declareTraining(CLI::App &app, TrainingOptions &options);
@@ -30,48 +37,56 @@ void declareTraining(CLI::App &app, TrainingOptions &options);
 /// Throws for options that contradict each other.
 void checkTraining(const TrainingOptions &options);
 
+/// What a run is of.
+struct RunFacts {
+  const sw_program *program;
+  const nlohmann::json &manifest;
+  int64_t microbatches;
+  std::string artifact, inputs;
+};
+
 /// Batches in, checkpoints and figures out, around the steps of a run. With
 /// several processes all of them make the same calls.
 class Training {
 public:
   /// Throws for data that does not fit the step.
-  Training(const TrainingOptions &options, const sw_program *program,
-           const nlohmann::json &manifest, int64_t microbatches);
+  Training(const TrainingOptions &options, const RunFacts &facts,
+           const Launch &launch);
 
   /// Positions of the arguments that come from data.
   const std::set<int64_t> &fed() const { return positions; }
   /// Sets parameters and state of a checkpoint, if asked for; the number of
-  /// the first step to run. A process that is `alone` ends after its step when
-  /// it is interrupted.
-  int64_t begin(sw_step *step, bool alone);
-  /// Sets the batch of step `number`.
+  /// the first step to run, of `all`. A process that is alone ends after its
+  /// step when it is interrupted.
+  int64_t begin(sw_step *step, int64_t all);
+  /// What all processes do together before the first step; `how` is how the
+  /// step was made.
+  void beginTogether(sw_step *step, const sw_options &how);
+  /// Sets the batch of step `number`, and what else changes with it.
   void feed(sw_step *step, int64_t number);
-  /// After step `number` of `all`: figures, and a checkpoint when it is time.
-  void after(sw_step *step, int64_t number, int64_t all, bool speaks);
+  /// After step `number`: figures, and a checkpoint when it is time.
+  void after(sw_step *step, int64_t number);
   /// A checkpoint of the last step, if it has none yet; waits for the writing.
-  void finish(sw_step *step, bool speaks);
+  void finish(sw_step *step);
   /// Whether somebody has asked the process to end.
   static bool interrupted();
 
 private:
-  struct Fed {
-    int64_t position = 0;
-    sw_dtype dtype = SW_I32;
-    std::vector<int64_t> shape;
-  };
-  void save(sw_step *step, int64_t steps, bool speaks);
+  void resume(sw_step *step);
+  void beginToTell(sw_step *step, bool recorded);
+  void save(sw_step *step, int64_t steps);
 
   const TrainingOptions &options;
-  const sw_program *program;
-  const nlohmann::json &manifest;
-  int64_t microbatches, elements = 0; ///< Elements of the first data argument.
+  RunFacts facts;
+  const Launch &launch;
+  Batches batches;
+  StepInputs inputs;
   std::set<int64_t> positions;
-  std::vector<Fed> arguments;
-  std::optional<stagewright::runtime::Feed> source;
   std::optional<stagewright::runtime::CheckpointWriter> writer;
-  int64_t first = 0, done = 0, saved = -1; ///< Counts of steps.
-  std::ofstream metrics;
-  std::chrono::steady_clock::time_point began;
+  std::optional<Validation> validation;
+  std::optional<Progress> progress; ///< Of the process that speaks.
+  bool tells = false, measures = false;
+  int64_t first = 0, all = 0, done = 0, saved = -1; ///< Counts of steps.
 };
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_TRAINING_H

@@ -16,6 +16,7 @@
 #include "Launch.h"
 #include "Report.h"
 #include "Tensors.h"
+#include "Tracing.h"
 #include "Training.h"
 
 #include "Deadline.h"
@@ -36,8 +37,8 @@ using json = nlohmann::json;
 namespace {
 
 struct Options {
-  std::string artifact, inputs, outputs, trace, profile, info, devices,
-      transport;
+  std::string artifact, inputs, outputs, profile, info, devices, transport;
+  std::vector<std::string> trace;
   std::optional<int64_t> microbatches;
   int64_t steps = 1, threads = 1;
   bool repeat = false, check = false, pin = false, json = false;
@@ -64,9 +65,11 @@ void declare(CLI::App &app, Options &options) {
                "The batch arguments hold one microbatch, used for all");
   app.add_option("--steps", options.steps, "How many steps to run");
   app.add_option("--trace", options.trace,
-                 "Where to write the last step for chrome://tracing or "
-                 "ui.perfetto.dev")
-      ->type_name("FILE.json");
+                 "Where to write the last step for ui.perfetto.dev or "
+                 "chrome://tracing; steps=10:12 writes these, to trace.json "
+                 "if no file is given too")
+      ->type_name("FILE.json|steps=A:B")
+      ->allow_extra_args(false);
   app.add_option("--profile", options.profile,
                  "Where to write the median time of every node, for "
                  "pipeline-estimate-cost; also prints how idle ranks were")
@@ -171,11 +174,6 @@ void writeFiles(const Options &options, Launch &launch,
       writeOutputs(program, step, count, launch.speaks(), options.outputs);
   });
   launch.together([&] {
-    if (!options.trace.empty() &&
-        sw_step_write_trace(step, options.trace.c_str()) != 0)
-      raiseLastError();
-  });
-  launch.together([&] {
     if (!options.profile.empty() &&
         sw_step_write_profile(step, options.profile.c_str()) != 0)
       raiseLastError();
@@ -205,32 +203,50 @@ int run(const Options &options, Launch &launch) {
   json manifest = json::parse(sw_manifest(program.get()));
   int64_t count =
       options.microbatches.value_or(manifest.at("microbatches").get<int64_t>());
-  sw_options how = {sizeof(sw_options),       count,
-                    !options.trace.empty(),   options.check,
-                    !options.profile.empty(), options.pin,
-                    int32_t(options.threads), options.devices.c_str(),
-                    options.direct,           options.deadline,
-                    launch.joined(),          options.anyHosts};
+  Tracing tracing;
+  launch.together([&] { tracing = Tracing(options.trace); });
+  bool cuda = manifest.at("target").value("kind", "") == "cuda";
+  // What a step on processors records costs it nothing that one can measure.
+  int64_t kept = std::max<int64_t>(tracing.kept(),
+                                   options.training.tells() && !cuda ? 1 : 0);
+  sw_options how = {sizeof(sw_options),
+                    count,
+                    int32_t(kept),
+                    options.check,
+                    !options.profile.empty(),
+                    options.pin,
+                    int32_t(options.threads),
+                    options.devices.c_str(),
+                    options.direct,
+                    options.deadline,
+                    launch.joined(),
+                    options.anyHosts};
   if (!launch.joined())
     warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
-  bool cuda = manifest.at("target").value("kind", "") == "cuda";
   if (launch.joined() && launch.speaks() && cuda)
     announceDeadline(options);
   Owned<sw_step> step(nullptr, sw_step_destroy);
   std::optional<Training> training;
   int64_t first = 0;
+  // What is a call of all stands alone: whoever fails before must be heard.
   launch.together([&] {
-    training.emplace(options.training, program.get(), manifest, count);
+    training.emplace(options.training,
+                     RunFacts{program.get(), manifest, count, options.artifact,
+                              options.inputs},
+                     launch);
+  });
+  launch.together([&] {
     step.reset(sw_step_create(program.get(), &how));
     if (!step)
       raiseLastError();
+  });
+  launch.together([&] {
     setInputs(program.get(), step.get(), manifest, count, options.repeat,
               training->fed(), options.inputs);
-    first = training->begin(step.get(), !launch.joined());
-    if (first >= options.steps)
-      raise("the checkpoint is of step ", first, ", and --steps is ",
-            options.steps, "; nothing is left to run");
+    first = training->begin(step.get(), options.steps);
+    tracing.check(first + 1, options.steps);
   });
+  launch.together([&] { training->beginTogether(step.get(), how); });
 
   std::vector<double> seconds, enqueue;
   for (int64_t i = first; i < options.steps && !Training::interrupted(); ++i) {
@@ -240,9 +256,12 @@ int run(const Options &options, Launch &launch) {
     seconds.push_back(sw_step_seconds(step.get()));
     if (cuda)
       enqueue.push_back(sw_step_enqueue_seconds(step.get()));
-    training->after(step.get(), i, options.steps, launch.speaks());
+    training->after(step.get(), i);
+    bool ends = i + 1 == options.steps || Training::interrupted();
+    if (tracing.due(i + 1, ends))
+      launch.together([&] { tracing.write(step.get()); });
   }
-  launch.together([&] { training->finish(step.get(), launch.speaks()); });
+  launch.together([&] { training->finish(step.get()); });
   writeFiles(options, launch, program.get(), step.get(), count);
 
   std::optional<double> loss =

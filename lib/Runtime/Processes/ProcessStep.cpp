@@ -123,7 +123,7 @@ std::string ProcessStep::runProgram() {
 }
 
 void ProcessStep::run() {
-  ran = false;
+  ran = fresh = false;
   // What is poisoned at the beginning must not be a message that has come: no
   // process begins before all have done it.
   if (checker) {
@@ -178,8 +178,7 @@ int64_t ProcessStep::allocated(int64_t rank) const {
 }
 
 void ProcessStep::getOutput(int64_t position, const sw_tensor &tensor) {
-  if (!ran)
-    raise("there are no results: no step has run to its end");
+  requireResult(position);
   HostArenas view = tensors();
   size_t result = findGathered(messenger, view, position, tensor);
   gatherResult(messenger, view, result, tensor);

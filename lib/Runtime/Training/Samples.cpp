@@ -8,6 +8,7 @@
 #include "Training/Samples.h"
 #include "DType.h"
 #include "Error.h"
+#include "Files/Safetensors.h"
 
 #include <bit>
 #include <charconv>
@@ -127,34 +128,67 @@ SampleSource parseSampleSource(const std::string &text) {
     source.file =
         text.substr(equals + 1, shift ? plus - equals - 1 : std::string::npos);
     source.shift = shift.value_or(0);
+    constexpr std::string_view ending = ".safetensors:";
+    if (size_t at = source.file.find(ending); at != std::string::npos) {
+      source.tensor = source.file.substr(at + ending.size());
+      source.file.resize(at + ending.size() - 1);
+    }
   }
   if (source.argument.empty() || source.file.empty() || source.shift < 0)
     raise("'", text,
-          "' is not of the form ARGUMENT=FILE or "
-          "ARGUMENT=FILE+SHIFT");
+          "' is not of the form ARGUMENT=FILE, ARGUMENT=FILE+SHIFT or "
+          "ARGUMENT=FILE.safetensors:TENSOR");
   return source;
+}
+
+/// The tensor of that name, or the only one.
+static const TensorView &
+findTensor(const std::map<std::string, TensorView> &tensors,
+           const std::string &name) {
+  auto found = tensors.find(name);
+  if (found == tensors.end() && name.empty() && tensors.size() == 1)
+    found = tensors.begin();
+  if (found != tensors.end())
+    return found->second;
+  std::string names;
+  for (const auto &[other, tensor] : tensors)
+    names += (names.empty() ? "'" : ", '") + other + "'";
+  if (name.empty())
+    raise("it has ", tensors.size(), " tensors (", names,
+          "); name one as FILE.safetensors:TENSOR");
+  raise("it has no tensor '", name, "', only ", names.empty() ? "none" : names);
+}
+
+SampleFile::Contents SampleFile::open(const SampleSource &source) const {
+  std::span<const std::byte> bytes = file.bytes();
+  if (source.file.ends_with(".npy")) {
+    NpyHeader header = parseNpy(bytes);
+    return {header.dtype, header.shape, bytes.data() + header.offset};
+  }
+  if (source.file.ends_with(".safetensors")) {
+    auto tensors = parseSafetensors(bytes);
+    const TensorView &it = findTensor(tensors, source.tensor);
+    return {it.dtype, it.shape, it.bytes.data()};
+  }
+  if (source.file.ends_with(".bin"))
+    return {SW_U16, {int64_t(bytes.size() / 2)}, bytes.data()};
+  raise("only .npy files, .safetensors files and .bin files of 16-bit tokens "
+        "are read");
 }
 
 SampleFile::SampleFile(const SampleSource &source, sw_dtype dtype,
                        std::vector<int64_t> shape)
     : file(source.file), to(dtype), shift(source.shift),
       toSize(dtypeSize(dtype)) {
-  NpyHeader header;
+  Contents header;
   try {
-    if (source.file.ends_with(".npy")) {
-      header = parseNpy(file.bytes());
-    } else if (source.file.ends_with(".bin")) {
-      header.dtype = SW_U16;
-      header.shape = {int64_t(file.bytes().size() / 2)};
-    } else {
-      raise("only .npy files and .bin files of 16-bit tokens are read");
-    }
+    header = open(source);
   } catch (const Error &error) {
     raise("'", source.file, "': ", error.what());
   }
   from = header.dtype;
   fromSize = dtypeSize(from);
-  data = file.bytes().data() + header.offset;
+  data = header.data;
   for (int64_t extent : shape)
     elements *= extent;
   bool widens =

@@ -26,9 +26,9 @@
 
 namespace stagewright::runtime {
 
-/// `argument=file[+shift]`.
+/// `argument=file[:tensor][+shift]`; only safetensors files have tensors.
 struct SampleSource {
-  std::string argument, file;
+  std::string argument, file, tensor;
   int64_t shift = 0; ///< In elements.
 };
 
@@ -37,9 +37,9 @@ SampleSource parseSampleSource(const std::string &text);
 
 class SampleFile {
 public:
-  /// Opens `source.file`: .npy, or .bin with little-endian 16-bit unsigned
-  /// tokens. `dtype` and `shape` are of one sample as the step takes it.
-  /// Integers of a narrower type are widened. Throws an `Error`.
+  /// Opens `source.file`: .npy, .safetensors, or .bin with little-endian 16-bit
+  /// unsigned tokens. `dtype` and `shape` are of one sample as the step takes
+  /// it. Integers of a narrower type are widened. Throws an `Error`.
   SampleFile(const SampleSource &source, sw_dtype dtype,
              std::vector<int64_t> shape);
 
@@ -50,6 +50,13 @@ public:
   void read(int64_t index, std::byte *to) const;
 
 private:
+  struct Contents {
+    sw_dtype dtype = SW_U16;
+    std::vector<int64_t> shape;
+    const std::byte *data = nullptr;
+  };
+  Contents open(const SampleSource &source) const;
+
   MappedFile file;
   const std::byte *data = nullptr;
   sw_dtype from = SW_U16, to;

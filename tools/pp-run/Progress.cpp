@@ -1,0 +1,127 @@
+//===- Progress.cpp - a run while it runs ---------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Progress.h"
+#include "Error.h"
+
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <numeric>
+
+using namespace stagewright::runtime;
+using nlohmann::json;
+
+static std::string print(const char *format, ...) {
+  char text[96];
+  va_list values;
+  va_start(values, format);
+  std::vsnprintf(text, sizeof(text), format, values);
+  va_end(values);
+  return text;
+}
+
+std::string printDuration(double seconds) {
+  auto s = (long long)std::llround(std::max(0.0, seconds));
+  if (s < 120)
+    return print("%lld s", s);
+  if (s < 7200)
+    return print("%lld min %02lld s", s / 60, s % 60);
+  if (s < 48 * 3600)
+    return print("%lld h %02lld min", s / 3600, s / 60 % 60);
+  return print("%lld d %lld h", s / 86400, s / 3600 % 24);
+}
+
+/// 1234567 as "1.23 M".
+static std::string printRate(double value) {
+  const char *units[] = {"", " k", " M", " G", " T"};
+  size_t unit = 0;
+  for (; value >= 1000 && unit + 1 < std::size(units); value /= 1000)
+    ++unit;
+  return print(value < 100 ? "%.3g" : "%.0f", value) + units[unit];
+}
+
+static double mean(const std::vector<double> &values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) /
+         double(values.size());
+}
+
+Progress::Progress(const std::string &path, bool append, bool shows,
+                   Amounts amounts, json run)
+    : shows(shows), amounts(amounts), run(std::move(run)),
+      began(std::chrono::steady_clock::now()) {
+  if (path.empty())
+    return;
+  file.open(path, append ? std::ios::app : std::ios::trunc);
+  if (!file)
+    raise("cannot write '", path, "'");
+}
+
+Progress::~Progress() {
+  if (open)
+    std::fputc('\n', stderr);
+}
+
+void Progress::begin(int64_t done, int64_t wanted) {
+  first = done, all = wanted;
+  began = std::chrono::steady_clock::now();
+}
+
+void Progress::tell(const StepFigures &figures) {
+  if (figures.validation)
+    validation = figures.validation;
+  if (file.is_open())
+    write(figures);
+  if (shows)
+    show(figures);
+}
+
+void Progress::write(const StepFigures &figures) {
+  json line = {
+      {"step", figures.step}, {"loss", nullptr}, {"seconds", figures.seconds}};
+  if (figures.loss)
+    line["loss"] = *figures.loss;
+  if (figures.validation)
+    line["validation_loss"] = *figures.validation;
+  if (amounts.samples)
+    line["samples_per_second"] = double(amounts.samples) / figures.seconds;
+  if (amounts.tokens)
+    line["tokens_per_second"] = double(amounts.tokens) / figures.seconds;
+  if (!figures.idle.empty()) {
+    line["bubble"] = mean(figures.idle);
+    line["idle"] = figures.idle;
+  }
+  if (!figures.liveBytes.empty())
+    line["live_bytes"] = figures.liveBytes;
+  if (!run.is_null())
+    line["run"] = std::move(run);
+  run = nullptr;
+  file << line.dump() << std::endl;
+}
+
+void Progress::show(const StepFigures &figures) {
+  std::string text =
+      print("step %lld of %lld", (long long)figures.step, (long long)all);
+  if (figures.loss)
+    text += print("  loss %.5g", *figures.loss);
+  if (validation)
+    text += print("  validation %.5g", *validation);
+  if (int64_t amount = amounts.tokens ? amounts.tokens : amounts.samples)
+    text += "  " + printRate(double(amount) / figures.seconds) +
+            (amounts.tokens ? " tokens/s" : " samples/s");
+  if (!figures.idle.empty())
+    text += print("  bubble %.1f %%", 100 * mean(figures.idle));
+  double passed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began)
+          .count();
+  text += "  " +
+          printDuration(passed / double(figures.step - first) *
+                        double(all - figures.step)) +
+          " left";
+  open = figures.step < all;
+  std::fprintf(stderr, "\r%s \033[K%s", text.c_str(), open ? "" : "\n");
+}
