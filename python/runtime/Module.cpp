@@ -119,6 +119,18 @@ public:
   int64_t arenaBytes(int64_t rank) const {
     return sw_step_arena_bytes(step.get(), rank);
   }
+  int64_t predictedBytes(int64_t rank) const {
+    return sw_step_predicted_bytes(step.get(), rank);
+  }
+  std::vector<double> lastIdle() {
+    Busy busy(running);
+    int64_t ranks = 0;
+    while (predictedBytes(ranks) >= 0)
+      ++ranks;
+    std::vector<double> shares(static_cast<size_t>(ranks));
+    ::check(sw_step_last_idle(step.get(), shares.data()) == 0);
+    return shares;
+  }
   int64_t peakBytes(int64_t rank) const {
     return sw_step_peak_bytes(step.get(), rank);
   }
@@ -166,6 +178,8 @@ NB_MODULE(_stagewright_runtime, module) {
       .def("run", &Step::run)
       .def("seconds", &Step::seconds)
       .def("arena_bytes", &Step::arenaBytes)
+      .def("predicted_bytes", &Step::predictedBytes)
+      .def("last_idle", &Step::lastIdle)
       .def("peak_bytes", &Step::peakBytes)
       .def("write_trace", &Step::writeTrace)
       .def("write_profile", &Step::writeProfile);

@@ -2,13 +2,14 @@
 
     stagewright.import_jax(function, example_arguments, "model.mlir")    a JAX step -> MLIR + example arguments
     stagewright.load("step.swx")                                         a compiled step -> a callable on numpy arrays
+    stagewright.Run("step.swx", "model.inputs.safetensors", ...)         many steps on batches that Python makes
 
 Nothing heavy is imported until it is asked for: running a compiled step needs neither JAX nor MLIR.
 """
 
-from stagewright.errors import ImportFailure
+from stagewright.errors import ImportFailure, RunFailure
 
-__all__ = ["ImportFailure", "import_jax", "load"]
+__all__ = ["ImportFailure", "Run", "RunFailure", "import_jax", "load"]
 
 
 def import_jax(*args, **kwargs):
@@ -19,6 +20,13 @@ def import_jax(*args, **kwargs):
 def load(*args, **kwargs):
     from stagewright.runtime import load as function
     return function(*args, **kwargs)
+
+
+def __getattr__(name):
+    if name == "Run":
+        from stagewright.training import Run
+        return Run
+    raise AttributeError(f"module 'stagewright' has no attribute '{name}'")
 
 
 import_jax.__doc__ = "See stagewright.frontend.jax_step.import_jax."

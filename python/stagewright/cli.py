@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from stagewright.errors import ImportFailure
+from stagewright.errors import ImportFailure, ReportFailure
 
 IMPORT_HELP = """\
 Imports a model as MLIR: a function @step of one microbatch, with a role on every argument and result.
@@ -24,10 +24,24 @@ params/h/0 stands for all below it) or by the argument's position, here or in th
 
 An optimizer is the option "update", which NAME returns: (function, state, *more), where function(parameters, gradients,
 state, *more) returns (parameters, state), as one of optax does. Then each step that runs also updates, in place; state
-and `more` are arguments of the step after its own, parameters and state its last results.
+and `more` are arguments of the step after its own, parameters and state its last results. An argument of the step with
+the role "state" is the leaf of that name of the optimizer's state: a scale of the loss that the update changes, say.
+Gradients may have wider types than their parameters: they are summed over the microbatches in their own.
+
+The option "validation" is a function of the step's arguments that returns the loss alone; it is written to
+MODEL.validation.mlir, which pp-compile takes, and pp-run --validation its result.
 
 Layers are found by scopes: write `with jax.named_scope("h3"):` around each. A lax.scan over stacked layers is
 unrolled; its iterations are the layers, and its stacked parameters are owned in slices, one per layer.
+"""
+
+
+REPORT_HELP = """\
+Draws a run from the lines of JSON that it wrote: loss curves, speed, bubble, memory of each rank beside the plan, and the
+timeline of a trace, on one page of HTML that needs nothing else.
+
+    pp-run step.swx ... --metrics=run.jsonl --trace=run.trace.json
+    stagewright report run.jsonl --trace=run.trace.json -o run.html --tensorboard=events
 """
 
 
@@ -51,13 +65,20 @@ def _parser():
     command.add_argument("-o", "--output", required=True, metavar="MODEL.mlir",
                          help="where to write the module; the arguments go to MODEL.inputs.safetensors beside it")
     command.add_argument("--role", action="append", metavar="NAME=ROLE",
-                         help="parameter, batch, constant or seed for an argument; loss or output for a result")
+                         help="parameter, batch, constant, seed or state for an argument; loss or output for a result")
     command.add_argument("--combine", action="append", metavar="NAME=RULE",
                          help="how a result is combined over the microbatches: mean, sum, concat or last")
     command.add_argument("--batch-dim", action="append", metavar="NAME=DIM", help="which dimension is the batch")
     command.add_argument("--no-slices", action="store_true", help="keep parameters stacked over layers whole")
     command.add_argument("--unroll-limit", type=int, metavar="N", help="the most iterations of a loop to unroll")
     command.add_argument("--quiet", action="store_true", help="print no summary")
+    command = commands.add_parser("report", help="draw a run: a page of HTML, events for TensorBoard",
+                                  description=REPORT_HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
+    command.add_argument("metrics", metavar="RUN.jsonl", help="what pp-run --metrics wrote")
+    command.add_argument("--trace", metavar="TRACE.json", help="what pp-run --trace wrote")
+    command.add_argument("-o", "--output", metavar="RUN.html", help="the page")
+    command.add_argument("--tensorboard", metavar="FOLDER", help="the events, for tensorboard --logdir FOLDER")
+    command.add_argument("--title", help="of the page (default: the artifact's name)")
     return parser
 
 
@@ -84,9 +105,26 @@ def _import(arguments):
     print(f"{arguments.output}: {counts}")
 
 
+def _report(arguments):
+    from stagewright.report.metrics import read_metrics
+
+    if not arguments.output and not arguments.tensorboard:
+        raise ReportFailure("nothing is asked for; give -o RUN.html, --tensorboard FOLDER, or both")
+    metrics = read_metrics(arguments.metrics)
+    if arguments.output:
+        from stagewright.report.page import make_page
+        page = make_page(metrics, arguments.trace, arguments.title)
+        with open(arguments.output, "w", encoding="utf-8") as file:
+            file.write(page)
+        print(f"{arguments.output}: {len(metrics.lines)} steps")
+    if arguments.tensorboard:
+        from stagewright.report.events import write_events
+        print(f"{arguments.tensorboard}: {write_events(metrics, arguments.tensorboard)} scalars")
+
+
 def main(argv=None):
     arguments = _parser().parse_args(argv)
     try:
-        _import(arguments)
-    except ImportFailure as error:
+        _import(arguments) if arguments.command == "import" else _report(arguments)
+    except (ImportFailure, ReportFailure) as error:
         sys.exit(f"error: {error}")

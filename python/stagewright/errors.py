@@ -1,5 +1,13 @@
-"""The one exception that an import raises for a reason its user can act upon."""
+"""The exceptions that are raised for reasons that a user can act upon."""
 
 
 class ImportFailure(Exception):
     """A model cannot be imported; the text says what, where, and a way out where there is one."""
+
+
+class RunFailure(Exception):
+    """A run cannot begin or go on; the text says why, and a way out where there is one."""
+
+
+class ReportFailure(Exception):
+    """A report cannot be made; the text says of which file, and why."""

@@ -78,12 +78,19 @@ class Step:
 
     def results(self):
         """The results of the last step, a list by position; each call makes new arrays."""
-        out = []
-        for position, dtype, shape in self._results:
-            array = np.empty(shape, _dtype(dtype))
-            self._step.get(position, dtype, shape, _bytes(array))
-            out.append(array)
-        return out
+        return [self.result(position) for position, *_ in self._results]
+
+    def result(self, position):
+        """The result at a position, of the last step."""
+        dtype, shape = next((dtype, shape) for at, dtype, shape in self._results if at == position)
+        array = np.empty(shape, _dtype(dtype))
+        self._step.get(position, dtype, shape, _bytes(array))
+        return array
+
+    @property
+    def last_idle(self):
+        """The part of the last step in which no action of a rank ran, by rank; needs `trace` or `profile`."""
+        return self._step.last_idle()
 
     @property
     def seconds(self):
@@ -94,6 +101,14 @@ class Step:
     def arena_bytes(self):
         """Bytes allocated for all ranks."""
         return self._step.arena_bytes(-1)
+
+    def rank_bytes(self, rank):
+        """Bytes allocated for one rank."""
+        return self._step.arena_bytes(rank)
+
+    def predicted_bytes(self, rank):
+        """Live bytes of one rank at most, as the compiler printed them."""
+        return self._step.predicted_bytes(rank)
 
     def peak_bytes(self, rank):
         """Highest number of live bytes of the last step on one rank; -1 unless loaded with check_memory."""

@@ -1,0 +1,93 @@
+"""Checkpoints as pp-run writes and reads them (lib/Runtime/Training): a folder for each step, with the tensors by the
+model's names in safetensors, and checksums; written beside its place and renamed, so there is never half of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import zlib
+
+from stagewright.errors import RunFailure
+
+VERSION = 1
+FILES = {"parameter": "params.safetensors", "state": "state.safetensors"}
+
+
+def folders(directory):
+    """The checkpoints of a folder, the oldest first."""
+    return sorted(path for path in pathlib.Path(directory).glob("step-*") if path.is_dir())
+
+
+def write(directory, step, tensors, keep=3, data=None):
+    """Writes {role: {name: array}} and keeps the last `keep` checkpoints; `data` is what an iterator says of its
+    position, and must be JSON."""
+    from safetensors.numpy import save_file
+
+    directory = pathlib.Path(directory)
+    place, draft = directory / f"step-{step:012d}", directory / f".writing-step-{step:012d}"
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    manifest = {"version": VERSION, "step": step, "files": {}}
+    if data is not None:
+        manifest["data"] = data
+    for role, name in FILES.items():
+        save_file(tensors[role], draft / name)
+        _synchronise(draft / name)
+        contents = (draft / name).read_bytes()
+        manifest["files"][name] = {"bytes": len(contents), "crc32": zlib.crc32(contents)}
+    (draft / "checkpoint.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    _synchronise(draft / "checkpoint.json")
+    _synchronise(draft)
+    shutil.rmtree(place, ignore_errors=True)  # the same step of an earlier run
+    os.rename(draft, place)
+    _synchronise(directory)
+    for old in folders(directory)[:-keep]:
+        shutil.rmtree(old)
+
+
+def read(folder):
+    """(step, {role: {name: array}}, data) of one checkpoint; RunFailure says what is wrong with it."""
+    from safetensors.numpy import load_file
+
+    folder, tensors = pathlib.Path(folder), {}
+    try:
+        manifest = json.loads((folder / "checkpoint.json").read_text())
+        version, step, files = manifest["version"], int(manifest["step"]), manifest["files"]
+    except OSError as error:
+        raise RunFailure(f"cannot read '{error.filename}': {error.strerror}") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise RunFailure(f"'{folder / 'checkpoint.json'}' is not that of a checkpoint") from error
+    if version != VERSION:
+        raise RunFailure(f"'{folder}' has version {version}, this program reads {VERSION}")
+    for role, name in FILES.items():
+        path, about = folder / name, files.get(name, {})
+        contents = path.read_bytes() if path.exists() else b""
+        for what, found in (("bytes", len(contents)), ("crc32", zlib.crc32(contents))):
+            if found != about.get(what):
+                raise RunFailure(f"'{path}': {what} is {found}, checkpoint.json says {about.get(what)}")
+        tensors[role] = load_file(path)
+    return step, tensors, manifest.get("data")
+
+
+def newest(directory):
+    """The newest checkpoint of a folder, as `read`; if it is damaged the error names the one before."""
+    found = folders(directory)
+    if not found:
+        raise RunFailure(f"'{directory}' has no checkpoint")
+    try:
+        return read(found[-1])
+    except RunFailure as error:
+        other = f"; the one before is '{found[-2]}': remove the newer to resume from it" if found[1:] else \
+            "; it is the only one"
+        raise RunFailure(f"{error}{other}") from error
+
+
+def _synchronise(path):
+    """Brings a file, or the names in a folder, to the disk."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,219 @@
+"""Runs of many steps in this process, on batches that Python makes.
+
+    run = stagewright.Run("step.swx", inputs="model.inputs.safetensors", checkpoints="run", checkpoint_every=50)
+    for figures in run.train(batches, steps=300):
+        print(figures["step"], figures["loss"])
+
+The same checkpoints, metrics and seeds as pp-run: either goes on where the other stopped.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import itertools
+import json
+import math
+import os
+
+import numpy as np
+
+from stagewright import checkpoints as files
+from stagewright.errors import RunFailure
+from stagewright.runtime import Step
+
+
+class Run:
+    """A step with an optimizer, its parameters and state, and how often it has run (`done`)."""
+
+    def __init__(self, artifact, inputs, *, checkpoints=None, checkpoint_every=0, keep=3, resume=False, metrics=None,
+                 values=None, same_seed=False, **options):
+        """`inputs` is what the import wrote, a path, or {position: array}. `values` has for names of constants a
+        function of the step's number (from 0), as optax's schedules are, or an array with a value for each step.
+        Further options are those of stagewright.load."""
+        if checkpoints is None and (checkpoint_every or resume):
+            raise RunFailure(f"{'resume' if resume else 'checkpoint_every'} needs checkpoints=FOLDER")
+        self.artifact, self.step = str(artifact), Step(artifact, **{"trace": True, **options})
+        self.checkpoints, self.every, self.keep = checkpoints, checkpoint_every, keep
+        self.metrics, self.done, self.data = metrics, 0, None
+        manifest = self.step.manifest
+        self.replaced = [r for r in manifest["results"] if r["role"] in ("parameter", "state")]
+        if not self.replaced:
+            raise RunFailure(f"'{artifact}' has no optimizer, so nothing changes; import the model with the option "
+                             "'update'")
+        self.arguments = [a for a in manifest["arguments"] if a["role"] != "microbatch" and "symbol" not in a]
+        self.batches = [a for a in self.arguments if a["role"] == "batch"]
+        self.values = [(self._constant(name), value) for name, value in (values or {}).items()]
+        given = inputs if isinstance(inputs, dict) else _read_inputs(inputs)
+        fed = {a["position"] for a in self.batches} | {a["position"] for a, _ in self.values}
+        self.step.set({a["position"]: self._given(given, a) for a in self.arguments if a["position"] not in fed})
+        self.keys = {} if same_seed else {a["position"]: np.asarray(given[a["position"]]) for a in self.arguments
+                                          if a["role"] == "seed"}
+        self.writer = concurrent.futures.ThreadPoolExecutor(1)
+        self.writing, self.saved = None, -1
+        if resume:
+            self._resume()
+        self.appends = resume
+
+    def train(self, batches, steps):
+        """Runs until `steps` steps are done, those of earlier runs among them; yields what each was: a dictionary with
+        step, loss, seconds, bubble.
+
+        `batches` is an iterable of {name: array}, of tuples in the order of the step's batch arguments, or of arrays
+        where it has one; or a function of the step's number that returns one. Arrays have all samples of a step in
+        front, or microbatches and samples. To go on, a function is asked for the step that comes; an iterable with
+        load_state_dict is given what its state_dict said, which must be JSON; any other is advanced by as many
+        batches as were taken.
+        """
+        source = _Source(batches, self.done, self.data)
+        first = True
+        with open(self.metrics, "a" if self.appends else "w") if self.metrics else open(os.devnull, "w") as lines:
+            self.appends = True
+            while self.done < steps:
+                try:
+                    batch = source.take(self.done)
+                except StopIteration:
+                    raise RunFailure(f"the batches ended after step {self.done}, {steps} were asked for") from None
+                self._set(batch)
+                self.step._step.run()
+                self.done += 1
+                self.data = source.state()
+                figures = self._figures()
+                lines.write(json.dumps({**figures, **({"run": self._about()} if first else {})}) + "\n")
+                lines.flush()
+                first = False
+                if self.every and self.done % self.every == 0:
+                    self.save()
+                yield figures
+        if self.checkpoints is not None:
+            self.save()
+            self._finish()
+
+    def save(self):
+        """Writes a checkpoint of the last step, on a thread, unless it has one."""
+        if self.saved == self.done:
+            return
+        self._finish()
+        self.saved = self.done
+        self.writing = self.writer.submit(files.write, self.checkpoints, self.done, self.tensors(), self.keep, self.data)
+
+    def tensors(self):
+        """{role: {name: array}} of the parameters and the state after the last step."""
+        found = {"parameter": {}, "state": {}}
+        for result in self.replaced:
+            found[result["role"]][result["name"]] = self.step.result(result["position"])
+        return found
+
+    def _finish(self):
+        if self.writing is not None:
+            self.writing.result()
+
+    def _resume(self):
+        self.done, tensors, self.data = files.newest(self.checkpoints)
+        self.saved = self.done
+        for result in self.replaced:
+            role, name = result["role"], result["name"]
+            argument = next(a for a in self.arguments if a["role"] == role and a["name"] == name)
+            if name not in tensors[role]:
+                raise RunFailure(f"'{self.checkpoints}' has no {role} '{name}'; it is of another model or optimizer")
+            self.step.set({argument["position"]: tensors[role][name]})
+
+    def _constant(self, name):
+        found = {a["name"]: a for a in self.arguments if a["role"] == "constant"}
+        if name not in found:
+            raise RunFailure(f"no constant argument is called '{name}'; they are {sorted(found)}")
+        return found[name]
+
+    @staticmethod
+    def _given(given, argument):
+        if argument["position"] not in given:
+            raise RunFailure(f"the inputs have no argument {argument['position']} ('{argument['name']}')")
+        return given[argument["position"]]
+
+    def _set(self, batch):
+        number, count = self.done, self.step.microbatches
+        if not isinstance(batch, dict):
+            batch = batch if isinstance(batch, (tuple, list)) else (batch,)
+            batch = dict(zip((a["name"] for a in self.batches), batch, strict=True))
+        for argument in self.batches:
+            if argument["name"] not in batch:
+                raise RunFailure(f"batch {number} has no '{argument['name']}', only {sorted(batch)}")
+            array, one = np.asarray(batch[argument["name"]]), tuple(argument["shape"])
+            whole = (count, *one)
+            if array.shape != whole and (one[:1] and array.shape != (count * one[0], *one[1:]) or not one):
+                raise RunFailure(f"batch {number}: '{argument['name']}' has shape {array.shape}, expected "
+                                 f"{(count * one[0], *one[1:]) if one else whole} or {whole}")
+            self.step.set({argument["position"]: array.reshape(whole)})
+        for argument, value in self.values:
+            value = value(number) if callable(value) else value[number]
+            self.step.set({argument["position"]: np.asarray(value, _numpy(argument["dtype"]))})
+        for position, key in self.keys.items():
+            self.step.set({position: fold_in(key, number)})
+
+    def _figures(self):
+        figures, step = {"step": self.done}, self.step
+        loss = next((r for r in step.manifest["results"] if r["role"] == "loss"), None)
+        loss = float(step.result(loss["position"])) if loss else math.nan
+        figures["loss"] = loss if math.isfinite(loss) else None
+        figures["seconds"] = step.seconds
+        if self.batches:
+            first = self.batches[0]
+            elements = self.step.microbatches * math.prod(first["shape"])
+            figures["samples_per_second"] = self.step.microbatches * (first["shape"] or [1])[0] / step.seconds
+            if first["dtype"] in ("i32", "i64"):
+                figures["tokens_per_second"] = elements / step.seconds
+        idle = step.last_idle
+        return {**figures, "bubble": sum(idle) / len(idle), "idle": idle}
+
+    def _about(self):
+        manifest = self.step.manifest
+        about = {"artifact": self.artifact, "schedule": manifest["schedule"], "microbatches": self.step.microbatches,
+                 "ranks": [{"device": rank.get("device", ""), "planned_bytes": self.step.predicted_bytes(number),
+                            "arena_bytes": self.step.rank_bytes(number)} for number, rank in enumerate(manifest["ranks"])]}
+        if isinstance(manifest.get("plan"), dict) and "idle" in manifest["plan"]:
+            about["planned_idle"] = manifest["plan"]["idle"]
+        return about
+
+
+class _Source:
+    """Batches from the one of step `done` on."""
+
+    def __init__(self, batches, done, data):
+        self.function = batches if callable(batches) and not hasattr(batches, "__iter__") else None
+        self.batches = batches
+        if self.function:
+            return
+        self.keeps = hasattr(batches, "state_dict") and hasattr(batches, "load_state_dict")
+        if self.keeps and data is not None:
+            batches.load_state_dict(data)
+        self.iterator = iter(batches)
+        if not (self.keeps and data is not None):
+            next(itertools.islice(self.iterator, done, done), None)
+
+    def take(self, number):
+        return self.function(number) if self.function else next(self.iterator)
+
+    def state(self):
+        return None if self.function or not self.keeps else self.batches.state_dict()
+
+
+def fold_in(key, number):
+    """jax.random.fold_in of threefry keys, as words of 32 bits: Threefry-2x32 of the counter (0, number)."""
+    words = np.asarray(key).view(np.uint32).reshape(-1, 2)
+    keys = [words[:, 0], words[:, 1], words[:, 0] ^ words[:, 1] ^ np.uint32(0x1BD11BDA)]
+    with np.errstate(over="ignore"):
+        x, y = keys[0].copy(), keys[1] + np.uint32(number)
+        for group in range(5):
+            for rotation in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+                x = x + y
+                y = (y << np.uint32(rotation) | y >> np.uint32(32 - rotation)) ^ x
+            x, y = x + keys[(group + 1) % 3], y + keys[(group + 2) % 3] + np.uint32(group + 1)
+    return np.stack([x, y], -1).reshape(np.shape(key)).view(np.asarray(key).dtype)
+
+
+def _numpy(name):
+    return {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i32": np.int32, "i64": np.int64}.get(name)
+
+
+def _read_inputs(path):
+    from safetensors.numpy import load_file
+    return {int(name): value for name, value in load_file(path).items()}

@@ -1,0 +1,178 @@
+"""Parameters and state at every hand-over between plans, byte for byte: two ranks, four, one, Python, and back; pp-run and
+Python's own loop go on where the other stopped."""
+
+import json
+import pathlib
+import subprocess
+
+import jax
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import stagewright
+from stagewright.frontend.jax_step import load_model
+from workshop import BUILD, HERE, tool
+
+MODEL, MICROBATCHES = "training.py:gpt_adamw", 8
+TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
+NAMES = ("params.safetensors", "state.safetensors")
+
+
+@pytest.fixture(scope="module")
+def text(workshop):
+    path = workshop.path("handover.bin")
+    (np.frombuffer(TEXT.read_bytes(), np.uint8) % 64).astype("<u2").tofile(path)
+    return path
+
+
+def inputs(workshop):
+    return workshop.module(MODEL).with_suffix(".inputs.safetensors")
+
+
+def go(workshop, text, stages, folder, steps, *flags, data=None):
+    tool("pp-run", workshop.artifact(MODEL, stages, "1f1b"), f"--inputs={inputs(workshop)}", f"--steps={steps}",
+         f"--checkpoints={folder}", "--keep=20", *(data or (f"--data=ids={text}", f"--data=tgt={text}+1")), *flags)
+
+
+def batches(text, shape, begin=0):
+    """The batches that pp-run makes of a file of tokens."""
+    tokens = np.fromfile(text, "<u2").astype(np.int32)
+    size = MICROBATCHES * int(np.prod(shape))
+    for at in range(begin * size, len(tokens) - size, size):
+        yield {name: tokens[at + s:at + s + size].reshape(MICROBATCHES, *shape) for s, name in enumerate(("ids", "tgt"))}
+
+
+def contents(folder, step):
+    return [(folder / f"step-{step:012d}" / name).read_bytes() for name in NAMES]
+
+
+def leaves_of(folder, step, parameters):
+    """The parameters of a checkpoint as JAX's arrays, in the order of the tree."""
+    named = load_file(folder / f"step-{step:012d}" / NAMES[0])
+    return [jax.numpy.asarray(named["/".join(["params", *(str(getattr(k, "key", getattr(k, "idx", ""))) for k in keys)])])
+            for keys, _ in jax.tree.leaves_with_path(parameters)]
+
+
+def test_every_hand_over_keeps_every_byte(workshop, text):
+    """A plan that takes a checkpoint and gives it back before its first step gives back what it took."""
+    folder = workshop.path("handover")
+    _, (parameters, ids, _), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")
+    done = 0
+    for stages in (2, 4, 1):
+        done += 3
+        go(workshop, text, stages, folder, done, *["--resume"] * (done > 3))
+        written = contents(folder, done)
+        for other in (4, 1, 2):
+            run = stagewright.Run(workshop.artifact(MODEL, other, "1f1b"), inputs(workshop), checkpoints=folder, resume=True)
+            copy = workshop.path("copy", stages, other)
+            stagewright.checkpoints.write(copy, done, run.tensors())
+            assert run.done == done
+            for before, name in zip(written, NAMES):
+                wanted, found = load_file(folder / f"step-{done:012d}" / name), load_file(copy / f"step-{done:012d}" / name)
+                assert before and {k: v.tobytes() for k, v in wanted.items()} == {k: v.tobytes() for k, v in found.items()}
+    # JAX takes the last hand-over, and gives the tensors to safetensors: the same bytes.
+    leaves = leaves_of(folder, done, parameters)
+    assert [leaf.shape for leaf in leaves] == [leaf.shape for leaf in jax.tree.leaves(parameters)]
+    again = workshop.path("jax.safetensors")
+    named = load_file(folder / f"step-{done:012d}" / NAMES[0])
+    order = ["/".join(["params", *(str(getattr(k, "key", getattr(k, "idx", ""))) for k in keys)])
+             for keys, _ in jax.tree.leaves_with_path(parameters)]
+    save_file({name: np.asarray(leaf) for name, leaf in zip(order, leaves)}, again)
+    assert {k: v.tobytes() for k, v in load_file(again).items()} == {k: v.tobytes() for k, v in named.items()}
+
+
+def test_python_and_pp_run_go_on_where_the_other_stopped(workshop, text):
+    """The same bytes as one run by pp-run leaves, whoever ran which steps."""
+    _, (_, ids, _), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")
+    whole, parts = workshop.path("whole.9"), workshop.path("parts.9")
+    go(workshop, text, 2, whole, 9)
+    artifact, flags = workshop.artifact(MODEL, 2, "1f1b"), dict(checkpoints=parts, metrics=workshop.path("parts.jsonl"))
+    first = list(stagewright.Run(artifact, inputs(workshop), **flags).train(batches(text, ids.shape), 3))
+    go(workshop, text, 2, parts, 6, "--resume")
+    run = stagewright.Run(artifact, inputs(workshop), resume=True, **flags)
+    last = list(run.train(batches(text, ids.shape), 9))
+    assert [figures["step"] for figures in first + last] == [1, 2, 3, 7, 8, 9] and 0 < last[0]["bubble"] < 1
+    assert [json.loads(line)["step"] for line in workshop.path("parts.jsonl").open()] == [1, 2, 3, 7, 8, 9]
+    for name in NAMES:
+        one, other = (load_file(folder / "step-000000000009" / name) for folder in (whole, parts))
+        assert {k: v.tobytes() for k, v in one.items()} == {k: v.tobytes() for k, v in other.items()}
+
+
+class Loader:
+    """An iterable that knows its place, as those of torchdata and grain do."""
+
+    def __init__(self, text, shape):
+        self.text, self.shape, self.place, self.told = text, shape, 0, []
+
+    def __iter__(self):
+        for batch in batches(self.text, self.shape, self.place):
+            self.place += 1
+            yield batch
+
+    def state_dict(self):
+        return {"place": self.place}
+
+    def load_state_dict(self, state):
+        self.told.append(state)
+        self.place = state["place"]
+
+
+def test_a_loader_is_told_where_it_was(workshop, text):
+    _, (_, ids, _), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")
+    artifact, folder = workshop.artifact(MODEL, 1, "1f1b"), workshop.path("loader")
+    run = stagewright.Run(artifact, inputs(workshop), checkpoints=folder)
+    losses = [f["loss"] for f in run.train(Loader(text, ids.shape), 4)]
+    loader = Loader(text, ids.shape)
+    other = stagewright.Run(artifact, inputs(workshop), checkpoints=folder, resume=True)
+    losses += [f["loss"] for f in other.train(loader, 6)]
+    assert loader.told == [{"place": 4}]
+    straight = stagewright.Run(artifact, inputs(workshop))
+    assert losses == [f["loss"] for f in straight.train(batches(text, ids.shape), 6)]
+
+
+def test_tensors_of_a_file_are_samples_too(workshop, text):
+    """A stream of tokens, and an array of windows, in a safetensors file; the rate of each step in a file of numbers."""
+    _, (_, ids, _), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")
+    tokens = np.fromfile(text, "<u2").astype(np.int32)
+    length = ids.shape[1]
+    windows = np.stack([tokens[at + 1:at + 1 + length] for at in range(0, len(tokens) - length - 1, length)])
+    data, rates = workshop.path("data.safetensors"), workshop.path("rates.npy")
+    save_file({"text": tokens, "next": windows}, data)
+    np.save(rates, np.full(3, 3e-3, np.float32))
+    one, other = workshop.path("one"), workshop.path("other")
+    go(workshop, text, 1, one, 3)
+    flags = (f"--data=ids={data}:text", f"--data=tgt={data}:next")
+    go(workshop, text, 1, other, 3, f"--step-values=rate={rates}", data=flags)
+    assert contents(one, 3) == contents(other, 3)
+    np.save(rates, np.array([3e-3, 3e-3, 0], np.float32))
+    go(workshop, text, 1, other, 3, f"--step-values=rate={rates}", data=flags)
+    assert contents(one, 3)[0] != contents(other, 3)[0]
+    values = {"rate": lambda step: (3e-3, 3e-3, 0)[step]}
+    run = stagewright.Run(workshop.artifact(MODEL, 1, "1f1b"), inputs(workshop), values=values)
+    list(run.train(batches(text, ids.shape), 3))
+    found = load_file(other / "step-000000000003" / NAMES[0])
+    assert all((found[name] == value).all() for name, value in run.tensors()["parameter"].items())
+
+
+@pytest.mark.parametrize("flag,wanted", [
+    ("--data=ids={}:words", "it has no tensor 'words', only 'a', 'b'"),
+    ("--data=ids={}", "it has 2 tensors ('a', 'b'); name one as FILE.safetensors:TENSOR"),
+    ("--data=ids={}:a", "has elements of type f32, argument 'ids' takes i32"),
+    ("--step-values=rate={}:a", "'rate' has values for 2 steps, the run has 5"),
+    ("--step-values=speed={}:a", "no constant argument is called 'speed'; they are 'rate'")])
+def test_what_does_not_fit_is_said(workshop, flag, wanted):
+    data = workshop.path("wrong.safetensors")
+    save_file({"a": np.zeros(2, np.float32), "b": np.zeros(2, np.int64)}, data)
+    done = subprocess.run([BUILD / "bin/pp-run", workshop.artifact(MODEL, 1, "1f1b"), "--repeat-microbatch", "--steps=5",
+                           f"--inputs={inputs(workshop)}", flag.format(data)], capture_output=True, text=True)
+    assert done.returncode == 1 and wanted in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("options,steps,wanted", [
+    (dict(resume=True), 1, "resume needs checkpoints=FOLDER"), (dict(values={"speed": [1]}), 1, "no constant argument is "
+     "called 'speed'"), ({}, 500, "the batches ended after step")])
+def test_what_does_not_fit_in_python_is_said(workshop, text, options, steps, wanted):
+    with pytest.raises(stagewright.RunFailure, match=wanted):
+        run = stagewright.Run(workshop.artifact(MODEL, 1, "1f1b"), inputs(workshop), **options)
+        list(run.train(batches(text, (2, 16), 130), steps))

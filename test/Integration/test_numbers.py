@@ -1,0 +1,79 @@
+"""Steps whose numbers need care train as JAX and optax do: seeds of each step, schedules, skipped steps, short floats with
+float32 masters, losses that are scaled; in this process, on batches that Python makes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import stagewright
+from stagewright.frontend.jax_step import load_model
+from stagewright.training import fold_in
+from workshop import HERE
+
+MODELS = HERE / "models/numbers.py"
+STEPS, MICROBATCHES = 10, 8
+VOCABULARY = 64
+# Relative difference of losses: of float32 as of every step; shorter floats are rounded at other places than JAX's.
+RUNS = [("dropout", 2, 1e-3), ("schedule", 2, 1e-3), ("finite", 1, 1e-3), ("finite", 2, 1e-3), ("master", 2, 1e-2),
+        ("cast", 2, 1e-2), ("scaled", 1, 1e-2), ("scaled", 3, 1e-2)]
+
+
+def batch(number, shape):
+    """Tokens and targets of a step, microbatches first; of step 3 they begin with the last of the vocabulary."""
+    rng = np.random.default_rng(number)
+    ids = rng.integers(0, VOCABULARY - 1, (MICROBATCHES, *shape), np.int32) // 4
+    if number == 3:
+        ids[2, 0, 0] = VOCABULARY - 1
+    return ids, np.roll(ids, -1, -1)
+
+
+def train_by_jax(name):
+    """Losses, and the leaves of the last parameters and state."""
+    step, (parameters, *rest), options = load_model(f"{MODELS}:{name}")
+    update, state = options["update"]
+    shape = next(a.shape for a in rest if np.ndim(a) == 2)
+    key = next((a for a in rest if np.shape(a) == (2,)), None)
+    step, update, losses = jax.jit(step), jax.jit(update), []
+    for number in range(STEPS):
+        ids, targets = batch(number, shape)
+        parts = []
+        for m in range(MICROBATCHES):
+            more = [] if key is None else [jax.random.fold_in(jax.random.fold_in(key, number), m)]
+            scale = [state["scale"]] if name == "scaled" else []
+            parts.append(step(parameters, *scale, ids[m], targets[m], *more))
+        loss, gradients = jax.tree.map(lambda *x: sum(x[1:], x[0]) / MICROBATCHES, *parts)
+        parameters, state = update(parameters, gradients, state)
+        losses.append(float(loss))
+    return np.array(losses), jax.tree.leaves((parameters, state)), shape
+
+
+@pytest.mark.parametrize("name,stages,tolerance", RUNS)
+def test_trains_as_jax_and_optax(workshop, name, stages, tolerance):
+    losses, leaves, shape = workshop.once(("numbers", name), lambda: train_by_jax(name))
+    artifact = workshop.artifact(f"numbers.py:{name}", stages, "1f1b")
+    run = stagewright.Run(artifact, workshop.module(f"numbers.py:{name}").with_suffix(".inputs.safetensors"))
+    found = [figures["loss"] for figures in run.train(lambda number: batch(number, shape), STEPS)]
+    finite = np.isfinite(losses)
+    assert [loss is not None for loss in found] == list(finite)
+    assert finite.all() != (name == "finite")
+    found = np.array([loss for loss in found if loss is not None])
+    assert np.abs(found / losses[finite] - 1).max() <= tolerance, (found, losses)
+    assert losses[-1] < losses[0]
+    made = [run.step.result(r["position"]) for r in run.replaced]
+    assert len(made) == len(leaves)
+    for result, leaf in zip(made, leaves):
+        assert result.dtype == leaf.dtype and result.shape == leaf.shape
+        if not jnp.issubdtype(leaf.dtype, jnp.floating):
+            assert (result == leaf).all()  # counts of steps, of those left out
+    if name == "scaled":
+        scale = run.tensors()["state"]["state/scale"]
+        assert scale < 2.0 ** 18 and any((leaf == scale).all() for leaf in leaves if np.shape(leaf) == ())
+
+
+@pytest.mark.parametrize("kind", ["threefry2x32", "rbg"])
+def test_seeds_are_folded_as_by_jax(kind):
+    for seed, number in ((0, 0), (7, 1), (123, 2**31 + 5)):
+        key = jax.random.key(seed, impl=kind)
+        wanted = jax.random.key_data(jax.random.fold_in(key, number))
+        assert (fold_in(jax.random.key_data(key), number) == np.asarray(wanted)).all()
