@@ -24,6 +24,7 @@ bool filledByHost(BufferKind kind) {
   case BufferKind::Parameter:
   case BufferKind::Constant:
   case BufferKind::Seed:
+  case BufferKind::State:
   case BufferKind::Batch:
   case BufferKind::Microbatch:
     return true;

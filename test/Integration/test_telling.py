@@ -95,8 +95,10 @@ def test_processes_validate_too(workshop, files):
 
 
 def test_figures_of_every_step(workshop, files):
+    call(*command(workshop, files, 2, "plain"))
     call(*command(workshop, files, 2, "figures", "--check-memory"))
     told = lines(workshop, "figures")
+    assert [line["loss"] for line in told] == [line["loss"] for line in lines(workshop, "plain")]
     run = told[0]["run"]
     assert run["schedule"] == "1f1b" and run["microbatches"] == MICROBATCHES and len(run["ranks"]) == 2
     assert not any("run" in line for line in told[1:])
