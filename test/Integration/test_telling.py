@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+import stagewright
 from stagewright.frontend.jax_step import load_model
 from workshop import BUILD, HERE, call, tool
 
@@ -108,6 +109,19 @@ def test_figures_of_every_step(workshop, files):
         assert line["tokens_per_second"] == pytest.approx(MICROBATCHES * 2 * 16 / line["seconds"])
         for live, rank in zip(line["live_bytes"], run["ranks"]):
             assert 0 < live <= rank["arena_bytes"]
+
+
+def test_masks_change_with_the_step_as_in_python(workshop, files):
+    """pp-run and Python's loop fold the same seeds: the same losses to the bit, and others where the seed stays."""
+    tokens = np.fromfile(files[0], "<u2").astype(np.int32)
+    def batch(number):
+        return [tokens[number * 256 + s:number * 256 + s + 256].reshape(MICROBATCHES * 2, 16) for s in (0, 1)]
+    call(*command(workshop, files, 2, "seeds"))
+    call(*command(workshop, files, 2, "same", "--same-seed"))
+    run = stagewright.Run(workshop.artifact(MODEL, 2, "1f1b"), workshop.module(MODEL).with_suffix(".inputs.safetensors"))
+    losses = [line["loss"] for line in lines(workshop, "seeds")]
+    assert losses == [figures["loss"] for figures in run.train(batch, STEPS)]
+    assert not set(losses) & {line["loss"] for line in lines(workshop, "same")}
 
 
 def test_the_line_for_people(workshop, files):
