@@ -259,10 +259,12 @@ typedef struct sw_options {
   int32_t threads;      ///< of each rank; 0: one
   const char *devices;  ///< of each rank, "0,0,1,1"; null: in order
   int32_t direct;    ///< enqueue every step anew instead of replaying a graph
-  double deadline;   ///< seconds of a step on devices, of a wait between
-                     ///< processes; 0: by the steps before
+  double deadline;   ///< seconds that a rank may stand still, a step on
+                     ///< devices or a wait may take; 0: by the steps before
   int32_t processes; ///< this process runs one rank; after sw_connect
   int32_t any_hosts; ///< ranks go to processes in order, whatever their hosts
+  int32_t finite;    ///< a loss, or a parameter after its update, that is
+                     ///< infinite or no number ends the step; on processors
 } sw_options;
 
 /// The reason of the last failure on this thread; empty when there was none.
@@ -321,6 +323,10 @@ SW_EXPORT int sw_step_get_output(sw_step *step, int64_t position,
 
 /// Wall time of the last step, seconds.
 SW_EXPORT double sw_step_seconds(const sw_step *step);
+/// Seconds after which the next step's ranks have failed where they do not get
+/// on. After such a failure a step on threads may have a rank that never comes
+/// back: it cannot run again, and destroying it leaves its memory.
+SW_EXPORT double sw_step_deadline(const sw_step *step);
 /// Of them, what the host took to hand the step to the devices; 0 on
 /// processors.
 SW_EXPORT double sw_step_enqueue_seconds(const sw_step *step);
@@ -362,6 +368,14 @@ SW_EXPORT int64_t sw_process_count(void);
 SW_EXPORT int sw_agree(const char *error);
 /// Collective: gives all processes `bytes` bytes of process 0; alone, nothing.
 SW_EXPORT int sw_broadcast(void *data, int64_t bytes);
+/// Collective: 1 where any process gives a number that is not 0, else 0. After
+/// a step others wait for it as long as for a message of a step.
+SW_EXPORT int sw_any(int mine);
+/// Asks for an end in good order; a handler of a signal may call it. With
+/// several processes all hear of it when they end a step or agree, so that
+/// `sw_interrupted` has the same answer in all.
+SW_EXPORT void sw_interrupt(void);
+SW_EXPORT int sw_interrupted(void);
 /// Leaves the others; collective, after the steps are destroyed.
 SW_EXPORT int sw_disconnect(void);
 /// Ends all processes at once; the error is told to the user, once of all. Null

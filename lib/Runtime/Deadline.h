@@ -7,8 +7,9 @@
 //
 // Ten times the median of the steps before, two seconds at least: a step that
 // takes longer hangs. The median forgives a slow step or two, and does not grow
-// with them. The first step, and making it, may take two minutes: libraries
-// load their kernels and processes find each other.
+// with them. The first step, making it, and what is done after the last one may
+// take a minute: libraries load their kernels, processes find each other, files
+// are written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +19,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdio>
+#include <string>
 
 namespace stagewright::runtime {
 
 class Deadline {
 public:
-  static constexpr double first = 120, least = 2, patience = 10; ///< seconds
+  static constexpr double first = 60, least = 2, patience = 10; ///< seconds
 
   /// `given`: what the user wants for every step, in seconds; 0: as above.
   explicit Deadline(double given) : given(given) {}
@@ -48,6 +51,13 @@ private:
   std::array<double, 64> last = {};
   size_t count = 0;
 };
+
+/// "2 s", "12.5 s".
+inline std::string printSeconds(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g s", seconds);
+  return text;
+}
 
 } // namespace stagewright::runtime
 

@@ -32,6 +32,10 @@ template <typename... Parts> [[noreturn]] void raise(const Parts &...parts) {
   throw Error(text.str());
 }
 
+/// The status of a process whose run a fault has ended: to run it again may
+/// help, as it does not where what was asked for cannot be done (1).
+inline constexpr int faultStatus = 3;
+
 /// A shape as users write it: `[8, 4, 128]`.
 inline std::string printShape(std::span<const int64_t> shape) {
   std::string text = "[";

@@ -99,6 +99,9 @@ void actionBegin(sw_rank *rank, int32_t kind, int64_t stage, int64_t m) {
   guarded(rank, [&] {
     rank->transport->progress();
     rank->transport->checkFailed();
+    rank->where->beginAction(kind, stage, m);
+    if (rank->injection)
+      rank->injection->beginAction(*rank);
     if (rank->checker)
       rank->checker->beginAction();
     if (rank->recorder)
@@ -113,6 +116,7 @@ void actionEnd(sw_rank *rank) {
 
 void nodeBegin(sw_rank *rank, int64_t node) {
   rank->transport->progress();
+  rank->where->beginNode(node);
   if (rank->recorder)
     rank->recorder->beginNode();
 }
@@ -122,6 +126,7 @@ void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
     const auto &nodes = rank->described->nodes;
     if (node < 0 || size_t(node) >= nodes.size())
       raise("node ", node, " does not exist");
+    rank->where->endNode();
     if (rank->recorder)
       rank->recorder->endNode(node);
     if (rank->checker)

@@ -7,6 +7,7 @@
 
 #include "Cuda/Prepare.h"
 #include "DType.h"
+#include "Deadline.h"
 #include "Error.h"
 #include "Files/MappedFile.h"
 #include "HostTensors.h"
@@ -15,6 +16,8 @@
 #include "Runner.h"
 
 #include "stagewright-rt/runtime.h"
+
+#include <algorithm>
 
 using namespace stagewright::runtime;
 
@@ -68,6 +71,12 @@ int describe(const std::vector<Interface> &list, int64_t index,
 void write(const char *path, const std::string &text) {
   std::span<const std::byte> part = std::as_bytes(std::span(text));
   writeFileAtomically(path, {&part, 1});
+}
+
+/// What processes do between steps may take its time; then all end.
+void agreeOrEnd(Processes &processes, const std::string &error) {
+  if (!processes.agree(error, now(), true, Patience(0, Deadline::first)))
+    processes.assembly().abort(faultStatus, error);
 }
 
 void requireRank(const Runner &step, int64_t rank) {
@@ -157,13 +166,19 @@ sw_step *sw_step_create(sw_program *program, const sw_options *options) {
              options->direct == 0,
              options->deadline,
              options->processes != 0,
-             options->any_hosts != 0};
+             options->any_hosts != 0,
+             options->finite != 0};
     }
     return new sw_step{makeRunner(program->artifact, own)};
   });
 }
 
-void sw_step_destroy(sw_step *step) { delete step; }
+void sw_step_destroy(sw_step *step) {
+  // The thread of a rank that hangs uses it for ever.
+  if (step && step->step->abandoned())
+    static_cast<void>(step->step.release());
+  delete step;
+}
 
 int sw_step_set_input(sw_step *step, int64_t position,
                       const sw_tensor *tensor) {
@@ -189,6 +204,8 @@ int sw_step_get_output(sw_step *step, int64_t position,
 }
 
 double sw_step_seconds(const sw_step *step) { return step->step->seconds(); }
+
+double sw_step_deadline(const sw_step *step) { return step->step->deadline(); }
 
 double sw_step_enqueue_seconds(const sw_step *step) {
   return step->step->enqueueSeconds();
@@ -286,7 +303,7 @@ int sw_agree(const char *error) {
   std::string text = error ? error : "";
   return guarded(-1, [&] {
     if (Processes *processes = Processes::get())
-      processes->agree(text, now(), true, Patience(0, 0));
+      agreeOrEnd(*processes, text);
     else if (!text.empty())
       raise(text);
     return 0;
@@ -300,6 +317,24 @@ int sw_broadcast(void *data, int64_t bytes) {
     return 0;
   });
 }
+
+int sw_any(int mine) {
+  return guarded(-1, [&] {
+    Processes *processes = Processes::get();
+    if (!processes)
+      return mine != 0 ? 1 : 0;
+    std::vector<int> all(size_t(processes->assembly().size()));
+    processes->assembly().gather(&mine, all.data(), sizeof(mine),
+                                 Patience(0, 0));
+    return std::any_of(all.begin(), all.end(), [](int one) { return one != 0; })
+               ? 1
+               : 0;
+  });
+}
+
+void sw_interrupt(void) { Processes::interrupt(); }
+
+int sw_interrupted(void) { return Processes::interrupted() ? 1 : 0; }
 
 int sw_disconnect(void) {
   return guarded(-1, [&] {

@@ -7,14 +7,31 @@
 
 #include "Rank.h"
 
+#include "Finite.h"
+
 namespace stagewright::runtime {
+
+static void requireFinite(sw_rank &rank) {
+  std::string wrong = describeNotFinite(*rank.finite, rank);
+  if (!wrong.empty())
+    rank.transport->fail(rank.index, wrong);
+}
 
 void runRank(sw_rank &rank, sw_entry entry) {
   // Nothing with a destructor may live here: generated code leaves by longjmp.
   jmp_buf frame;
+  rank.where->begin();
+  if (rank.injection)
+    rank.injection->beginStep();
   here() = {&rank, &frame, false};
-  if (_setjmp(frame) == 0)
+  if (_setjmp(frame) == 0) {
     entry(&rank, rank.microbatches);
+    if (rank.finite)
+      requireFinite(rank);
+    rank.where->leave(/*atEnd=*/true);
+  } else {
+    rank.where->leave(/*atEnd=*/false);
+  }
   here() = {};
   rank.transport->finish(rank.index);
 }

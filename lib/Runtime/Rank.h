@@ -9,6 +9,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_RANK_H
 
 #include "Checker.h"
+#include "Injection.h"
 #include "Layout.h"
 #include "Pool.h"
 #include "Recording/Recorder.h"
@@ -27,6 +28,11 @@ struct sw_rank {
   stagewright::runtime::Checker *checker = nullptr;   ///< null unless checking
   stagewright::runtime::Recorder *recorder = nullptr; ///< null unless recording
   stagewright::runtime::Pool *pool = nullptr;         ///< null: one thread
+  stagewright::runtime::Injection *injection = nullptr; ///< null: no faults
+  /// Where it is; of the transport.
+  stagewright::runtime::Whereabouts *where = nullptr;
+  /// Whose results must be numbers; null where they need not be.
+  const stagewright::runtime::Manifest *finite = nullptr;
 };
 
 namespace stagewright::runtime {

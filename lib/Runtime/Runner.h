@@ -32,6 +32,7 @@ struct StepOptions {
   double deadline = 0;      ///< seconds of a step; 0: by the steps before
   bool processes = false;   ///< this process runs one rank
   bool anyHosts = false;    ///< wherever it was started
+  bool finite = false;      ///< results that are no numbers are an error
 };
 
 class Runner {
@@ -59,6 +60,11 @@ public:
   const Layout &layout(int64_t rank) const { return layouts[rank]; }
   /// Live bytes of a rank as the compiler predicts them.
   int64_t predictedPeak(int64_t rank) const { return predicted[rank]; }
+  /// Seconds after which a rank that does not get on has failed.
+  virtual double deadline() const = 0;
+  /// Whether a rank still runs in a step that has failed. Then the step can
+  /// neither run again nor be destroyed.
+  virtual bool abandoned() const { return false; }
   std::vector<const Recorder *> recorders() const;
   /// Brings the records of all ranks here, or to another process: then false.
   virtual bool gatherRecords() { return true; }

@@ -26,7 +26,8 @@ constexpr int idleSpins = 2000;
 
 Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
     : Runner(std::move(source), options), threadsPerRank(options.threads),
-      allThreads(threadsPerRank * int64_t(manifest().ranks.size())) {
+      allThreads(threadsPerRank * int64_t(manifest().ranks.size())),
+      limit(options.deadline) {
   if (threadsPerRank < 1 || threadsPerRank > maxThreads)
     raise("the number of threads per rank is ", threadsPerRank,
           ", expected 1 to ", maxThreads);
@@ -53,6 +54,11 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
     rank.transport = &*transport;
     rank.checker = options.check ? checkers[r].get() : nullptr;
     rank.recorder = records.empty() ? nullptr : records[r].get();
+    seen.emplace_back();
+    injections.push_back(Injection::of(int64_t(r)));
+    rank.injection = injections[r].get();
+    rank.where = &transport->place(int64_t(r));
+    rank.finite = options.finite ? &manifest() : nullptr;
   }
   startThreads(options.pin);
   try {
@@ -120,11 +126,44 @@ void Step::stopThreads() {
 /// Until each thread has come back. The host's thread has a processor of its
 /// own only where one is left.
 void Step::waitForThreads() {
-  auto done = [&] { return finished.load() == threads.size(); };
+  auto done = [&] { return finished.load() == ranks.size(); };
   if (spin(spinsFor(allThreads + 1), done))
     return;
-  for (uint32_t seen; (seen = finished.load()) < threads.size();)
-    finished.wait(seen);
+  std::unique_lock lock(ending);
+  ended.wait(lock, done);
+}
+
+/// The same in a step. A rank that neither waits nor gets on ends it; if it
+/// does not come back then, its thread is left to itself.
+void Step::watch(double seconds) {
+  auto done = [&] { return finished.load() == ranks.size(); };
+  if (spin(spinsFor(allThreads + 1), done))
+    return;
+  std::fill(seen.begin(), seen.end(), Seen());
+  auto look = [&](size_t r) {
+    const Whereabouts &where = *ranks[r].where;
+    uint64_t moves = where.moves();
+    if (where.waits() || where.isOver() || moves != seen[r].moves)
+      seen[r].stillness.moved(now());
+    else
+      seen[r].stillness.look(now());
+    seen[r].moves = moves;
+    return seen[r].stillness.seconds() < seconds;
+  };
+  std::chrono::duration<double> nap(std::clamp(seconds / 20, 1e-3, 0.1));
+  std::unique_lock lock(ending);
+  while (!ended.wait_for(lock, nap, done)) {
+    size_t still = 0;
+    while (still < ranks.size() && look(still))
+      ++still;
+    if (still == ranks.size())
+      continue;
+    transport->fail(int64_t(still),
+                    transport->describeStill(int64_t(still), seconds));
+    std::chrono::duration<double> grace(std::min(1.0, seconds));
+    isAbandoned = !ended.wait_for(lock, grace, done);
+    return;
+  }
 }
 
 /// What a rank's thread does before its first step. A failure is the step's.
@@ -155,8 +194,10 @@ void Step::serve(int64_t rank, bool pin) {
 
   uint32_t seen = 0;
   while (true) {
-    finished.fetch_add(1);
-    finished.notify_all();
+    if (finished.fetch_add(1) + 1 == ranks.size()) {
+      std::lock_guard lock(ending);
+      ended.notify_all();
+    }
     if (!spin(std::min(idleSpins, spinsFor(allThreads + 1)),
               [&] { return generation.load() != seen; }))
       generation.wait(seen);
@@ -168,6 +209,8 @@ void Step::serve(int64_t rank, bool pin) {
 }
 
 void Step::run() {
+  if (isAbandoned)
+    raise("a rank still hangs in a step before; start the program anew");
   requireInputs();
   ran = fresh = false;
   transport->reset();
@@ -180,7 +223,7 @@ void Step::run() {
   int64_t start = now();
   generation.fetch_add(1);
   generation.notify_all();
-  waitForThreads();
+  watch(limit.seconds());
   int64_t end = now();
   lastSeconds = double(end - start) * 1e-9;
 
@@ -192,6 +235,7 @@ void Step::run() {
     checker->end();
   if (std::string error = checkers.empty() ? "" : checkPeaks(); !error.empty())
     raise(error);
+  limit.measured(lastSeconds);
   ran = true;
 }
 

@@ -17,14 +17,18 @@
 
 #include "Arena.h"
 #include "Checker.h"
+#include "Deadline.h"
 #include "HostTensors.h"
 #include "Pool.h"
 #include "Rank.h"
 #include "Runner.h"
+#include "Stillness.h"
 #include "ThreadTransport.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -39,6 +43,8 @@ public:
   void run() override;
   void getOutput(int64_t position, const sw_tensor &tensor) override;
   int64_t peak(int64_t rank) const override;
+  double deadline() const override { return limit.seconds(); }
+  bool abandoned() const override { return isAbandoned; }
 
 private:
   HostArenas tensors() const;
@@ -47,18 +53,30 @@ private:
   void prepare(int64_t rank, bool pin);
   void stopThreads();
   void waitForThreads();
+  void watch(double seconds);
 
   int64_t threadsPerRank;
   int64_t allThreads; ///< of all ranks
   std::vector<Arena> arenas;
   std::vector<std::unique_ptr<Checker>> checkers;
   std::optional<ThreadTransport> transport;
+  std::vector<std::unique_ptr<Injection>> injections; ///< by rank
   std::vector<sw_rank> ranks;
+  /// What the host has seen of a rank in a step.
+  struct Seen {
+    uint64_t moves = 0;
+    Stillness stillness;
+  };
+  std::vector<Seen> seen; ///< by rank
+  Deadline limit;
+  bool isAbandoned = false;
 
   // The host rings `generation` to start a step or, with `quit`, to end the
   // threads; each thread adds itself to `finished`.
   alignas(64) std::atomic<uint32_t> generation{0};
   alignas(64) std::atomic<uint32_t> finished{0};
+  std::mutex ending;
+  std::condition_variable ended; ///< all threads have finished
   std::atomic<bool> quit{false};
   std::vector<std::unique_ptr<Pool>> pools; ///< by rank, if it has threads
   std::vector<std::thread> threads;

@@ -7,6 +7,7 @@
 
 #include "ThreadTransport.h"
 
+#include "Deadline.h"
 #include "Error.h"
 #include "Processors.h"
 
@@ -19,8 +20,9 @@ ThreadTransport::ThreadTransport(const Manifest &manifest,
                                  const std::vector<Layout> &layouts,
                                  const std::vector<std::byte *> &arenas,
                                  int64_t microbatches, bool poison, int spins)
-    : manifest(manifest), microbatches(microbatches), poison(poison),
-      spins(spins), waiters(manifest.ranks.size()) {
+    : Transport(manifest.ranks.size()), manifest(manifest),
+      microbatches(microbatches), poison(poison), spins(spins),
+      waiters(manifest.ranks.size()) {
   for (size_t i = 0; i < manifest.channels.size(); ++i) {
     int64_t to = manifest.channels[i].to;
     const auto &place = layouts[to].channels[i];
@@ -82,7 +84,14 @@ void ThreadTransport::waitFor(int64_t rank, Slot &slot, State wanted,
   auto come = [&] {
     return slot.state.load(std::memory_order_acquire) == wanted;
   };
+  if (come())
+    return checkFailed();
+  Whereabouts &where = place(rank);
+  where.wait(wanted == freeSlot ? Whereabouts::ToSend : Whereabouts::ToReceive,
+             channel, m);
   spin(spins, [&] { return come() || failed.load(std::memory_order_relaxed); });
+  if (come())
+    where.goOn();
   checkFailed();
   if (come())
     return;
@@ -108,6 +117,7 @@ void ThreadTransport::waitFor(int64_t rank, Slot &slot, State wanted,
   }
   me.listening.store(false);
   checkFailed();
+  where.goOn();
 }
 
 std::byte *ThreadTransport::claim(int64_t rank, int64_t channel, int64_t m) {
@@ -210,6 +220,16 @@ void ThreadTransport::failStuck() {
     if (!waiters[rank].finished)
       text += "; " + describeWait(rank);
   failLocked(text);
+}
+
+std::string ThreadTransport::describeStill(int64_t rank, double seconds) const {
+  std::string text = "has not moved for " + printSeconds(seconds) + ": " +
+                     places[size_t(rank)].describe(manifest, rank);
+  for (size_t other = 0; other < places.size(); ++other)
+    if (places[other].awaitedRank(manifest) == rank)
+      text += "; rank " + std::to_string(other) + ": " +
+              places[other].describe(manifest, int64_t(other));
+  return text;
 }
 
 void ThreadTransport::finish(int64_t rank) {

@@ -46,6 +46,9 @@ public:
   void finish(int64_t rank) override;
   std::string result() override;
 
+  /// Where a rank is that has not moved for so long, and who waits for it.
+  std::string describeStill(int64_t rank, double seconds) const;
+
 private:
   /// `free`, or a microbatch and what was done with it.
   using State = int64_t;

@@ -20,10 +20,13 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_TRANSPORT_H
 #define STAGEWRIGHT_LIB_RUNTIME_TRANSPORT_H
 
+#include "Whereabouts.h"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace stagewright::runtime {
 
@@ -34,6 +37,7 @@ struct Stopped {};
 
 class Transport {
 public:
+  explicit Transport(size_t ranks) : places(ranks) {}
   virtual ~Transport() = default;
 
   /// Forgets the last step. No rank may be running.
@@ -58,6 +62,8 @@ public:
   }
   /// The rank has left its program.
   virtual void finish(int64_t rank) = 0;
+  /// Where a rank is, as far as this process knows.
+  Whereabouts &place(int64_t rank) { return places[size_t(rank)]; }
   /// After all ranks finished: the first error, also of a slot that is still
   /// in use; empty after a good step.
   virtual std::string result() = 0;
@@ -69,6 +75,7 @@ protected:
                        int64_t rank, int64_t channel, int64_t m, bool sender);
 
   alignas(64) std::atomic<bool> failed{false}; ///< read by all, all the time
+  std::vector<Whereabouts> places;             ///< by rank
 };
 
 } // namespace stagewright::runtime

@@ -63,6 +63,7 @@ private:
   void look(int milliseconds);
   void read(Child &child);
   void endOthers();
+  void passOn();
   std::string cause() const;
 
   std::vector<Child> children;
@@ -192,7 +193,21 @@ std::string Family::cause() const {
   return text;
 }
 
+volatile std::sig_atomic_t askedBy = 0;
+
+/// Somebody asks for an end in good order: it is for the children.
+void Family::passOn() {
+  if (int number = askedBy) {
+    askedBy = 0;
+    for (const Child &child : children)
+      if (!child.ended)
+        kill(child.process, number);
+  }
+}
+
 int Family::watch(double grace) {
+  for (int number : {SIGTERM, SIGINT})
+    std::signal(number, [](int which) { askedBy = which; });
   auto open = [](const Child &child) { return !child.ended; };
   auto wrong = [](const Child &child) {
     return child.failed() || !child.said.empty();
@@ -200,7 +215,8 @@ int Family::watch(double grace) {
   int64_t failure = 0;
   while (std::any_of(children.begin(), children.end(), open)) {
     if (failure == 0) {
-      look(-1);
+      passOn();
+      look(1000);
       if (std::any_of(children.begin(), children.end(), wrong))
         failure = now();
       continue;
@@ -215,7 +231,7 @@ int Family::watch(double grace) {
       read(child);
   if (std::string error = cause(); !error.empty())
     std::cerr << "pp-run: error: " << error << std::endl;
-  return failure ? 1 : 0;
+  return failure ? faultStatus : 0;
 }
 
 } // namespace

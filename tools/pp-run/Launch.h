@@ -33,6 +33,9 @@ public:
   Launch(const Launch &) = delete;
   Launch &operator=(const Launch &) = delete;
 
+  /// Steps begin: what fails from now on is a fault.
+  void begin() { hasBegun = true; }
+  bool begun() const { return hasBegun; }
   /// Whether there are others.
   bool joined() const { return isJoined; }
   /// Whether this process prints and writes.
@@ -56,7 +59,7 @@ public:
   [[noreturn]] void raiseEverywhere() const;
 
 private:
-  bool isJoined = false;
+  bool isJoined = false, hasBegun = false;
 };
 
 /// The number that the launcher gave this process; null without a launcher.

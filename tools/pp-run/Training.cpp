@@ -8,18 +8,11 @@
 #include "Training.h"
 #include "DType.h"
 
-#include <csignal>
 #include <cstdio>
 #include <unistd.h>
 
 using namespace stagewright::runtime;
 using nlohmann::json;
-
-static volatile std::sig_atomic_t asked = 0;
-
-static void noteSignal(int) { asked = 1; }
-
-bool Training::interrupted() { return asked != 0; }
 
 Training::Training(const TrainingOptions &options, const RunFacts &facts,
                    const Launch &launch)
@@ -76,10 +69,6 @@ int64_t Training::begin(sw_step *step, int64_t steps) {
   inputs.check(all);
   if (trains && !options.sameSeed)
     inputs.foldSeeds(facts.manifest, facts.inputs);
-  if (writer && !launch.joined()) {
-    std::signal(SIGINT, noteSignal);
-    std::signal(SIGTERM, noteSignal);
-  }
   if (options.validation.given())
     validation.emplace(options.validation, facts.manifest, facts.inputs);
   return first;
@@ -157,7 +146,29 @@ void Training::after(sw_step *step, int64_t number) {
     save(step, done);
 }
 
+std::string Training::lastGood() {
+  if (!writer)
+    return "";
+  if (launch.speaks())
+    writer->finish();
+  std::optional<int64_t> step = newestStep(options.checkpoints);
+  return step ? "step " + std::to_string(*step) + " in '" +
+                    options.checkpoints + "'"
+              : "";
+}
+
+/// All processes wait for the one that writes, and each knows that the others
+/// live.
+void Training::waitForWriting() {
+  for (int busy = 1; busy == 1;) {
+    busy = sw_any(writer->isBusy(0.2));
+    if (busy < 0)
+      raiseLastError();
+  }
+}
+
 void Training::save(sw_step *step, int64_t steps) {
+  waitForWriting();
   Snapshot snapshot;
   snapshot.step = steps;
   forReplaced(facts.manifest, [&](const std::string &role, const json &,
@@ -184,8 +195,9 @@ void Training::finish(sw_step *step) {
     return;
   if (saved != done)
     save(step, done);
+  waitForWriting();
   writer->finish();
-  if (interrupted() && launch.speaks())
+  if (sw_interrupted() && launch.speaks())
     std::fprintf(stderr,
                  "\npp-run: interrupted after step %lld, which is saved; "
                  "--resume goes on\n",

@@ -56,8 +56,7 @@ public:
   /// Positions of the arguments that come from data.
   const std::set<int64_t> &fed() const { return positions; }
   /// Sets parameters and state of a checkpoint, if asked for; the number of
-  /// the first step to run, of `all`. A process that is alone ends after its
-  /// step when it is interrupted.
+  /// the first step to run, of `all`.
   int64_t begin(sw_step *step, int64_t all);
   /// What all processes do together before the first step; `how` is how the
   /// step was made.
@@ -68,13 +67,16 @@ public:
   void after(sw_step *step, int64_t number);
   /// A checkpoint of the last step, if it has none yet; waits for the writing.
   void finish(sw_step *step);
-  /// Whether somebody has asked the process to end.
-  static bool interrupted();
+  /// Whether steps are saved, so that an interrupted run can go on.
+  bool saves() const { return writer.has_value(); }
+  /// The last checkpoint, for errors; empty where there is none.
+  std::string lastGood();
 
 private:
   void resume(sw_step *step);
   void beginToTell(sw_step *step, bool recorded);
   void save(sw_step *step, int64_t steps);
+  void waitForWriting();
 
   const TrainingOptions &options;
   RunFacts facts;

@@ -12,9 +12,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Family.h"
+#include "Faults.h"
 #include "Info.h"
 #include "Launch.h"
 #include "Report.h"
+#include "Supervisor.h"
 #include "Tensors.h"
 #include "Tracing.h"
 #include "Training.h"
@@ -26,6 +28,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -37,7 +40,7 @@ using json = nlohmann::json;
 namespace {
 
 struct Options {
-  std::string artifact, inputs, outputs, profile, info, devices, transport;
+  std::string artifact, inputs, outputs, profile, info, devices, transport, nan;
   std::vector<std::string> trace;
   std::optional<int64_t> microbatches;
   int64_t steps = 1, threads = 1;
@@ -45,6 +48,7 @@ struct Options {
   bool direct = false, dry = false, processes = false, anyHosts = false;
   double deadline = 0;
   TrainingOptions training;
+  SupervisorOptions supervisor;
 
   Figures figures() const { return {!profile.empty(), check}; }
 };
@@ -99,15 +103,22 @@ void declare(CLI::App &app, Options &options) {
   app.add_flag("--any-hosts", options.anyHosts,
                "Give process i rank i, whatever hosts the plan was made for");
   app.add_option("--deadline", options.deadline,
-                 "Seconds that a step on GPUs, or a wait of a process, may "
-                 "take (default: by the steps before; on GPUs 10 times their "
-                 "median, at least 2)")
+                 "Seconds that a rank may stand still, and a step on GPUs may "
+                 "take (default: 10 times the median of the steps before, at "
+                 "least 2)")
       ->type_name("SECONDS");
   app.add_flag("--json", options.json,
                "Print loss, seconds of every step and bytes as JSON");
   app.add_flag("--info{text}", options.info,
                "Print what the artifact is, and stop; --info=json prints its "
                "manifest");
+  app.add_option("--nan", options.nan,
+                 "What a loss or parameter that is infinite or no number does: "
+                 "'stop' the run or 'ignore' (default: steps with an "
+                 "optimizer stop)")
+      ->type_name("WHAT")
+      ->group("Faults");
+  declareSupervisor(app, options.supervisor);
   declareTraining(app, options.training);
 }
 
@@ -152,6 +163,8 @@ void check(const Options &options) {
   if (options.threads < 1 || options.threads > 1024)
     raise("the number of threads per rank is ", options.threads,
           ", expected 1 to 1024");
+  if (!options.nan.empty() && options.nan != "stop" && options.nan != "ignore")
+    raise("--nan is '", options.nan, "', expected 'stop' or 'ignore'");
   checkTraining(options.training);
 }
 
@@ -180,15 +193,44 @@ void writeFiles(const Options &options, Launch &launch,
   });
 }
 
-/// What a process of several may take before the others give it up.
-void announceDeadline(const Options &options) {
-  std::cerr << "pp-run: deadline " << Deadline::first
-            << " s to begin with, then ";
-  if (options.deadline > 0)
-    std::cerr << options.deadline << " s for a step" << std::endl;
-  else
-    std::cerr << Deadline::patience << " times the median step, at least "
-              << Deadline::least << " s" << std::endl;
+/// Whether a step ends the run that gives no numbers.
+bool stopsAtNan(const Options &options, const json &manifest) {
+  if (!options.nan.empty())
+    return options.nan == "stop";
+  const json &results = manifest.at("results");
+  return std::any_of(results.begin(), results.end(), [](const json &it) {
+    return it.at("role") == "parameter";
+  });
+}
+
+/// One step and what belongs to it. What fails here is a fault of the run.
+void runStep(const Options &options, Launch &launch, Training &training,
+             const sw_program *program, sw_step *step, const json &manifest,
+             int64_t count, int64_t number) {
+  launch.begin();
+  training.feed(step, number);
+  try {
+    if (sw_step_run(step) != 0)
+      launch.raiseEverywhere();
+    // Ranks on devices neither look at their results nor agree by themselves.
+    bool cuda = manifest.at("target").value("kind", "") == "cuda";
+    bool looks = stopsAtNan(options, manifest);
+    if (cuda && (looks || training.saves()))
+      launch.together([&] {
+        if (looks)
+          requireFinite(readLoss(program, step, manifest, count));
+      });
+  } catch (const Error &error) {
+    std::string text = error.what(), last = training.lastGood();
+    if (training.saves())
+      text = "step " + std::to_string(number + 1) + ": " + text;
+    if (!last.empty())
+      text += "; the last checkpoint is " + last;
+    if (launch.joined())
+      throw Agreed(text);
+    raise(text);
+  }
+  training.after(step, number);
 }
 
 int run(const Options &options, Launch &launch) {
@@ -220,11 +262,10 @@ int run(const Options &options, Launch &launch) {
                     options.direct,
                     options.deadline,
                     launch.joined(),
-                    options.anyHosts};
+                    options.anyHosts,
+                    stopsAtNan(options, manifest)};
   if (!launch.joined())
     warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
-  if (launch.joined() && launch.speaks() && cuda)
-    announceDeadline(options);
   Owned<sw_step> step(nullptr, sw_step_destroy);
   std::optional<Training> training;
   int64_t first = 0;
@@ -248,20 +289,26 @@ int run(const Options &options, Launch &launch) {
   });
   launch.together([&] { training->beginTogether(step.get(), how); });
 
+  if (training->saves() || launch.joined())
+    catchSignals();
+  DeadlineTeller deadline(launch.speaks() &&
+                              (training->saves() || launch.joined()),
+                          options.deadline);
   std::vector<double> seconds, enqueue;
-  for (int64_t i = first; i < options.steps && !Training::interrupted(); ++i) {
-    training->feed(step.get(), i);
-    if (sw_step_run(step.get()) != 0)
-      launch.raiseEverywhere();
+  for (int64_t i = first; i < options.steps && !sw_interrupted(); ++i) {
+    runStep(options, launch, *training, program.get(), step.get(), manifest,
+            count, i);
     seconds.push_back(sw_step_seconds(step.get()));
     if (cuda)
       enqueue.push_back(sw_step_enqueue_seconds(step.get()));
-    training->after(step.get(), i);
-    bool ends = i + 1 == options.steps || Training::interrupted();
+    deadline.after(step.get());
+    bool ends = i + 1 == options.steps || sw_interrupted();
     if (tracing.due(i + 1, ends))
       launch.together([&] { tracing.write(step.get()); });
   }
   launch.together([&] { training->finish(step.get()); });
+  if (sw_interrupted() && !training->saves())
+    return 128 + SIGTERM; // The rest of its work is lost.
   writeFiles(options, launch, program.get(), step.get(), count);
 
   std::optional<double> loss =
@@ -296,6 +343,7 @@ std::optional<int> startRanks(Options &options) {
 /// Runs as the only process or as one of several; of these one speaks.
 int launched(const Options &options) {
   Launch launch(options.transport);
+  auto status = [&] { return launch.begun() ? faultStatus : 1; };
   try {
     return run(options, launch);
   } catch (const Agreed &error) {
@@ -303,10 +351,18 @@ int launched(const Options &options) {
       std::cerr << "pp-run: error: " << error.what() << std::endl;
   } catch (const std::exception &error) {
     if (launch.joined())
-      sw_abort(1, error.what()); // The others have not heard.
+      sw_abort(status(), error.what()); // The others have not heard.
     std::cerr << "pp-run: error: " << error.what() << std::endl;
   }
-  return 1;
+  return status();
+}
+
+/// What a run that others start again may take to answer.
+int supervised(const Options &options, int argc, char **argv) {
+  check(options);
+  return supervise(options.supervisor, {argv + 1, argv + argc},
+                   options.training.checkpoints,
+                   options.deadline > 0 ? options.deadline : Deadline::least);
 }
 
 } // namespace
@@ -322,6 +378,8 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
     bool runs = options.info.empty() && !options.dry;
+    if (runs && options.supervisor.asked())
+      return supervised(options, argc, argv);
     if (runs && options.processes)
       if (std::optional<int> status = startRanks(options))
         return *status;

@@ -69,7 +69,7 @@ int64_t DeviceStep::Resources::planGraphs(const Device &device,
 DeviceStep::DeviceStep(std::shared_ptr<const Artifact> source,
                        const StepOptions &options, Processes *processes)
     : Runner(std::move(source), options), graph(options.graph),
-      check(options.check), deadline(options.deadline),
+      check(options.check), limit(options.deadline),
       resources(std::make_unique<Resources>()) {
   if (options.deadline < 0)
     raise("the deadline of a step is ", options.deadline,
@@ -225,7 +225,7 @@ void DeviceStep::run() {
   }
   int64_t end = now();
   lastSeconds = double(end - start) * 1e-9;
-  deadline.measured(lastSeconds);
+  limit.measured(lastSeconds);
   if (!records.empty())
     tell(start, end);
   ran = true;
@@ -244,12 +244,12 @@ void DeviceStep::enqueue() {
 
 /// Looks until the device has ended the step.
 void DeviceStep::wait(int64_t start) {
-  double limit = deadline.seconds();
+  double longest = limit.seconds();
   try {
     for (int64_t looks = 1; !resources->execution->finished(); ++looks) {
       int64_t waited = now() - start;
-      if (double(waited) * 1e-9 > limit)
-        raise("the step did not end on its device within ", limit,
+      if (double(waited) * 1e-9 > longest)
+        raise("the step did not end on its device within ", longest,
               " seconds; a longer deadline can be given");
       if (peers && looks % thorough == 0) {
         peers->look();

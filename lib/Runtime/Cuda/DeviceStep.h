@@ -47,6 +47,7 @@ public:
   int64_t peak(int64_t rank) const override;
   int64_t allocated(int64_t rank) const override;
   bool gatherRecords() override;
+  double deadline() const override { return limit.seconds(); }
 
   /// What a step is made of, for who orders its work otherwise.
   const Memory &memory() const;
@@ -65,7 +66,7 @@ private:
   bool graph, check;
   bool begun = false; ///< a step has been run
   bool lost = false;  ///< a device did not end its step
-  Deadline deadline;
+  Deadline limit;
   std::unique_ptr<Peers> peers; ///< null: none
   std::vector<int64_t> own;     ///< ranks
   std::unique_ptr<Resources> resources;

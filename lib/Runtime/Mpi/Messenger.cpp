@@ -9,22 +9,27 @@
 // there. Transfers are persistent requests; sends are synchronous (MPI 4.1,
 // section 3.4): they end when a receive has been matched. Three communicators:
 // the transfers of channels, what goes directly from one process to another or
-// to all, and the word that the step has failed.
+// to all, and the words about a step that has failed. Nothing here waits for
+// ever: every wait is a loop that looks for such words and for processes that
+// have died.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Processes/Messenger.h"
 
 #include "Error.h"
+#include "Mpi/Calls.h"
+#include "Mpi/Neighbours.h"
 #include "Processes/Patience.h"
 #include "stagewright-rt/runtime.h"
 
 #include <mpi.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <unistd.h>
 #include <vector>
 
 namespace stagewright::runtime {
@@ -33,42 +38,10 @@ namespace {
 
 /// What one call of MPI carries at most when bytes are counted.
 constexpr int64_t most = 1 << 30;
-
-void check(int code, const char *what) {
-  if (code == MPI_SUCCESS)
-    return;
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  raise("MPI cannot ", what, ": ", std::string(text, size_t(length)));
-}
-
-/// A number of bytes as MPI counts them; above 2 GiB in lines of 64 bytes,
-/// which slots are long enough for.
-struct Extent {
-  explicit Extent(int64_t bytes) {
-    if (bytes <= INT_MAX) {
-      count = int(bytes);
-      return;
-    }
-    constexpr int64_t line = 64;
-    int64_t lines = (bytes + line - 1) / line;
-    if (lines > INT_MAX)
-      raise("a message has ", bytes, " bytes; MPI carries ", INT_MAX * line);
-    count = int(lines);
-    check(MPI_Type_contiguous(int(line), MPI_BYTE, &type), "describe a line");
-    check(MPI_Type_commit(&type), "describe a line");
-  }
-  ~Extent() {
-    if (type != MPI_BYTE)
-      MPI_Type_free(&type); // Requests keep what they need.
-  }
-  Extent(const Extent &) = delete;
-  Extent &operator=(const Extent &) = delete;
-
-  int count = 0;
-  MPI_Datatype type = MPI_BYTE;
-};
+/// Looks at a message without a pause.
+constexpr int looks = 2000;
+/// Seconds that others have to come after one has failed.
+constexpr double grace = 0.5;
 
 class MpiMessenger final : public Messenger {
 public:
@@ -87,15 +60,19 @@ public:
   bool done(int64_t transfer) override {
     return test(transfers[size_t(transfer)]);
   }
-  void progress() override { test(stopOrder); }
+  void progress() override { stopTold(); }
   void forgetTransfers(std::span<const int64_t> numbers, bool failed) override;
   bool gather(const void *mine, void *all, int64_t bytes,
               Patience patience) override;
   void broadcast(int64_t from, void *data, int64_t bytes) override;
   void sendNow(int64_t to, const void *data, int64_t bytes) override;
   void receiveNow(int64_t from, void *data, int64_t bytes) override;
+  void introduce(std::function<Word()> who) override {
+    describeSelf = std::move(who);
+  }
   void tellStop() override;
-  bool stopTold() override { return stopped = stopped || test(stopOrder); }
+  bool stopTold() override;
+  int64_t gone() override { return local.gone(); }
   [[noreturn]] void abort(int status, const std::string &error) override;
   void close() override;
 
@@ -117,15 +94,25 @@ private:
   }
   void join(MPI_Comm from, int64_t key);
   void leave();
+  void listen();
+  void say(const Word &word);
+  bool wait(MPI_Request &request, Patience patience);
+  void complete(MPI_Request request, const char *what, int64_t other,
+                int64_t bytes);
 
   MPI_Comm channels = MPI_COMM_NULL, calls = MPI_COMM_NULL,
            stops = MPI_COMM_NULL;
   int number = 0, processes = 1, tagLimit = 0;
   std::vector<MPI_Request> transfers;
   std::vector<bool> sends; ///< by transfer
+  Neighbours local;
+  std::function<Word()> describeSelf;
   MPI_Request stopOrder = MPI_REQUEST_NULL;
-  char word = 0;
-  bool stopped = false;
+  Word heard;             ///< what the next one says
+  std::vector<Word> said; ///< by receiver, while it is under way
+  std::vector<MPI_Request> saying;
+  LastWords words;
+  bool stopped = false, told = false;
 };
 
 MpiMessenger::MpiMessenger() {
@@ -146,15 +133,20 @@ void MpiMessenger::join(MPI_Comm from, int64_t key) {
   int *limit = nullptr, found = 0;
   MPI_Comm_get_attr(channels, MPI_TAG_UB, &limit, &found);
   tagLimit = found ? *limit : 32767; // What the standard promises.
-  check(MPI_Irecv(&word, 1, MPI_CHAR, MPI_ANY_SOURCE, 0, stops, &stopOrder),
+  words.expect(processes);
+  local.find(calls);
+  listen();
+}
+
+void MpiMessenger::listen() {
+  check(MPI_Irecv(&heard, int(sizeof(Word)), MPI_BYTE, MPI_ANY_SOURCE, 0, stops,
+                  &stopOrder),
         "receive");
 }
 
 void MpiMessenger::leave() {
-  if (!stopTold()) {
-    MPI_Cancel(&stopOrder);
-    MPI_Wait(&stopOrder, MPI_STATUS_IGNORE);
-  }
+  MPI_Cancel(&stopOrder);
+  MPI_Wait(&stopOrder, MPI_STATUS_IGNORE);
   for (MPI_Comm *comm : {&channels, &calls, &stops})
     MPI_Comm_free(comm);
 }
@@ -201,71 +193,164 @@ void MpiMessenger::forgetTransfers(std::span<const int64_t> numbers,
   }
 }
 
+/// False when patience is over; also soon after another process has failed, or
+/// at once where it has died.
+bool MpiMessenger::wait(MPI_Request &request, Patience patience) {
+  bool hurried = false;
+  for (; !test(request); patience.pause()) {
+    if (patience.isThorough() && stopTold() && !hurried) {
+      patience.restart(grace);
+      hurried = true;
+    }
+    if (patience.isOver())
+      return false;
+    if (patience.isThorough() && patience.isLong() && gone() >= 0)
+      return false;
+  }
+  return true;
+}
+
+/// The same where there is nothing left to do without the other.
+void MpiMessenger::complete(MPI_Request request, const char *what,
+                            int64_t other, int64_t bytes) {
+  constexpr double slowest = 10e6; // Bytes a second, of a bad network.
+  if (wait(request, Patience(looks, limit + double(bytes) / slowest)))
+    return;
+  Word word;
+  word.when = now(), word.awaited = other + 1;
+  word.say("rank " + std::to_string(number) + ": waits after its actions " +
+           what + " rank " + std::to_string(other));
+  describeSelf = [word] { return word; };
+  abort(faultStatus, "");
+}
+
 bool MpiMessenger::gather(const void *mine, void *all, int64_t bytes,
                           Patience patience) {
   MPI_Request request;
   check(MPI_Iallgather(mine, int(bytes), MPI_BYTE, all, int(bytes), MPI_BYTE,
                        calls, &request),
         "gather");
-  for (; !test(request); patience.pause())
-    if (patience.isOver())
-      return false;
+  if (!patience.isEndless())
+    return wait(request, patience);
+  if (!wait(request, Patience(looks, limit)))
+    abort(faultStatus, "");
   return true;
 }
 
 void MpiMessenger::broadcast(int64_t from, void *data, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += most)
-    check(MPI_Bcast(static_cast<std::byte *>(data) + at,
-                    int(std::min(most, bytes - at)), MPI_BYTE, int(from),
-                    calls),
+  for (int64_t at = 0; at < bytes; at += most) {
+    MPI_Request request;
+    int64_t part = std::min(most, bytes - at);
+    check(MPI_Ibcast(static_cast<std::byte *>(data) + at, int(part), MPI_BYTE,
+                     int(from), calls, &request),
           "broadcast");
-}
-
-void MpiMessenger::sendNow(int64_t to, const void *data, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += most)
-    check(MPI_Send(static_cast<const std::byte *>(data) + at,
-                   int(std::min(most, bytes - at)), MPI_BYTE, int(to), 0,
-                   calls),
-          "send");
-}
-
-void MpiMessenger::receiveNow(int64_t from, void *data, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += most)
-    check(MPI_Recv(static_cast<std::byte *>(data) + at,
-                   int(std::min(most, bytes - at)), MPI_BYTE, int(from), 0,
-                   calls, MPI_STATUS_IGNORE),
-          "receive");
-}
-
-void MpiMessenger::tellStop() {
-  for (int to = 0; to < processes; ++to) {
-    if (to == number)
-      continue;
-    MPI_Request request; // One byte: it is gone when the call returns.
-    check(MPI_Isend(&word, 1, MPI_CHAR, to, 0, stops, &request), "send");
-    MPI_Request_free(&request);
+    complete(request, "for a broadcast of", from, part);
   }
 }
 
-void MpiMessenger::abort(int status, const std::string &error) {
-  if (!error.empty() && stopTold()) {
-    // Who failed first says so and ends all.
-    timespec rest = {5, 0};
-    nanosleep(&rest, nullptr);
-  } else if (!error.empty()) {
+void MpiMessenger::sendNow(int64_t to, const void *data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += most) {
+    MPI_Request request;
+    int64_t part = std::min(most, bytes - at);
+    check(MPI_Isend(static_cast<const std::byte *>(data) + at, int(part),
+                    MPI_BYTE, int(to), 0, calls, &request),
+          "send");
+    complete(request, "to give something to", to, part);
+  }
+}
+
+void MpiMessenger::receiveNow(int64_t from, void *data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += most) {
+    MPI_Request request;
+    int64_t part = std::min(most, bytes - at);
+    check(MPI_Irecv(static_cast<std::byte *>(data) + at, int(part), MPI_BYTE,
+                    int(from), 0, calls, &request),
+          "receive");
+    complete(request, "for something from", from, part);
+  }
+}
+
+void MpiMessenger::tellStop() {
+  Word word;
+  if (describeSelf)
+    word = describeSelf();
+  else
+    word.say("rank " + std::to_string(number) + ": is not in a step");
+  say(word);
+}
+
+void MpiMessenger::say(const Word &word) {
+  if (told)
+    return;
+  told = true;
+  words.add(number, word);
+  said.assign(size_t(processes), word);
+  saying.assign(size_t(processes), MPI_REQUEST_NULL);
+  for (int to = 0; to < processes; ++to)
+    if (to != number)
+      check(MPI_Isend(&said[size_t(to)], int(sizeof(Word)), MPI_BYTE, to, 0,
+                      stops, &saying[size_t(to)]),
+            "send");
+}
+
+bool MpiMessenger::stopTold() {
+  for (;;) {
+    int flag = 0;
+    MPI_Status status;
+    check(MPI_Test(&stopOrder, &flag, &status), "look at a transfer");
+    if (!flag)
+      return stopped;
+    words.add(status.MPI_SOURCE, heard);
+    stopped = true;
+    listen();
     tellStop();
-    std::fprintf(stderr, "stagewright: error: %s\n", error.c_str());
+  }
+}
+
+/// All that still can say where they are; the first of them tells the user.
+void MpiMessenger::abort(int status, const std::string &error) {
+  if (!error.empty()) {
+    Word word;
+    word.when = now(), word.raised = 1;
+    word.say(error);
+    say(word);
+  }
+  tellStop();
+  auto missing = [this] {
+    for (int p = 0; p < processes; ++p)
+      if (!words.has(p) && !local.died(p))
+        return true;
+    return false;
+  };
+  for (Patience patience(0, 0.3); missing() && !patience.isOver();
+       patience.pause())
+    stopTold();
+  if (words.speaker() == number) {
+    std::vector<std::string> names;
+    std::vector<bool> died;
+    for (int p = 0; p < processes; ++p)
+      names.push_back(local.name(p)), died.push_back(local.died(p));
+    std::fprintf(stderr, "stagewright: error: %s\n",
+                 words.text(names, died).c_str());
+  } else {
+    timespec rest = {3, 0}; // Who speaks ends all.
+    nanosleep(&rest, nullptr);
   }
   MPI_Abort(MPI_COMM_WORLD, status);
   std::_Exit(status);
 }
 
 void MpiMessenger::close() {
-  if (!stopTold()) {
-    MPI_Cancel(&stopOrder);
-    MPI_Wait(&stopOrder, MPI_STATUS_IGNORE);
-  }
+  char word = 0;
+  std::vector<char> all;
+  all.resize(size_t(processes));
+  gather(&word, all.data(), 1, Patience(0, 0));
+  MPI_Cancel(&stopOrder);
+  MPI_Wait(&stopOrder, MPI_STATUS_IGNORE);
+  // One that hangs now must not keep the others.
+  ::alarm(unsigned(Deadline::first));
   check(MPI_Finalize(), "end");
+  ::alarm(0);
 }
 
 } // namespace

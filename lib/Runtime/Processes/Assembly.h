@@ -15,6 +15,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_ASSEMBLY_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_ASSEMBLY_H
 
+#include "Deadline.h"
 #include "Processes/Patience.h"
 
 #include <cstddef>
@@ -31,6 +32,10 @@ public:
 
   /// Itself, where it carries messages of ranks too.
   virtual Messenger *messenger() { return nullptr; }
+
+  /// What a call waits for that comes with no patience, or with endless: after
+  /// so many seconds without an answer all processes end.
+  void limitWaits(double seconds) { limit = seconds; }
 
   /// The number of this process, and how many there are.
   virtual int64_t self() const = 0;
@@ -51,11 +56,14 @@ public:
   /// none, or where whoever started them ends all others by itself.
   virtual int64_t gone() { return -1; }
 
-  /// Ends all processes at once with that status. The error is told to the
-  /// user, once of all processes; empty where that has been done.
+  /// Ends all processes at once with that status. What failed is told to the
+  /// user, once of all processes: the error, or where the ranks are.
   [[noreturn]] virtual void abort(int status, const std::string &error) = 0;
   /// Leaves the others in good order. Collective; the last call.
   virtual void close() = 0;
+
+protected:
+  double limit = Deadline::first;
 };
 
 } // namespace stagewright::runtime

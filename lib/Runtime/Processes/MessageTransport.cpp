@@ -7,6 +7,7 @@
 
 #include "Processes/MessageTransport.h"
 
+#include "Deadline.h"
 #include "Error.h"
 #include "Processes/Patience.h"
 
@@ -27,8 +28,9 @@ MessageTransport::MessageTransport(const Manifest &manifest,
                                    const std::vector<Layout> &layouts,
                                    std::byte *arena, int64_t microbatches,
                                    bool poison, int spins, Messenger &messenger)
-    : manifest(manifest), messenger(messenger), self(messenger.self()),
-      microbatches(microbatches), poison(poison), spins(spins),
+    : Transport(manifest.ranks.size()), manifest(manifest),
+      messenger(messenger), self(messenger.self()), microbatches(microbatches),
+      poison(poison), spins(spins),
       sending(sendingBytes(manifest, layouts, self)),
       ends(manifest.channels.size()) {
   sending.populate();
@@ -101,13 +103,17 @@ void MessageTransport::require(const Slot &slot, int64_t channel, int64_t m,
           manifest.channels[channel].name, "' out of order");
 }
 
-std::string MessageTransport::describeWait(int64_t channel, int64_t m,
-                                           bool sends) const {
-  const Channel &it = manifest.channels[channel];
-  return std::string(sends ? "to send microbatch " : "for microbatch ") +
-         std::to_string(m) + " of channel '" + it.name +
-         (sends ? "' to rank " : "' from rank ") +
-         std::to_string(sends ? it.to : it.from);
+Word MessageTransport::word() const {
+  std::lock_guard lock(mutex);
+  const Whereabouts &where = places[size_t(self)];
+  Word word;
+  word.when = failedAt ? failedAt : now();
+  word.awaited = where.awaitedRank(manifest) + 1;
+  word.raised = !error.empty() && !inVain;
+  word.say(!error.empty() ? error
+                          : "rank " + std::to_string(self) + ": " +
+                                where.describe(manifest, self));
+  return word;
 }
 
 void MessageTransport::lookForStop() {
@@ -119,15 +125,25 @@ void MessageTransport::lookForStop() {
 void MessageTransport::waitFor(const Slot &slot, int64_t channel, int64_t m,
                                bool sends) {
   checkFailed();
+  if (messenger.done(slot.transfer))
+    return;
+  Whereabouts &where = places[size_t(self)];
+  where.wait(sends ? Whereabouts::ToSend : Whereabouts::ToReceive, channel, m);
+  auto giveUp = [&](const std::string &why) {
+    inVain = true;
+    raise(where.describe(manifest, self), why);
+  };
   Patience patience(spins, limit);
   while (!messenger.done(slot.transfer)) {
     if (patience.isThorough())
       lookForStop();
     if (patience.isOver())
-      raise("waited ", limit, " s ", describeWait(channel, m, sends),
-            "; --deadline=SECONDS gives more");
+      giveUp(", which has not come within " + printSeconds(limit));
+    if (patience.isThorough() && patience.isLong() && messenger.gone() >= 0)
+      giveUp("");
     patience.pause();
   }
+  where.goOn();
 }
 
 std::byte *MessageTransport::claim(int64_t rank, int64_t channel, int64_t m) {
@@ -189,14 +205,19 @@ void MessageTransport::fail(int64_t rank, const std::string &text) {
   if (!error.empty())
     return;
   error = "rank " + std::to_string(rank) + ": " + text;
+  failedAt = now();
   failed.store(true, std::memory_order_release);
 }
 
 /// Whose own failure it is tells the others.
 void MessageTransport::finish(int64_t rank) {
-  std::lock_guard lock(mutex);
-  if (!error.empty())
-    messenger.tellStop();
+  bool own = false;
+  {
+    std::lock_guard lock(mutex);
+    own = !error.empty();
+  }
+  if (own)
+    messenger.tellStop(); // Which asks for `word`.
 }
 
 std::string MessageTransport::result() {

@@ -58,6 +58,8 @@ public:
   void finish(int64_t rank) override;
   std::string result() override;
 
+  /// Where this rank is, or why it failed.
+  Word word() const;
   /// Seconds that one wait may take.
   void limitWaits(double seconds) { limit = seconds; }
   /// Whether the step has failed, here or elsewhere.
@@ -84,7 +86,6 @@ private:
                const char *what) const;
   void waitFor(const Slot &slot, int64_t channel, int64_t m, bool sends);
   void lookForStop();
-  std::string describeWait(int64_t channel, int64_t m, bool sends) const;
 
   const Manifest &manifest;
   Messenger &messenger;
@@ -96,6 +97,8 @@ private:
   std::vector<End> ends;    ///< by channel
   mutable std::mutex mutex; ///< guards `error`: parts of loops fail anywhere
   std::string error;
+  int64_t failedAt = 0;
+  bool inVain = false; ///< it failed because it waited
 };
 
 } // namespace stagewright::runtime

@@ -16,6 +16,9 @@
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_MESSENGER_H
 
 #include "Processes/Assembly.h"
+#include "Processes/LastWords.h"
+
+#include <functional>
 
 #include <span>
 
@@ -41,9 +44,11 @@ public:
   virtual void forgetTransfers(std::span<const int64_t> numbers,
                                bool failed) = 0;
 
-  /// Tells all other processes that the step has failed here.
+  /// How this process learns where its rank is; empty: it has none now.
+  virtual void introduce(std::function<Word()> self) = 0;
+  /// Tells all other processes that the step has failed here, and where.
   virtual void tellStop() = 0;
-  /// Whether another process has told so.
+  /// Whether another process has told so; then this one answers.
   virtual bool stopTold() = 0;
 };
 

@@ -15,6 +15,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PATIENCE_H
 
 #include "Recording/Recorder.h"
+#include "Stillness.h"
 
 #include <ctime>
 
@@ -29,12 +30,16 @@ public:
   bool isThorough() const { return looks % 32 == 31; }
 
   bool isOver() {
-    if (seconds <= 0 || looks < 1000)
+    if (seconds <= 0 || !isLong())
       return false;
-    if (start == 0)
-      start = now();
-    return double(now() - start) * 1e-9 > seconds;
+    still.look(now());
+    return still.seconds() > seconds;
   }
+  /// Whether it has looked so often that costlier looks do no harm.
+  bool isLong() const { return looks >= 1000; }
+  bool isEndless() const { return seconds <= 0; }
+  /// From now on it is over after `left` seconds.
+  void restart(double left) { seconds = left, still = {}; }
 
   void pause() {
     if (looks++ < spins)
@@ -46,7 +51,8 @@ public:
 private:
   int spins;
   double seconds;
-  int64_t looks = 0, start = 0;
+  int64_t looks = 0;
+  Stillness still;
 };
 
 } // namespace stagewright::runtime

@@ -13,7 +13,6 @@
 #include "Products/Blas.h"
 
 #include <algorithm>
-#include <iostream>
 
 namespace stagewright::runtime {
 
@@ -21,10 +20,8 @@ namespace {
 
 /// A look at a message costs as much as four at memory.
 constexpr int looksOfMemory = 4;
-/// Seconds that a first step may keep others waiting, and later ones at least.
-constexpr double firstLimit = 600, laterLimit = 10;
 /// Seconds that the others have to hear of a failure.
-constexpr double grace = 2;
+constexpr double grace = 0.5;
 
 } // namespace
 
@@ -33,7 +30,7 @@ ProcessStep::ProcessStep(std::shared_ptr<const Artifact> source,
                          Processes::Neighbours neighbours)
     : Runner(std::move(source), options), processes(processes),
       messenger(processes.messenger()), self(messenger.self()),
-      deadline(options.deadline),
+      limit(options.deadline),
       spins(spinsFor(neighbours.count * options.threads) / looksOfMemory),
       arena(layouts[size_t(self)].total),
       peaks(manifest().ranks.size(), options.check ? 0 : -1) {
@@ -52,6 +49,10 @@ ProcessStep::ProcessStep(std::shared_ptr<const Artifact> source,
   rank.checker = checker ? &*checker : nullptr;
   rank.recorder = records.empty() ? nullptr : records[size_t(self)].get();
   rank.pool = pool.get();
+  injection = Injection::of(self);
+  rank.injection = injection.get();
+  rank.where = &transport->place(self);
+  rank.finite = options.finite ? &manifest() : nullptr;
   if (pool)
     pool->onEach(rank, warmUpBlas);
   else
@@ -68,6 +69,7 @@ HostArenas ProcessStep::tensors() const {
 }
 
 ProcessStep::~ProcessStep() {
+  messenger.introduce(nullptr);
   if (transport->stopped())
     arena.leave(); // A message may still come.
 }
@@ -96,12 +98,6 @@ void ProcessStep::setInput(int64_t position, const sw_tensor &tensor) {
   given[argument] = true;
 }
 
-double ProcessStep::waitLimit() const {
-  if (deadline > 0)
-    return deadline;
-  return slowest > 0 ? std::max(laterLimit, 20 * slowest) : firstLimit;
-}
-
 /// What failed here; empty where nothing did.
 std::string ProcessStep::runProgram() {
   try {
@@ -109,7 +105,8 @@ std::string ProcessStep::runProgram() {
     transport->reset();
     for (auto &record : records)
       record->begin();
-    transport->limitWaits(waitLimit());
+    messenger.introduce([this] { return transport->word(); });
+    transport->limitWaits(limit.seconds());
     runRank(rank, artifact->entry(self));
     std::string error = transport->result();
     if (!error.empty() || transport->stopped())
@@ -139,7 +136,8 @@ void ProcessStep::run() {
   }
   int64_t stop = now();
   lastSeconds = double(stop - start) * 1e-9;
-  slowest = std::max(slowest, lastSeconds);
+  limit.measured(lastSeconds);
+  messenger.limitWaits(limit.seconds());
   if (!records.empty())
     records[size_t(self)]->endStep(start, stop);
   if (checker) {
@@ -155,20 +153,9 @@ void ProcessStep::run() {
 /// left but to end all processes.
 void ProcessStep::end(const std::string &error) {
   bool failed = !error.empty() || transport->stopped();
-  Patience patience(spins, failed ? grace : waitLimit());
-  if (processes.agree(error, now(), false, patience))
-    return;
-  if (error.empty() && transport->stopped()) {
-    // Who failed says so and ends all.
-    timespec rest = {5, 0};
-    nanosleep(&rest, nullptr);
-  }
-  std::cerr << "stagewright: error: "
-            << (error.empty() ? "rank " + std::to_string(self) +
-                                    ": the other ranks do not end the step"
-                              : error)
-            << std::endl;
-  messenger.abort(1, "");
+  Patience patience(spins, failed ? grace : limit.seconds());
+  if (!processes.agree(error, now(), false, patience))
+    messenger.abort(faultStatus, "");
 }
 
 int64_t ProcessStep::peak(int64_t rank) const { return peaks[size_t(rank)]; }

@@ -16,6 +16,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSSTEP_H
 
 #include "Arena.h"
+#include "Deadline.h"
 #include "HostTensors.h"
 #include "Processes/MessageTransport.h"
 #include "Processes/Processes.h"
@@ -41,25 +42,25 @@ public:
   int64_t allocated(int64_t rank) const override;
   bool gatherRecords() override;
   std::vector<double> lastIdle() override;
+  double deadline() const override { return limit.seconds(); }
 
 private:
   HostArenas tensors() const;
   void prepare(Processes::Neighbours neighbours, const StepOptions &options);
   std::string runProgram();
   void end(const std::string &error);
-  double waitLimit() const;
 
   Processes &processes;
   Messenger &messenger;
   int64_t self;
-  double deadline; ///< seconds of a wait; 0: by the steps before
-  double slowest = 0;
+  Deadline limit; ///< of a wait
   int spins;
   Arena arena;
   std::optional<Checker> checker;
   std::vector<int64_t> peaks; ///< by rank, of the last step
   std::unique_ptr<Pool> pool;
   std::optional<MessageTransport> transport;
+  std::unique_ptr<Injection> injection;
   sw_rank rank;
 };
 

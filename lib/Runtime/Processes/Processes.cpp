@@ -74,6 +74,10 @@ std::vector<Site> sites(Assembly &link) {
 
 } // namespace
 
+std::atomic<bool> Processes::asked{false};
+
+bool Processes::interrupted() { return get() ? get()->anyAsked : asked.load(); }
+
 Processes *Processes::get() { return only().get(); }
 
 void Processes::connect(const std::string &engine) {
@@ -129,8 +133,8 @@ Processes::Neighbours Processes::neighbours() {
 bool Processes::agree(const std::string &error, int64_t when, bool named,
                       Patience patience) {
   struct Word {
-    int64_t when, length;
-  } mine = {when, int64_t(error.size())};
+    int64_t when, length, asked;
+  } mine = {when, int64_t(error.size()), asked.load()};
   std::vector<Word> all(size_t(link->size()));
   if (!link->gather(&mine, all.data(), sizeof(Word), patience))
     return false;
@@ -138,6 +142,7 @@ bool Processes::agree(const std::string &error, int64_t when, bool named,
   size_t wrong = 0;
   for (const Word &word : all) {
     wrong += word.length > 0;
+    anyAsked |= word.asked != 0;
     if (word.length > 0 && (!first || word.when < first->when))
       first = &word;
   }

@@ -15,6 +15,7 @@
 
 #include "Processes/Messenger.h"
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,19 @@ public:
   bool agree(const std::string &error, int64_t when, bool named,
              Patience patience);
 
+  /// Asks all processes to end in good order; may be called by a handler of a
+  /// signal, before `connect` too.
+  static void interrupt() { asked.store(true); }
+  /// Whether this process, if it is alone, has been asked; of several whether
+  /// any had been when they last agreed: all have the same answer.
+  static bool interrupted();
+
 private:
   explicit Processes(Assembly *link) : link(link) {}
 
+  static std::atomic<bool> asked;
   Assembly *link; ///< lives as long as the process
+  bool anyAsked = false;
 };
 
 } // namespace stagewright::runtime

@@ -138,6 +138,20 @@ void CheckpointWriter::finish() {
     writing.get();
 }
 
+bool CheckpointWriter::isBusy(double seconds) {
+  return writing.valid() &&
+         writing.wait_for(std::chrono::duration<double>(seconds)) !=
+             std::future_status::ready;
+}
+
+std::optional<int64_t> newestStep(const std::string &directory) {
+  std::vector<fs::path> all = list(directory);
+  if (all.empty())
+    return std::nullopt;
+  std::string name = all.back().filename().string();
+  return std::strtoll(name.c_str() + name.find('-') + 1, nullptr, 10);
+}
+
 Checkpoint::Checkpoint(const std::string &folder) : path(folder) {
   MappedFile text((fs::path(folder) / manifestName).string());
   auto bytes = text.bytes();

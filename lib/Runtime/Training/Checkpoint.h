@@ -21,6 +21,7 @@
 
 #include <future>
 #include <memory>
+#include <optional>
 
 namespace stagewright::runtime {
 
@@ -49,6 +50,8 @@ public:
   void write(Snapshot snapshot);
   /// Waits for what is being written; throws its error.
   void finish();
+  /// Whether something is being written, still after so many seconds.
+  bool isBusy(double seconds);
 
 private:
   std::string directory;
@@ -59,6 +62,9 @@ private:
 /// Writes one checkpoint, whole or not at all, and removes old ones.
 void writeCheckpoint(const std::string &directory, const Snapshot &snapshot,
                      int64_t keep);
+
+/// The step of the newest checkpoint by its name; null where there is none.
+std::optional<int64_t> newestStep(const std::string &directory);
 
 /// A checkpoint that has been checked.
 class Checkpoint {

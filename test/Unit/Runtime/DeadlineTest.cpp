@@ -15,7 +15,7 @@ namespace {
 
 TEST(Deadline, TheFirstStepHasMoreTime) {
   Deadline deadline(0);
-  EXPECT_EQ(deadline.seconds(), 120);
+  EXPECT_EQ(deadline.seconds(), 60);
   deadline.measured(0.001);
   EXPECT_EQ(deadline.seconds(), 2);
 }

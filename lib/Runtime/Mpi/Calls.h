@@ -1,0 +1,57 @@
+//===- Calls.h - calling MPI ------------------------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_MPI_CALLS_H
+#define STAGEWRIGHT_LIB_RUNTIME_MPI_CALLS_H
+
+#include "Error.h"
+
+#include <climits>
+#include <mpi.h>
+
+namespace stagewright::runtime {
+
+/// Throws an `Error` where a call has not succeeded.
+inline void check(int code, const char *what) {
+  if (code == MPI_SUCCESS)
+    return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  raise("MPI cannot ", what, ": ", std::string(text, size_t(length)));
+}
+
+/// A number of bytes as MPI counts them; above 2 GiB in lines of 64 bytes,
+/// which slots are long enough for.
+struct Extent {
+  explicit Extent(int64_t bytes) {
+    if (bytes <= INT_MAX) {
+      count = int(bytes);
+      return;
+    }
+    constexpr int64_t line = 64;
+    int64_t lines = (bytes + line - 1) / line;
+    if (lines > INT_MAX)
+      raise("a message has ", bytes, " bytes; MPI carries ", INT_MAX * line);
+    count = int(lines);
+    check(MPI_Type_contiguous(int(line), MPI_BYTE, &type), "describe a line");
+    check(MPI_Type_commit(&type), "describe a line");
+  }
+  ~Extent() {
+    if (type != MPI_BYTE)
+      MPI_Type_free(&type); // Requests keep what they need.
+  }
+  Extent(const Extent &) = delete;
+  Extent &operator=(const Extent &) = delete;
+
+  int count = 0;
+  MPI_Datatype type = MPI_BYTE;
+};
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_MPI_CALLS_H

@@ -1,0 +1,48 @@
+//===- Whereabouts.cpp - where a rank is in its step ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Whereabouts.h"
+#include "Artifact/Manifest.h"
+
+namespace stagewright::runtime {
+
+int64_t Whereabouts::awaitedRank(const Manifest &manifest) const {
+  Wait what = waiting.load(relaxed);
+  auto number = size_t(awaited.load(relaxed));
+  if ((what != ToSend && what != ToReceive) ||
+      number >= manifest.channels.size())
+    return -1;
+  const Channel &channel = manifest.channels[number];
+  return what == ToSend ? channel.to : channel.from;
+}
+
+std::string Whereabouts::describe(const Manifest &manifest,
+                                  int64_t rank) const {
+  if (end.load(relaxed) == Ended)
+    return "all actions done";
+  std::string text = "before its first action";
+  if (int32_t letter = kind.load(relaxed))
+    text = "action " + std::to_string(stage.load(relaxed)) + char(letter) +
+           std::to_string(microbatch.load(relaxed));
+  const auto &nodes = manifest.ranks[size_t(rank)].nodes;
+  Wait what = waiting.load(relaxed);
+  auto in = size_t(node.load(relaxed)), number = size_t(awaited.load(relaxed));
+  if (what == Nothing)
+    return in < nodes.size() ? text + ", node '" + nodes[in] + "'" : text;
+  if (what == ForSum)
+    return text + " waits for the sum of collective " + std::to_string(number);
+  if (number >= manifest.channels.size())
+    return text;
+  const Channel &channel = manifest.channels[number];
+  return text + (what == ToSend ? " waits to send" : " waits for") +
+         " microbatch " + std::to_string(awaitedM.load(relaxed)) +
+         " of channel '" + channel.name + "' " +
+         (what == ToSend ? "to rank " + std::to_string(channel.to)
+                         : "from rank " + std::to_string(channel.from));
+}
+
+} // namespace stagewright::runtime

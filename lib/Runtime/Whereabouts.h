@@ -1,0 +1,92 @@
+//===- Whereabouts.h - where a rank is in its step --------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Written by the rank's thread at every action, node and wait, and read by
+// whoever wants to know why a step does not end: a few relaxed stores. A reader
+// may see parts of two places; it only makes a text of them, or sees that
+// `moves` has changed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_WHEREABOUTS_H
+#define STAGEWRIGHT_LIB_RUNTIME_WHEREABOUTS_H
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace stagewright::runtime {
+
+struct Manifest;
+
+class alignas(64) Whereabouts {
+public:
+  /// A step begins.
+  void begin() {
+    kind.store(0, relaxed), node.store(-1, relaxed);
+    waiting.store(Nothing, relaxed);
+    end.store(Running, relaxed);
+    move();
+  }
+  void beginAction(int32_t letter, int64_t ofStage, int64_t m) {
+    kind.store(letter, relaxed), stage.store(ofStage, relaxed);
+    microbatch.store(m, relaxed), node.store(-1, relaxed);
+    move();
+  }
+  void beginNode(int64_t number) {
+    node.store(number, relaxed);
+    move();
+  }
+  void endNode() {
+    node.store(-1, relaxed);
+    move();
+  }
+  /// The rank has come to the end of its program, or has left it.
+  void leave(bool atEnd) {
+    end.store(atEnd ? Ended : Left, relaxed);
+    move();
+  }
+
+  enum Wait : int32_t { Nothing, ToSend, ToReceive, ForSum };
+  /// Until `goOn` the rank waits: for `m` of a channel, or for a collective.
+  void wait(Wait what, int64_t number, int64_t m) {
+    awaited.store(number, relaxed), awaitedM.store(m, relaxed);
+    waiting.store(what, relaxed);
+    move();
+  }
+  void goOn() {
+    waiting.store(Nothing, relaxed);
+    move();
+  }
+
+  bool waits() const { return waiting.load(relaxed) != Nothing; }
+  bool isOver() const { return end.load(relaxed) != Running; }
+  /// Changes with every call above.
+  uint64_t moves() const { return count.load(relaxed); }
+  /// The rank that must act for the wait to end; -1 where there is none.
+  int64_t awaitedRank(const Manifest &manifest) const;
+  /// "action 1F3, node 'h2.F'", "action 1F3 waits for microbatch 3 of channel
+  /// 'h1.F.0.to1' from rank 0".
+  std::string describe(const Manifest &manifest, int64_t rank) const;
+
+private:
+  enum End : int32_t { Running, Ended, Left };
+  static constexpr auto relaxed = std::memory_order_relaxed;
+  void move() { count.store(count.load(relaxed) + 1, relaxed); }
+
+  std::atomic<uint64_t> count{0};
+  std::atomic<int32_t> kind{0}; ///< 0: before the first action
+  std::atomic<Wait> waiting{Nothing};
+  std::atomic<End> end{Ended};
+  std::atomic<int64_t> stage{0}, microbatch{0}, node{-1}, awaited{0},
+      awaitedM{0};
+};
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_WHEREABOUTS_H

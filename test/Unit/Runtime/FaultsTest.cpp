@@ -1,0 +1,127 @@
+//===- FaultsTest.cpp - what notices faults, from inside ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Error.h"
+#include "Finite.h"
+#include "Injection.h"
+#include "Processes/LastWords.h"
+#include "Stillness.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+using namespace stagewright::runtime;
+
+namespace {
+
+constexpr int64_t second = 1'000'000'000;
+
+TEST(Stillness, AddsUpTheTimeBetweenLooks) {
+  Stillness still;
+  for (int64_t time = second; time <= 3 * second; time += second / 10)
+    still.look(time);
+  EXPECT_NEAR(still.seconds(), 2, 1e-6);
+  still.moved(3 * second);
+  EXPECT_EQ(still.seconds(), 0);
+}
+
+TEST(Stillness, DoesNotCountWhatItSleptThrough) {
+  Stillness still;
+  still.look(second);
+  still.look(1000 * second);
+  EXPECT_NEAR(still.seconds(), 0.25, 1e-6);
+}
+
+template <typename T> int64_t placeOf(sw_dtype type, std::vector<T> values) {
+  return findNotFinite(type, reinterpret_cast<std::byte *>(values.data()),
+                       int64_t(values.size()));
+}
+
+TEST(Finite, FindsTheFirstThatIsNone) {
+  constexpr float none = std::numeric_limits<float>::quiet_NaN();
+  constexpr float endless = std::numeric_limits<float>::infinity();
+  for (size_t place : {0, 1, 4095, 4096, 9998, 9999})
+    for (float bad : {none, endless, -endless, -none}) {
+      std::vector<float> values(10000, std::numeric_limits<float>::max());
+      values[place] = bad;
+      EXPECT_EQ(placeOf(SW_F32, values), int64_t(place));
+      values.back() = bad;
+      EXPECT_EQ(placeOf(SW_F32, values), int64_t(place));
+      std::vector<double> wide(values.begin(), values.end());
+      EXPECT_EQ(placeOf(SW_F64, wide), int64_t(place));
+    }
+}
+
+TEST(Finite, LetsNumbersPass) {
+  std::vector<float> values = {0.F, -0.F, 1e-45F, -3e38F};
+  EXPECT_EQ(placeOf(SW_F32, values), -1);
+  EXPECT_EQ(placeOf<double>(SW_F64, {1e308, -1e308, 5e-324}), -1);
+  EXPECT_EQ(placeOf<int32_t>(SW_I32, {-1, 0x7f800000}), -1);
+  EXPECT_EQ(placeOf<float>(SW_F32, {}), -1);
+}
+
+TEST(Finite, KnowsNarrowTypes) {
+  // 65504 and infinity of float16; the largest and infinity of bfloat16.
+  EXPECT_EQ(placeOf<uint16_t>(SW_F16, {0x7bff, 0xfc00}), 1);
+  EXPECT_EQ(placeOf<uint16_t>(SW_F16, {0x7bff, 0x7f80}), 1);
+  EXPECT_EQ(placeOf<uint16_t>(SW_BF16, {0x7f7f, 0x7bff}), -1);
+  EXPECT_EQ(placeOf<uint16_t>(SW_BF16, {0x7f7f, 0xff80}), 1);
+}
+
+Word word(int64_t when, int64_t awaited, bool raised, const char *text) {
+  Word word;
+  word.when = when, word.awaited = awaited + 1, word.raised = raised;
+  word.say(text);
+  return word;
+}
+
+const std::vector<std::string> names = {"p0", "p1", "p2"};
+
+TEST(LastWords, NameWhoDiedAndWhoWaitedForIt) {
+  LastWords words;
+  words.expect(3);
+  EXPECT_EQ(words.speaker(), -1);
+  words.add(1, word(20, 2, false, "1 waits for 2"));
+  words.add(0, word(10, 1, false, "0 waits for 1"));
+  EXPECT_EQ(words.speaker(), 0);
+  EXPECT_EQ(words.text(names, {false, false, true}),
+            "p2 has died; 1 waits for 2");
+  EXPECT_EQ(words.text(names, {false, false, false}),
+            "1 waits for 2; p2 did not answer");
+}
+
+TEST(LastWords, AnErrorIsMoreThanAWait) {
+  LastWords words;
+  words.expect(3);
+  words.add(0, word(10, 1, false, "0 waits for 1"));
+  words.add(1, word(30, -1, true, "1 raised"));
+  words.add(2, word(20, -1, true, "2 raised first"));
+  EXPECT_EQ(words.text(names, {false, false, false}), "2 raised first");
+}
+
+TEST(Injection, SaysWhatItExpects) {
+  for (const char *wrong : {"1", "0:0:0:burn", "0:0:nan", "a:0:0:nan"}) {
+    setenv("STAGEWRIGHT_INJECT", wrong, 1);
+    try {
+      Injection::of(0);
+      ADD_FAILURE() << wrong;
+    } catch (const Error &error) {
+      EXPECT_NE(std::string(error.what()).find("RANK:STEP:ACTION:KIND"),
+                std::string::npos);
+    }
+  }
+  setenv("STAGEWRIGHT_INJECT", "1:2:3:nan", 1);
+  EXPECT_FALSE(Injection::of(0));
+  EXPECT_TRUE(Injection::of(1));
+  unsetenv("STAGEWRIGHT_INJECT");
+  EXPECT_FALSE(Injection::of(1));
+}
+
+} // namespace

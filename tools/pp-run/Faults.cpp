@@ -1,0 +1,54 @@
+//===- Faults.cpp - what a run does when something goes wrong -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Faults.h"
+
+#include "Deadline.h"
+#include "Error.h"
+
+#include <cmath>
+#include <csignal>
+#include <iostream>
+
+using namespace stagewright::runtime;
+
+static void noteSignal(int number) {
+  sw_interrupt();
+  std::signal(number, SIG_DFL);
+}
+
+void catchSignals() {
+  for (int number : {SIGTERM, SIGINT, SIGUSR1})
+    std::signal(number, noteSignal);
+}
+
+void requireFinite(std::optional<double> loss) {
+  if (loss && !std::isfinite(*loss))
+    raise("the loss is ", *loss);
+}
+
+DeadlineTeller::DeadlineTeller(bool speaks, double given)
+    : speaks(speaks), given(given) {
+  if (!speaks)
+    return;
+  std::cerr << "pp-run: deadline "
+            << printSeconds(given > 0 ? given : Deadline::first);
+  if (given > 0)
+    std::cerr << std::endl;
+  else
+    std::cerr << " for the first step, then " << Deadline::patience
+              << " times the median step, at least "
+              << printSeconds(Deadline::least) << std::endl;
+}
+
+void DeadlineTeller::after(const sw_step *step) {
+  if (!speaks || given > 0)
+    return;
+  double now = sw_step_deadline(step);
+  if (now > 2 * said || 2 * now < said)
+    std::cerr << "pp-run: deadline " << printSeconds(said = now) << std::endl;
+}

@@ -1,0 +1,42 @@
+//===- Supervisor.h - runs that start again after a fault -------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With --max-restarts or --launcher pp-run is the parent of the run: it starts
+// itself, without these options, by the launcher if there is one (mpirun),
+// waits, and after a fault starts the run again from its last checkpoint. All
+// descendants are gone before that, and die with it. SIGTERM and SIGINT go to
+// the run, which saves its last step and ends with status 0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TOOLS_PP_RUN_SUPERVISOR_H
+#define STAGEWRIGHT_TOOLS_PP_RUN_SUPERVISOR_H
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct SupervisorOptions {
+  std::optional<int64_t> restarts;
+  std::string launcher;
+
+  bool asked() const { return restarts || !launcher.empty(); }
+};
+
+void declareSupervisor(CLI::App &app, SupervisorOptions &options);
+
+/// The status of the last run. `arguments` are those of pp-run, `checkpoints`
+/// is the folder of the run's checkpoints, and a run that is stopped (SIGSTOP)
+/// for `patience` seconds has failed.
+int supervise(const SupervisorOptions &options,
+              const std::vector<std::string> &arguments,
+              const std::string &checkpoints, double patience);
+
+#endif // STAGEWRIGHT_TOOLS_PP_RUN_SUPERVISOR_H
