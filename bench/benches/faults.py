@@ -5,18 +5,25 @@ error, no process left, no checkpoint lost or half, the same loss and parameters
 """
 
 import json
+import os
 import pathlib
+import re
+import shutil
 import statistics
+import subprocess
+import time
 
 import numpy as np
-from house.console import ROOT
+from house.console import ROOT, Failure
 
 from ..stand.report import Result, Table
 from ..stand.sides import call
 
 MODEL = "test/Integration/models/training.py:gpt_adamw"
 TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
-RUNS, RANKS, STEPS = 50, 4, 400
+RUNS, RANKS, STEPS = 50, 4, 300
+LONG, BUSY = 20000, 1000
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 AT_MOST = 2.0  # times the deadline
 
 
@@ -34,14 +41,55 @@ def trained(session, module, tokens, artifact):
             f"--data=ids={tokens}", f"--data=tgt={tokens}+1"]
 
 
-def run(session):
-    module, tokens = prepared(session)
-    artifact, figures = session.compiled(module, RANKS, "--schedule=1f1b"), session.work / "faults.runs.json"
+def watched(command, folder, environment):
+    """[(bytes that are resident, open files)] of the process that runs it, a look every second."""
+    shutil.rmtree(folder, ignore_errors=True)
+    run, looks = subprocess.Popen([str(c) for c in command], stdout=subprocess.DEVNULL, env={**os.environ, **environment}), []
+    while run.poll() is None:
+        try:
+            resident = int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{run.pid}/status").read_text())[1]) * 1024
+            looks.append((resident, len(os.listdir(f"/proc/{run.pid}/fd"))))
+        except (OSError, TypeError):
+            break  # it ends
+        time.sleep(1)
+    if run.wait():
+        raise Failure(f"{' '.join(map(str, command))}\nended with status {run.returncode}")
+    return looks
+
+
+def long_run(session, command, result):
+    """Two ranks as threads, a checkpoint every 500 steps: memory and files of the second half beside the first."""
+    folder = session.work / "faults-long"
+    looks = watched([*command, f"--steps={LONG}", f"--checkpoints={folder}", "--checkpoint-every=500"], folder, {})
+    looks = looks[min(5, len(looks) // 10):]  # without the beginning
+    half = len(looks) // 2
+    growth = statistics.median(x[0] for x in looks[half:]) / statistics.median(x[0] for x in looks[:half]) - 1
+    files = max(x[1] for x in looks[half:]) - max(x[1] for x in looks[:half])
+    result.figures["long"] = looks
+    result.tables.append(Table(f"{LONG} steps, a checkpoint every 500.", ["", "found", "wanted at most"], [
+        ["resident memory, second half over first, %", f"{growth * 100:.2f}", result.want("growth, %", growth * 100, 1)],
+        ["open files more", str(files), result.want("files", files, 0)]]))
+
+
+def busy_run(session, command, result):
+    """Steps of four processes while both processors have something else to do; a false alarm is a status that is not 0."""
+    others = [subprocess.Popen([session.python, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        watched(["mpirun", "--quiet", "--oversubscribe", "-n", RANKS, *command, f"--steps={BUSY}",
+                 f"--checkpoints={session.work / 'faults-busy'}"], session.work / "faults-busy", AS_ROOT)
+    finally:
+        for other in others:
+            other.kill()
+    result.figures["busy"] = BUSY
+
+
+def struck(session, command, result):
+    figures = session.work / "faults.runs.json"
     print(call([session.python, ROOT / "scripts/strike-runs.py", f"--runs={RUNS}", f"--ranks={RANKS}", f"--steps={STEPS}",
-                f"--json={figures}", f"--work={session.work / 'faults'}", *trained(session, module, tokens, artifact)]))
+                f"--json={figures}", f"--work={session.work / 'faults'}", *command]))
     found = json.loads(figures.read_text())
     table = Table(__doc__.splitlines()[0], ["fault", "runs", "seconds until all had ended, median", "most", "most / deadline"])
-    result = Result("faults", [table])
+    result.tables.append(table)
     for kind in sorted({one["kind"] for one in found}):
         these = [one for one in found if one["kind"] == kind]
         seconds = [one["seconds"] for one in these]
@@ -49,4 +97,12 @@ def run(session):
         table.rows.append([kind, str(len(these)), f"{statistics.median(seconds):.2f}", f"{max(seconds):.2f}",
                            result.want(f"{kind}, deadlines", ratio, AT_MOST)])
     result.figures["runs"] = found
+
+
+def run(session):
+    module, tokens = prepared(session)
+    result = Result("faults")
+    struck(session, trained(session, module, tokens, session.compiled(module, RANKS, "--schedule=1f1b")), result)
+    long_run(session, trained(session, module, tokens, session.compiled(module, 2, "--schedule=1f1b")), result)
+    busy_run(session, trained(session, module, tokens, session.compiled(module, RANKS, "--schedule=1f1b")), result)
     return result

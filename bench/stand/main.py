@@ -24,6 +24,7 @@ BENCHES = {
     "memory": "bytes of a step beside jax.jit's, resident memory of compiler and runtime",
     "predict": "the step that pp-sim predicts from measured actions, beside the measured one",
     "planners": "seconds of the planners beside those of public programs",
+    "faults": "fifty runs that are killed, stopped or raise, and what is lost; a long run, and one beside busy processors",
     "counts": "instructions, beside the table in bench/counts.json that a test holds within 3 %",
 }
 PEERS = ("jax", "iree", "torch")

@@ -322,7 +322,7 @@ void MpiMessenger::abort(int status, const std::string &error) {
         return true;
     return false;
   };
-  for (Patience patience(0, 0.3); missing() && !patience.isOver();
+  for (Patience patience(0, 0.2); missing() && !patience.isOver();
        patience.pause())
     stopTold();
   if (words.speaker() == number) {
@@ -344,6 +344,7 @@ void MpiMessenger::close() {
   char word = 0;
   std::vector<char> all;
   all.resize(size_t(processes));
+  limit = Deadline::first; // One may still write.
   gather(&word, all.data(), 1, Patience(0, 0));
   MPI_Cancel(&stopOrder);
   MPI_Wait(&stopOrder, MPI_STATUS_IGNORE);

@@ -17,6 +17,7 @@
 #include "Recording/Recorder.h"
 #include "Stillness.h"
 
+#include <algorithm>
 #include <ctime>
 
 namespace stagewright::runtime {
@@ -35,8 +36,9 @@ public:
     still.look(now());
     return still.seconds() > seconds;
   }
-  /// Whether it has looked so often that costlier looks do no harm.
-  bool isLong() const { return looks >= 1000; }
+  /// Whether it has looked so often that costlier looks do no harm: where it
+  /// naps, soon, for on a busy machine a nap is long.
+  bool isLong() const { return looks >= std::min<int64_t>(1000, spins + 64); }
   bool isEndless() const { return seconds <= 0; }
   /// From now on it is over after `left` seconds.
   void restart(double left) { seconds = left, still = {}; }
