@@ -26,10 +26,10 @@ SmallVector<StringRef> devicesOfRanks(ProgramOp program) {
       if (!llvm::is_contained(devices, first))
         devices.push_back(first);
     }
-  // Devices that are nobody's first, of replicas, come last.
+  // Devices that are nobody's first, of replicas in turn, come last.
   for (StageOp stage : stagesOf(program))
     for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
-      if (!llvm::is_contained(devices, device.getValue()))
+      if (!stage.getRows() && !llvm::is_contained(devices, device.getValue()))
         devices.push_back(device.getValue());
   return devices;
 }
@@ -41,8 +41,11 @@ std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program) {
   std::vector<std::vector<int64_t>> ranks;
   for (StageOp stage : stagesOf(program)) {
     ranks.emplace_back();
-    for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
+    for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>()) {
       ranks.back().push_back(rankOf[device.getValue()]);
+      if (stage.getRows())
+        break;
+    }
   }
   return ranks;
 }
@@ -91,6 +94,8 @@ static FailureOr<Planned> plannedOf(ProgramOp program) {
     for (auto device : op.getDevices().getAsRange<FlatSymbolRefAttr>())
       stage.devices.push_back(numberOf[device.getValue()]);
     stage.recompute = op.getRecompute();
+    if (auto rows = op.getRows())
+      stage.rows.assign(rows->begin(), rows->end());
     planned.stages.push_back(std::move(stage));
   }
   return planned;

@@ -37,6 +37,11 @@ static std::string text(std::optional<int64_t> number) {
   return number ? std::to_string(*number) : "";
 }
 
+/// As one value of an option of a pass.
+static std::string quoted(StringRef text) {
+  return text.empty() ? "" : ("\"" + text + "\"").str();
+}
+
 static LogicalResult run(ModuleOp module, TimingScope &timing,
                          function_ref<LogicalResult(OpPassManager &)> build) {
   PassManager manager(module.getContext());
@@ -126,6 +131,7 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
   if (failed(found))
     return failure();
   const Needs &needs = *found;
+  int64_t mostReplicas = options.maxReplicas.value_or(options.plan.empty());
   SmallVector<std::string> passes;
   if (!has<pipeline::GraphOp>(module)) {
     llvm::append_values(passes, pass("pipeline-infer-roles"),
@@ -151,7 +157,8 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
                                       {"microbatches", needs.microbatches},
                                       {"memory", options.memory},
                                       {"planner", options.planner},
-                                      {"max-replicas", "1"},
+                                      {"max-replicas", text(mostReplicas)},
+                                      {"plan", quoted(options.plan)},
                                       {"chunks", needs.chunks},
                                       {"placement", needs.placement},
                                       {"schedule", needs.plannedFor}}));

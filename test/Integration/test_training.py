@@ -8,7 +8,7 @@ import pytest
 
 import stagewright
 from stagewright.frontend.jax_step import load_model
-from workshop import HERE
+from workshop import HERE, tool
 
 MODELS = HERE / "models/training.py"
 STEPS, MICROBATCHES = 30, 8
@@ -64,6 +64,14 @@ def test_trains_as_jax_and_optax(workshop, golden, name, stages, schedule):
 def test_kernels_train_as_jax_and_optax(workshop, golden, name, stages, schedule):
     path = workshop.artifact(f"training.py:{name}", stages, schedule, "--target=cuda:host")
     trains(path, golden(name, DEVICE_STEPS), DEVICE_STEPS)
+
+
+def test_replicas_train_as_jax_and_optax(workshop, golden):
+    """Three replicas of four, one and two samples: their gradients are summed, the owner's values go back to all."""
+    path = workshop.path("training", "replicas", "swx")
+    tool("pp-compile", workshop.module("training.py:slices_adamw"), "--cluster=local:4",
+         "--plan=[0,3)x3:4+1+2 [3,5)x1", "--schedule=1f1b", "--microbatches=8", "--quiet", "-o", path)
+    trains(path, golden("slices_adamw", STEPS), STEPS)
 
 
 def trains(path, expected, steps):
