@@ -46,7 +46,7 @@ extern "C" {
 
 /// Version of this ABI and of the artifact's section; an artifact of another
 /// version is refused at load.
-#define SW_ABI_VERSION 4u
+#define SW_ABI_VERSION 5u
 
 /// Element types, in the order of the names in the manifest:
 /// f32 f64 f16 bf16 i8 i16 i32 i64 u8 u32 u64 bool u16.
@@ -153,11 +153,12 @@ typedef struct sw_contraction_desc {
 } sw_contraction_desc;
 
 /// The functions of the runtime, in an order that is part of the ABI.
-/// Buffer, channel and node numbers are those of the manifest; `m` is a
-/// microbatch, and every pointer returned is aligned to 64 bytes. After a
+/// Buffer, channel, node and collective numbers are those of the manifest; `m`
+/// is a microbatch, and every pointer returned is aligned to 64 bytes. After a
 /// failure anywhere in the step, `acquire`, `release`, `claim`, `send`,
-/// `recv`, `release_channel` and `action_begin` do not return: they leave the
-/// rank's entry by longjmp, so generated frames must own nothing.
+/// `recv`, `release_channel`, `action_begin`, `all_reduce` and `await_reduced`
+/// do not return: they leave the rank's entry by longjmp, so generated frames
+/// must own nothing.
 ///
 /// In an artifact for a device every address is one of the device and every
 /// call only adds to the rank's program, in order: nothing has run when the
@@ -223,6 +224,11 @@ typedef struct sw_api {
   /// One convolution or gradient on the device; writes one of the three.
   void (*convolve)(sw_rank *rank, const sw_convolve_desc *desc, void *x,
                    void *w, void *y);
+  /// The rank's bucket of a collective is complete; the sum over its ranks
+  /// begins when all have said so. Never blocks.
+  void (*all_reduce)(sw_rank *rank, int64_t collective);
+  /// Waits until the sum is in the rank's bucket.
+  void (*await_reduced)(sw_rank *rank, int64_t collective);
 } sw_api;
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,8 @@
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace stagewright::pipeline {
@@ -47,11 +49,26 @@ std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program) {
   return ranks;
 }
 
+bool hasReplicas(ProgramOp program) {
+  std::map<int64_t, std::vector<int64_t>> together; ///< By rank.
+  bool several = false;
+  for (const std::vector<int64_t> &ranks : ranksOfStages(program)) {
+    several |= ranks.size() > 1;
+    for (int64_t rank : ranks)
+      if (together.try_emplace(rank, ranks).first->second != ranks)
+        return false;
+  }
+  return several;
+}
+
 FailureOr<StagePlacement> placementOf(ProgramOp program) {
   if (stagesOf(program).empty())
     return program.emitOpError() << "has no stages";
-  Result<StagePlacement> where =
-      stagewright::placementOf(ranksOfStages(program));
+  std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
+  if (hasReplicas(program)) // First devices have the first ranks.
+    for (std::vector<int64_t> &stage : ranks)
+      stage.resize(1);
+  Result<StagePlacement> where = stagewright::placementOf(ranks);
   if (where)
     return *where;
   for (StageOp stage : stagesOf(program))

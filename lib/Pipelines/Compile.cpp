@@ -216,7 +216,14 @@ LogicalResult compileTo(Level level, ModuleOp module,
     describeStash(module, report);
     if (level <= Level::Schedule)
       return success();
-    if (failed(runText(module, timing, {"lower-pipeline-to-rank"})) ||
+    // Ranks on one GPU have their gradients added by one of them.
+    bool onGpu = options.target != "host" && options.target != "cuda:host";
+    auto bucketBytes = options.bucketBytes;
+    if (!bucketBytes && onGpu)
+      bucketBytes = 0;
+    if (failed(runText(module, timing,
+                       {pass("lower-pipeline-to-rank",
+                             {{"bucket-bytes", text(bucketBytes)}})})) ||
         failed(runText(module, timing, proofs(module))))
       return failure();
   }

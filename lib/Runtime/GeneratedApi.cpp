@@ -95,6 +95,23 @@ void releaseChannel(sw_rank *rank, int64_t channel, int64_t m) {
   guarded(rank, [&] { rank->transport->release(rank->index, channel, m); });
 }
 
+void allReduce(sw_rank *rank, int64_t collective) {
+  guarded(rank, [&] {
+    int64_t start = rank->recorder ? now() : 0;
+    rank->transport->allReduce(rank->index, collective);
+    if (rank->recorder)
+      rank->recorder->sumBegun(collective, start);
+  });
+}
+
+void awaitReduced(sw_rank *rank, int64_t collective) {
+  guarded(rank, [&] {
+    rank->transport->awaitReduced(rank->index, collective);
+    if (rank->recorder)
+      rank->recorder->summed(collective);
+  });
+}
+
 void actionBegin(sw_rank *rank, int32_t kind, int64_t stage, int64_t m) {
   guarded(rank, [&] {
     rank->transport->progress();
@@ -235,7 +252,9 @@ const sw_api &generatedCodeApi() {
                              contractOnDevice,
                              attend,
                              attendGradient,
-                             convolveOnDevice};
+                             convolveOnDevice,
+                             allReduce,
+                             awaitReduced};
   return api;
 }
 

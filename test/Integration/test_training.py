@@ -15,7 +15,7 @@ STEPS, MICROBATCHES = 30, 8
 # The kernels of a device run as fibers on the host: few steps.
 DEVICE_STEPS = 2
 RUNS = [("mlp_sgd", 1, "1f1b"), ("mlp_sgd", 3, "gpipe"), ("gpt_adamw", 1, "1f1b"), ("gpt_adamw", 2, "1f1b"),
-        ("gpt_adamw", 4, "zb-h1"), ("tied_adamw", 3, "1f1b")]
+        ("gpt_adamw", 4, "zb-h1"), ("tied_adamw", 3, "1f1b"), ("gpt_adamw", 4, "dualpipe"), ("mlp_sgd", 2, "chimera")]
 DEVICE_RUNS = [("mlp_sgd", 1, "1f1b"), ("gpt_adamw", 2, "1f1b")]
 
 

@@ -113,6 +113,12 @@ cl::opt<std::string>
                          "many times larger than its operands; 4 by default, "
                          "0: none"),
                 cl::cat(category));
+cl::opt<std::string> bucketBytes(
+    "bucket-bytes",
+    cl::desc("Ranks that share a stage sum its gradients in buckets of this "
+             "many bytes, beside the rest of the backward (default: 26214400, "
+             "on GPUs 0); 0: one of them sums, and sends what it updated"),
+    cl::value_desc("bytes"), cl::cat(category));
 cl::opt<std::string> scoreBytes(
     "score-bytes",
     cl::desc("Attention on a device is one kernel, and its scores are no "
@@ -233,6 +239,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
       failed(readNumber(chunks, options.chunks)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
       failed(readNumber(scoreBytes, options.scoreBytes, 0)) ||
+      failed(readNumber(bucketBytes, options.bucketBytes, 0)) ||
       failed(readNumber(microbatches, options.microbatches)))
     return failure();
   if (emit == Emit::Artifact && (output.empty() || output == "-")) {

@@ -52,6 +52,9 @@ struct CompileOptions {
   /// Bytes of scores, of one microbatch in float32, up to which attention on a
   /// device stays as it is written; as pipeline-raise-attention says.
   std::optional<int64_t> scoreBytes;
+  /// Bytes of gradients that ranks which share a stage sum at once, as
+  /// lower-pipeline-to-rank says; absent: its default, on GPUs 0.
+  std::optional<int64_t> bucketBytes;
 };
 
 /// What was decided on the way, as text for people.

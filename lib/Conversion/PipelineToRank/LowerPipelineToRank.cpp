@@ -39,6 +39,7 @@ struct LowerPipelineToRankPass
     FailureOr<torank::Plan> plan = torank::readSchedule(getOperation());
     if (failed(plan) || failed(torank::placeValues(*plan)))
       return signalPassFailure();
+    torank::chooseBuckets(*plan, bucketBytes);
     torank::placeInWorkspace(*plan);
     if (failed(torank::readUpdate(getOperation(), *plan)))
       return signalPassFailure();

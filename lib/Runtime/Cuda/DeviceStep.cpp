@@ -289,6 +289,9 @@ void DeviceStep::tell(int64_t start, int64_t end) {
     case Span::Received:
       record.told({Event::Receive, 0, span.id, span.m, first, last});
       break;
+    case Span::Summed:
+      record.told({Event::Sum, 0, span.id, 0, first, last});
+      break;
     case Span::Node:
       record.toldNode(span.id, double(last - first) * 1e-9);
       break;

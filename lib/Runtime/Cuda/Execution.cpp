@@ -145,6 +145,11 @@ void Execution::issue(const Operation &it, bool capturing) {
     return messages->receive(
         int64_t(it.number), memory.received(manifest, int64_t(it.number), it.m),
         stream);
+  case Operation::Sum: {
+    auto collective = int64_t(it.number);
+    return messages->sum(collective,
+                         memory.bucket(manifest, collective, it.rank), stream);
+  }
   case Operation::Tell:
     return messages->tell(it.number, stream);
   case Operation::Begin: {

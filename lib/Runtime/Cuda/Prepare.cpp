@@ -142,7 +142,8 @@ std::string describe(const Manifest &manifest,
                      const std::vector<RankProgram> &programs,
                      const std::vector<Plan> &plans) {
   int64_t epilogues = 0, tf32 = 0;
-  int64_t kinds[6] = {}, copies = 0, messages = 0, actions = 0, most = 0;
+  int64_t kinds[6] = {}, copies = 0, messages = 0, actions = 0, most = 0,
+          sums = 0;
   size_t streams = 0, events = 0;
   for (const Plan &plan : plans) {
     streams += plan.streams.size();
@@ -161,6 +162,7 @@ std::string describe(const Manifest &manifest,
         }
       }
       copies += it.kind == Operation::CopyTo;
+      sums += it.kind == Operation::Sum;
       messages +=
           it.kind == Operation::SendTo || it.kind == Operation::TakeFrom;
       actions += it.kind == Operation::Begin;
@@ -181,6 +183,9 @@ std::string describe(const Manifest &manifest,
       << "copies       " << kinds[Command::Copy] << "\n"
       << "transfers    " << copies << " between devices, " << messages
       << " ends of messages between processes\n"
+      << (sums > 0 ? "sums         " + std::to_string(sums) +
+                         " parts of sums over ranks\n"
+                   : "")
       << "under way    at most " << most
       << " transfers that wait for a partner on one device at once\n"
       << "verified     events in order, slots never shared, addresses held\n";

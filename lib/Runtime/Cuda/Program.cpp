@@ -243,6 +243,13 @@ void convolve(sw_rank *rank, const sw_convolve_desc *desc, void *x, void *w,
   });
 }
 
+template <Command::Kind kind> void sum(sw_rank *rank, int64_t collective) {
+  recorded(rank, [&](Recording &self) {
+    self.manifest.collective(collective).placeOf(self.index);
+    self.add(kind, collective);
+  });
+}
+
 /// Nothing with a destructor may live here: generated code leaves by longjmp.
 void runEntry(sw_entry entry, Recording &rank) {
   current = &rank;
@@ -252,6 +259,13 @@ void runEntry(sw_entry entry, Recording &rank) {
 }
 
 } // namespace
+
+Address Memory::bucket(const Manifest &manifest, int64_t collective,
+                       int64_t rank) const {
+  const Collective &sum = manifest.collective(collective);
+  int64_t first = sum.buckets[sum.placeOf(rank)].first;
+  return arenas[rank] + Address(layouts[rank].buffers[first].offset);
+}
 
 Address Memory::received(const Manifest &manifest, int64_t channel,
                          int64_t m) const {
@@ -291,11 +305,30 @@ std::vector<RankProgram> recordProgram(const Artifact &artifact,
 }
 
 const sw_api &deviceCodeApi() {
-  static const sw_api api = {
-      slot,     acquire,     release,        claim,     send,    recv,
-      giveBack, actionBegin, actionEnd,      nodeBegin, nodeEnd, gemm,
-      fail,     parallel,    convolution,    launch,    fill,    copy,
-      contract, attend,      attendGradient, convolve};
+  static const sw_api api = {slot,
+                             acquire,
+                             release,
+                             claim,
+                             send,
+                             recv,
+                             giveBack,
+                             actionBegin,
+                             actionEnd,
+                             nodeBegin,
+                             nodeEnd,
+                             gemm,
+                             fail,
+                             parallel,
+                             convolution,
+                             launch,
+                             fill,
+                             copy,
+                             contract,
+                             attend,
+                             attendGradient,
+                             convolve,
+                             sum<Command::Reduce>,
+                             sum<Command::Await>};
   return api;
 }
 

@@ -42,6 +42,9 @@ struct Memory {
   /// the receiver's.
   std::vector<Address> senders;
 
+  /// Where the bucket of a collective lies on a rank of it.
+  Address bucket(const Manifest &manifest, int64_t collective,
+                 int64_t rank) const;
   /// The receiver's slot of microbatch `m`.
   Address received(const Manifest &manifest, int64_t channel, int64_t m) const;
   /// Where the sender writes it.
@@ -62,6 +65,8 @@ struct Command {
     GiveBack, ///< release_channel
     Acquire,  ///< id: buffer; m; to: the slot
     Release,
+    Reduce, ///< id: collective
+    Await,
     BeginAction, ///< id: stage; m; bytes: its letter
     EndAction,
     BeginNode, ///< id: node

@@ -43,6 +43,8 @@ static int64_t memberOf(llvm::StringRef name) {
   MEMBER(attend)
   MEMBER(attend_gradient)
   MEMBER(convolve)
+  MEMBER(all_reduce)
+  MEMBER(await_reduced)
 #undef MEMBER
   return -1;
 }
