@@ -229,8 +229,10 @@ LogicalResult compileTo(Level level, ModuleOp module,
   }
   if (level >= Level::Host &&
       failed(run(module, timing, [&](OpPassManager &manager) {
-        device ? buildDeviceBodyPipeline(manager, {})
-               : buildBodyPipeline(manager, {});
+        HostPipelineOptions how;
+        how.bytes = device && device->multipliesBytes();
+        device ? buildDeviceBodyPipeline(manager, how)
+               : buildBodyPipeline(manager, how);
         return success();
       })))
     return failure();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Alternatives.h"
 #include "Error.h"
 #include "Guarded.h"
 #include "Products/Blas.h"
@@ -180,6 +181,13 @@ void contractOnDevice(sw_rank *rank, const sw_contraction_desc *desc,
                       const void *a, const void *b, void *c, void *bias,
                       void *aux) {
   guarded(rank, [&] {
+    if (desc->otherwise && alternativesOnly()) {
+      if (desc->epilogue == SW_EPILOGUE_NONE)
+        return;
+      sw_contraction_desc product = withoutEpilogue(*desc);
+      return contractOnHost(product, a, b, keepsSum(desc->epilogue) ? aux : c,
+                            nullptr, nullptr);
+    }
     bool plain = desc->gemm.dtype == SW_F32 && desc->a_dtype == SW_F32 &&
                  desc->b_dtype == SW_F32 && !desc->tf32;
     if (!plain)
@@ -192,6 +200,8 @@ void contractOnDevice(sw_rank *rank, const sw_contraction_desc *desc,
 void attend(sw_rank *rank, const sw_attention_desc *desc, const void *q,
             const void *k, const void *v, void *o, void *stats) {
   guarded(rank, [&] {
+    if (desc->otherwise && alternativesOnly())
+      return;
     attendOnHost(*desc, q, k, v, o, static_cast<float *>(stats));
   });
 }
@@ -201,6 +211,8 @@ void attendGradient(sw_rank *rank, const sw_attention_desc *desc, const void *q,
                     const void *stats, const void *dO, void *dQ, void *dK,
                     void *dV) {
   guarded(rank, [&] {
+    if (desc->otherwise && alternativesOnly())
+      return;
     attendGradientOnHost(*desc, q, k, v, o, static_cast<const float *>(stats),
                          dO, dQ, dK, dV);
   });
@@ -209,6 +221,11 @@ void attendGradient(sw_rank *rank, const sw_attention_desc *desc, const void *q,
 void convolveOnDevice(sw_rank *rank, const sw_convolve_desc *desc, void *x,
                       void *w, void *y) {
   guarded(rank, [&] { convolveOnHost(*desc, x, w, y); });
+}
+
+void otherwise(sw_rank *rank, int64_t kernel, void *const *arguments) {
+  if (alternativesOnly())
+    launch(rank, kernel, arguments);
 }
 
 } // namespace
@@ -235,7 +252,8 @@ const sw_api &generatedCodeApi() {
                              contractOnDevice,
                              attend,
                              attendGradient,
-                             convolveOnDevice};
+                             convolveOnDevice,
+                             otherwise};
   return api;
 }
 

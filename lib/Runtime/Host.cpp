@@ -157,7 +157,8 @@ sw_step *sw_step_create(sw_program *program, const sw_options *options) {
              options->direct == 0,
              options->deadline,
              options->processes != 0,
-             options->any_hosts != 0};
+             options->any_hosts != 0,
+             options->any_order != 0};
     }
     return new sw_step{makeRunner(program->artifact, own)};
   });

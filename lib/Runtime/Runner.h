@@ -32,6 +32,7 @@ struct StepOptions {
   double deadline = 0;      ///< seconds of a step; 0: by the steps before
   bool processes = false;   ///< this process runs one rank
   bool anyHosts = false;    ///< wherever it was started
+  bool anyOrder = false; ///< of sums, on devices: faster, other bits each run
 };
 
 class Runner {

@@ -73,7 +73,8 @@ public:
                           /*direct=*/0,
                           0,
                           /*processes=*/0,
-                          /*any_hosts=*/0};
+                          /*any_hosts=*/0,
+                          /*any_order=*/0};
     step = {sw_step_create(program.get(), &options), sw_step_destroy};
     ::check(step != nullptr);
   }

@@ -42,7 +42,8 @@ struct Options {
   std::optional<int64_t> microbatches;
   int64_t steps = 1, threads = 1;
   bool repeat = false, check = false, pin = false, json = false;
-  bool direct = false, dry = false, processes = false, anyHosts = false;
+  bool direct = false, dry = false, processes = false, anyHosts = false,
+       anyOrder = false;
   double deadline = 0;
   TrainingOptions training;
 
@@ -98,6 +99,9 @@ void declare(CLI::App &app, Options &options) {
       ->type_name("NAME");
   app.add_flag("--any-hosts", options.anyHosts,
                "Give process i rank i, whatever hosts the plan was made for");
+  app.add_flag("--any-order", options.anyOrder,
+               "Let the GPU's libraries add up in another order at every run: "
+               "faster, with less memory, and other last bits each time");
   app.add_option("--deadline", options.deadline,
                  "Seconds that a step on GPUs, or a wait of a process, may "
                  "take (default: by the steps before; on GPUs 10 times their "
@@ -220,7 +224,8 @@ int run(const Options &options, Launch &launch) {
                     options.direct,
                     options.deadline,
                     launch.joined(),
-                    options.anyHosts};
+                    options.anyHosts,
+                    options.anyOrder};
   if (!launch.joined())
     warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
   if (launch.joined() && launch.speaks() && cuda)

@@ -66,6 +66,10 @@ StringRef nameOf(Type type) {
       return "";
     }
   }
+  if (isa<Float8E4M3FNType>(type))
+    return "f8e4m3fn";
+  if (isa<Float8E5M2Type>(type))
+    return "f8e5m2";
   return type.isF32()    ? "f32"
          : type.isF64()  ? "f64"
          : type.isF16()  ? "f16"

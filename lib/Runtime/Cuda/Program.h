@@ -71,6 +71,9 @@ struct Command {
   int64_t id = 0, m = 0;
   Address to = 0, from = 0;
   int64_t bytes = 0;
+  /// Of a launch: the call before it that it stands in for, where the library
+  /// cannot do that; or -1.
+  int64_t instead = -1;
 
   /// Whether the device does something.
   bool works() const { return kind <= Convolve; }

@@ -43,6 +43,7 @@ static int64_t memberOf(llvm::StringRef name) {
   MEMBER(attend)
   MEMBER(attend_gradient)
   MEMBER(convolve)
+  MEMBER(otherwise)
 #undef MEMBER
   return -1;
 }
