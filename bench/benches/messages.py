@@ -1,18 +1,20 @@
 """A message between two processes on two cores: through the channels of a step over MPI (claim, send, receive, release), by
 MPI_Send and MPI_Recv in the same processes in turn, and by torch.distributed with gloo in turn with both. Seconds of one way,
-half of a round trip."""
+half of a round trip. And what one more microbatch costs, of a model that computes next to nothing."""
 
 import json
 import statistics
 
+from ..stand.hosts import AS_ROOT
+from ..stand.models import GPT
 from ..stand.report import Result, Table, time
 from ..stand.sides import call
 
 SIZES = (1 << 10, 256 << 10, 16 << 20)
 AT_MOST = 1.5
-# Open MPI does not run as the superuser unless it is told to.
 LAUNCH = ["mpirun", "--quiet", "-n", "2", "--bind-to", "core"]
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+SMALL = GPT.sized("gpt-tiny", V=64, D=16, H=2, L=2, T=8, B=1)
+FEW, MANY = 8, 72  # microbatches
 
 
 def size(bytes_):
@@ -24,6 +26,41 @@ def both(session, rounds):
     program = session.tool("bench-messages")
     engine = program.parent.parent / "lib/libstagewright-mpi.so"
     return {one["bytes"]: one for one in json.loads(call([*LAUNCH, program, engine, rounds, *SIZES], AS_ROOT))}
+
+
+def slope(measure):
+    """Seconds of one more microbatch; `measure(count)` gives seconds of a step."""
+    return (measure(MANY) - measure(FEW)) / (MANY - FEW)
+
+
+def microbatch(session, result):
+    """A table of what a microbatch costs on two ranks under 1F1B: ours as threads and as processes, torch's."""
+    table = Table("One more microbatch of a GPT of width 16 on two ranks, 1F1B.", ["", "seconds", "of all rounds"])
+    module = session.imported(SMALL)
+    artifact = session.compiled(module, 2, "--schedule=1f1b")
+
+    def ours(count, *launch):
+        told = call([*launch, session.tool("pp-run"), artifact, f"--inputs={module.with_suffix('.inputs.safetensors')}",
+                     "--repeat-microbatch", "--json", "--steps=200", f"--microbatches={count}"], AS_ROOT)
+        return statistics.median(json.loads(told)["seconds"])
+
+    sides = {"ours, threads": ours, "ours, MPI": lambda count: ours(count, *LAUNCH)}
+    peers = {}
+    if "torch" in session.options.peers:
+        peers = {count: session.torch(SMALL, 2, microbatches=count) for count in (FEW, MANY)}
+        sides["torch.distributed.pipelining, gloo"] = lambda count: statistics.median(peers[count].turn(20))
+    found = {name: [] for name in sides}
+    try:
+        for _ in range(session.options.rounds):
+            for name, measure in sides.items():
+                found[name].append(slope(measure))
+    finally:
+        for peer in peers.values():
+            peer.close()
+    for name, seconds in found.items():
+        result.figures[name] = seconds
+        table.rows.append([name, time(statistics.median(seconds)), f"{time(min(seconds))} to {time(max(seconds))}"])
+    result.tables.append(table)
 
 
 def run(session):
@@ -51,4 +88,5 @@ def run(session):
         table.rows.append([size(bytes_), time(middle["ours"]), time(middle["mpi"]), time(torch) if torch else "-", f"{ratio:.2f}",
                            f"{min(ratios):.2f} to {max(ratios):.2f}", f"{middle['ours'] / torch:.2f}" if torch else "-",
                            result.want(f"{size(bytes_)}, ours / MPI", ratio, AT_MOST)])
+    microbatch(session, result)
     return result

@@ -86,12 +86,12 @@ class Session:
         return Peer("iree", [["taskset", "-c", cores, python, PEERS / "iree_step.py", "serve", prefix, count]],
                     self.work / "iree.log")
 
-    def torch(self, model, ranks, schedule="1f1b"):
+    def torch(self, model, ranks, schedule="1f1b", microbatches=MICROBATCHES):
         """One process a rank, each with one thread on a core of its own."""
         python = environments.python(environments.TORCH)
-        sizes = [model.sizes[name] for name in "VDHLTB"] + [MICROBATCHES, schedule]
+        sizes = [model.sizes[name] for name in "VDHLTB"] + [microbatches, schedule]
         commands = [["taskset", "-c", rank, python, PEERS / "torch_pipelining.py", *sizes] for rank in range(ranks)]
-        told = [{"RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29511",
+        told = [{"RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(29511 + microbatches),
                  "OMP_NUM_THREADS": "1"} for rank in range(ranks)]
         return Peer("torch", commands, self.work / "torch.log", told)
 

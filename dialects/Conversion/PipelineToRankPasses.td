@@ -30,8 +30,13 @@ def LowerPipelineToRank : Pass<"lower-pipeline-to-rank", "::mlir::ModuleOp"> {
     its program, which replaces parameters and state in place. Numbers made of several ranks' values, such as the norm
     of all gradients, every rank makes from what `@update.sums.R` of the others sent; a rank that reads a parameter of
     another is sent the new one. State of no rank in particular, such as a count of steps, lies on every rank.
+    Gradients of a stage that lies on several ranks those ranks sum together, in buckets: a bucket begins behind the last
+    node that adds to it, and is awaited at the end of the step. Parts of other gradients go to the owner once per step.
     **Never** grows in code with the number of microbatches, and never changes the order of a rank.
   }];
+  let options = [
+    Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400",
+           "bytes of gradients that ranks sum at once; 0: parts go to the owner of the parameter, which adds them">];
   let statistics = [
     Statistic<"numChannels", "channels", "Values that travel between ranks, once per receiving stage">,
     Statistic<"numStashes", "stashes", "Values kept from one action to a later one of the rank">,

@@ -159,6 +159,38 @@ def EstimateCost : Pass<"pipeline-estimate-cost", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def InferSliceable : Pass<"pipeline-infer-sliceable", "::mlir::ModuleOp"> {
+  let summary = "find the layers that mix rows of the batch";
+  let description = [{
+    **Why** Replicas of a stage work on slices of every microbatch, unless one of its layers needs all rows at once:
+    statistics of the batch, a capacity that rows share. Planner, simulator, memory plan and lowering use this one rule.
+    **Expects** A graph; without one, the passes that form it run first.
+    **Leaves** `sliceable = false` on the nodes of every layer that mixes rows, and in `mixes` the first reason. Followed
+    are the rows of the batch arguments through all bodies: a sum over rows may be used linearly only, since every
+    replica has a part of it. What no rule covers mixes rows.
+    **Never** changes what a node computes, nor takes back `sliceable = false` that a profile states.
+  }];
+  let statistics = [Statistic<"numMixing", "mixing", "Layers that cannot be sliced">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect"];
+}
+
+def SplitReplicas : Pass<"pipeline-split-replicas", "::mlir::ModuleOp"> {
+  let summary = "make every replica that works on a slice a stage of its own";
+  let description = [{
+    **Why** After it there are stages with one device each, and the lowering needs no rule for slices: what the replicas
+    make of a gradient are parts that are summed once per step, like those of a parameter that several stages use.
+    **Expects** Programs whose stages have `rows`, with their schedules; others are left as they are.
+    **Leaves** Layers, nodes and a stage for each replica, with bodies for its samples. Producers cut what they send
+    into slices, consumers join what they get, where neither has the samples of the other. Loss and gradients are
+    yielded in parts. The first device's order is repeated for the other devices. Shares may be uneven: bodies keep
+    dividing by the number of all rows, so parts have the right weight.
+    **Never** slices a layer that mixes rows of the batch: an error names it.
+  }];
+  let statistics = [Statistic<"numStages", "stages", "Stages that were split">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
   let summary = "cut the graph into stages and place them on devices";
   let description = [{
@@ -175,13 +207,18 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     together), loop (around and around), v (back and forth) or twin (stage s on device s and on its mirror image, half
     of the microbatches each). Stages are cut so that the schedule takes as little time as possible, on the devices in
     the order of the cluster; the time is that of the schedule that the plan names, transfers as delays.
+
+    Replicas of a stage work on slices of every microbatch, `rows` samples each in proportion to the speed of their
+    devices, unless one of its layers mixes rows of the batch (`pipeline-infer-sliceable`).
     **Never** changes the graph's nodes or what they compute.
   }];
   let options = [
     Option<"cluster", "cluster", "std::string", "\"\"", "Preset (local:N) or .json file of the cluster">,
     Option<"stages", "stages", "int64_t", "-1", "Number of stages; -1: what the planner finds best">,
-    Option<"maxReplicas", "max-replicas", "int64_t", "0",
-           "Most devices of one stage; 0: no limit. Lowering takes 1 only, until replicas can run">,
+    Option<"maxReplicas", "max-replicas", "int64_t", "0", "Most devices of one stage; 0: no limit">,
+    Option<"plan", "plan", "std::string", "\"\"",
+           "Stages in ranges of layers with their replicas and, where not by speed, their samples, as in "
+           "'[0,2)x2:3+1 [2,4)x1', instead of a planner's">,
     Option<"microbatches", "microbatches", "int64_t", "-1", "Number of microbatches; -1: what the module says">,
     Option<"memory", "memory", "std::string", "\"\"", "Memory of every device, as in 2.5GiB, instead of the cluster's">,
     Option<"planner", "planner", "std::string", "\"spp\"", "Algorithm; pp-plan --list-planners lists them">,

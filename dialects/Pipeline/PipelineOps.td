@@ -94,7 +94,7 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
                        I64Attr:$layer, Variadic<AnyType>:$inputs, OptionalAttr<Pipeline_CostAttr>:$cost,
                        OptionalAttr<DenseF64ArrayAttr>:$transfer,
                        OptionalAttr<TypedArrayAttrBase<Pipeline_AlternativeAttr, "alternatives">>:$alternatives,
-                       OptionalAttr<BoolAttr>:$sliceable);
+                       OptionalAttr<BoolAttr>:$sliceable, OptionalAttr<StrAttr>:$mixes);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
     $node_name ($callee^)? `phase` $phase `layer` $layer `(` $inputs `)` (`cost` $cost^)? attr-dict
@@ -104,7 +104,7 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
                                  "::mlir::FlatSymbolRefAttr":$callee, "Phase":$phase, "int64_t":$layer,
                                  "::mlir::ValueRange":$inputs, CArg<"CostAttr", "{}">:$cost), [{
     build($_builder, $_state, outputs, name, callee, phase, layer, inputs, cost, /*transfer=*/{}, /*alternatives=*/{},
-          /*sliceable=*/{});
+          /*sliceable=*/{}, /*mixes=*/{});
   }]>];
   let hasVerifier = 1;
 }
@@ -122,7 +122,7 @@ def Pipeline_YieldOp : Pipeline_Op<"yield", [Terminator, HasParent<"GraphOp">]> 
     Constraints:
     - (yield_c1) one result number per operand, each within the results of the graph;
     - (yield_c2) every result of the graph has at least one operand, of its type;
-    - (yield_c3) only a gradient comes in several parts.
+    - (yield_c3) only a gradient or a loss, which are summed, comes in several parts.
   }];
   let arguments = (ins Variadic<AnyType>:$values, DenseI64ArrayAttr:$results);
   let assemblyFormat = "($values^)? `results` $results attr-dict (`:` type($values)^)?";
@@ -253,19 +253,28 @@ def Pipeline_ProgramOp : Pipeline_Op<"program", [
 def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
   let summary = "a part of the model and its devices";
   let description = [{
-    Several devices are replicas: each runs the stage on a part of the batch. Stages may share devices: a device runs
-    their actions in the order of the schedule. With `recompute` the stage runs its forward again before the backward
+    Several devices are replicas. With `rows`, device k runs the stage on `rows[k]` samples of every microbatch; they lie
+    in the order of the devices. Without, each runs it on whole microbatches, those that the schedule gives it. Stages may
+    share devices: a device runs their actions in the order of the schedule. With `recompute` the stage runs its forward again before the backward
     and keeps only what it receives. `bound_by` says what its pace or size is limited by: compute, channel, all-reduce
     or memory.
 
+    `replica_of` is what `pipeline-split-replicas` leaves: the stage that this one was a replica of, its number among them,
+    and how many they are.
+
     Example:
     ```mlir
-    pipeline.stage 0 on [@d0, @d1] layers [0, 1] {bound_by = "channel"}
+    pipeline.stage 0 on [@d0, @d1] layers [0, 1] {bound_by = "channel", rows = array<i64: 3, 1>}
     ```
+    Constraints:
+    - (stage_c1) `rows` has one positive number for every device;
+    - (stage_c2) `replica_of` is three numbers: a stage, a number, and a count above it.
   }];
   let arguments = (ins I64Attr:$index, TypedArrayAttrBase<FlatSymbolRefAttr, "devices">:$devices,
-                       DenseI64ArrayAttr:$layers, UnitAttr:$recompute, OptionalAttr<StrAttr>:$bound_by);
+                       DenseI64ArrayAttr:$layers, UnitAttr:$recompute, OptionalAttr<StrAttr>:$bound_by,
+                       OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<DenseI64ArrayAttr>:$replica_of);
   let assemblyFormat = "$index `on` $devices `layers` $layers attr-dict";
+  let hasVerifier = 1;
 }
 
 def Pipeline_BoundaryOp : Pipeline_Op<"boundary", [HasParent<"ProgramOp">]> {
@@ -295,7 +304,8 @@ def Pipeline_ScheduleOp : Pipeline_Op<"schedule", [
     - (schedule_c1) the program exists;
     - (schedule_c2) ranks are numbered 0, 1, 2, … in order.
 
-    Rank r is the r-th device in the order of the stages' first devices. That actions can be read, and are those of
+    Rank r is the r-th device in the order of the stages' first devices; of a stage with `rows` the first device stands
+    for all, which run the same actions. That actions can be read, and are those of
     the program on ranks that have their stages, is proved by `pipeline-schedule` and by whatever reads a schedule.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$program, StrAttr:$kind);

@@ -54,6 +54,19 @@ def DeviceFindEpilogues : Pass<"device-find-epilogues", "::mlir::func::FuncOp"> 
                            "::mlir::arith::ArithDialect"];
 }
 
+def DeviceArrangeBytes : Pass<"device-arrange-bytes", "::mlir::func::FuncOp"> {
+  let summary = "operands of 8 bits as the device's library reads them";
+  let description = [{
+    **Why** The library multiplies floats of 8 bits only where the terms of a sum lie side by side in both operands.
+    **Expects** A body on tensors, contractions raised.
+    **Leaves** Contractions of such floats whose operands have the dimensions of the sum last; what makes an operand
+    writes it so, or a copy does.
+    **Never** touches other contractions.
+  }];
+  let statistics = [Statistic<"numArranged", "operands-arranged", "Operands that are written in another order">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def DeviceSplitAttention : Pass<"device-split-attention", "::mlir::func::FuncOp"> {
   let summary = "attention for the library or for kernels, and gradients for these in two halves";
   let description = [{
@@ -142,6 +155,21 @@ def DeviceOutlineKernels : Pass<"device-outline-kernels", "::mlir::ModuleOp"> {
     Statistic<"numKept", "values-in-registers", "Buffers that became values of a kernel">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::linalg::LinalgDialect"];
+}
+
+def DeviceOutlineAlternatives : Pass<"device-outline-alternatives", "::mlir::ModuleOp"> {
+  let summary = "kernels for what a library may turn out not to do";
+  let description = [{
+    **Why** Which algorithms a library has, for a shape, a type and an epilogue, is known when a step is made on its
+    device. A step must not fail there for want of one.
+    **Expects** Bodies on buffers, after device-outline-kernels.
+    **Leaves** Behind every epilogue, every attention with `device.library` and every product of numbers of 8 bits calls
+    of kernels that do the same, with `device.otherwise`.
+    **Never** changes what is done where the library can.
+  }];
+  let statistics = [Statistic<"numAlternatives", "alternatives", "Launches in the place of a library's">];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];
 }
 
 def DeviceWriteKernels : Pass<"device-write-kernels", "::mlir::ModuleOp"> {

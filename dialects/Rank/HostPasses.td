@@ -28,7 +28,9 @@ def HostRaiseContractions
   }];
   let options = [
     Option<"keepTypes", "keep-types", "bool", "false",
-           "Operands and results stay narrow: a device's library accumulates in float32">];
+           "Operands and results stay narrow: a device's library accumulates in float32">,
+    Option<"bytes", "multiply-bytes", "bool", "false",
+           "So do floats of 8 bits, where rows, columns and sum are multiples of 16 and one operand is f8E4M3FN">];
   let statistics = [
     Statistic<"numRaised", "contractions-raised", "Contractions raised">,
     Statistic<"numTransposed", "transposes-folded", "Transposed copies folded into a contraction">];

@@ -153,7 +153,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     | `batch N` | all | the host, one slot per microbatch of argument N |
     | `microbatch` | all | the runtime, slot m holds m |
     | `gradient N` | 1 | the program: sum over microbatches, then the result at position N |
-    | `gradient` | 1 | the program: a part of a gradient that another rank sums |
+    | `gradient` | 1 | the program: a part of a gradient that another rank has, or that ranks sum together |
     | `accumulator N` | 1 | the program: sum over microbatches of a loss or output, the result at position N |
     | `output N` | all, or 1 where the last microbatch counts | the program, one slot per microbatch of result N |
     | `stash` | depth | a forward, for its backward; held from `rank.acquire` to `rank.release` |

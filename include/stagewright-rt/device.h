@@ -33,12 +33,12 @@ extern "C" {
 /// Strides are those of batch, head, position and width; the last must be 1.
 /// A library may ask for addresses and strides in multiples of 16 bytes, and
 /// for widths in multiples of 8 up to 256 (128 for gradients); what it does not
-/// take is an error when a step is made.
+/// take is done otherwise, or is an error when a step is made.
 typedef struct sw_attention_desc {
   int32_t dtype;       ///< SW_F16 or SW_BF16: of all but stats
   int32_t causal;      ///< 0 or 1
   float scale;         ///< of scores, before their softmax
-  int32_t reserved;    ///< 0
+  int32_t otherwise;   ///< 1: `otherwise` follows, and does all of it
   int64_t batch;       ///< extents of b,
   int64_t heads;       ///< h,
   int64_t key_heads;   ///< g; divides `heads`

@@ -46,10 +46,10 @@ extern "C" {
 
 /// Version of this ABI and of the artifact's section; an artifact of another
 /// version is refused at load.
-#define SW_ABI_VERSION 4u
+#define SW_ABI_VERSION 5u
 
 /// Element types, in the order of the names in the manifest:
-/// f32 f64 f16 bf16 i8 i16 i32 i64 u8 u32 u64 bool u16.
+/// f32 f64 f16 bf16 i8 i16 i32 i64 u8 u32 u64 bool u16 f8e4m3fn f8e5m2.
 typedef enum sw_dtype {
   SW_F32 = 0,
   SW_F64 = 1,
@@ -63,7 +63,9 @@ typedef enum sw_dtype {
   SW_U32 = 9,
   SW_U64 = 10,
   SW_BOOL = 11,
-  SW_U16 = 12
+  SW_U16 = 12,
+  SW_F8E4M3FN = 13,
+  SW_F8E5M2 = 14
 } sw_dtype;
 
 /// Kinds of action, as `action_begin` receives them: the letters of the
@@ -140,7 +142,9 @@ typedef enum sw_epilogue {
 
 /// A contraction on a device. Each matrix must have a stride of 1 (or an extent
 /// of 1); with an epilogue the columns of C have it, and so have those of aux,
-/// whose rows are `aux_row` apart.
+/// whose rows are `aux_row` apart. Where A or B is of 8 bits, k must be
+/// contiguous in both, every extent, stride and address a multiple of 16, and
+/// one of them f8e4m3fn.
 typedef struct sw_contraction_desc {
   sw_gemm_desc gemm;  ///< extents and strides; its dtype is that of C
   int32_t a_dtype;    ///< sw_dtype of A
@@ -149,15 +153,18 @@ typedef struct sw_contraction_desc {
   int32_t aux_dtype;  ///< of aux, where there is one
   int32_t tf32;       ///< 1: float32 may be rounded to TF32 before products
   int32_t epilogue;   ///< sw_epilogue
+  int32_t otherwise;  ///< 1: `otherwise` follows: of the epilogue, or of all
+  int32_t reserved;   ///< 0
   int64_t aux_row;    ///< distance of the next row in aux
 } sw_contraction_desc;
 
 /// The functions of the runtime, in an order that is part of the ABI.
-/// Buffer, channel and node numbers are those of the manifest; `m` is a
-/// microbatch, and every pointer returned is aligned to 64 bytes. After a
+/// Buffer, channel, node and collective numbers are those of the manifest; `m`
+/// is a microbatch, and every pointer returned is aligned to 64 bytes. After a
 /// failure anywhere in the step, `acquire`, `release`, `claim`, `send`,
-/// `recv`, `release_channel` and `action_begin` do not return: they leave the
-/// rank's entry by longjmp, so generated frames must own nothing.
+/// `recv`, `release_channel`, `action_begin`, `all_reduce` and `await_reduced`
+/// do not return: they leave the rank's entry by longjmp, so generated frames
+/// must own nothing.
 ///
 /// In an artifact for a device every address is one of the device and every
 /// call only adds to the rank's program, in order: nothing has run when the
@@ -223,6 +230,17 @@ typedef struct sw_api {
   /// One convolution or gradient on the device; writes one of the three.
   void (*convolve)(sw_rank *rank, const sw_convolve_desc *desc, void *x,
                    void *w, void *y);
+  /// The rank's bucket of a collective is complete; the sum over its ranks
+  /// begins when all have said so. Never blocks.
+  void (*all_reduce)(sw_rank *rank, int64_t collective);
+  /// Waits until the sum is in the rank's bucket.
+  void (*await_reduced)(sw_rank *rank, int64_t collective);
+  /// As `launch`, in the place of the `contract` or `attend` before it, and
+  /// done only where the device's library has no algorithm for that; several
+  /// may follow one call. Of a contraction with an epilogue it is the epilogue
+  /// alone: the product lies in C then, or in aux where the epilogue fills
+  /// that.
+  void (*otherwise)(sw_rank *rank, int64_t kernel, void *const *arguments);
 } sw_api;
 
 //===----------------------------------------------------------------------===//
@@ -263,6 +281,8 @@ typedef struct sw_options {
                      ///< devices or a wait may take; 0: by the steps before
   int32_t processes; ///< this process runs one rank; after sw_connect
   int32_t any_hosts; ///< ranks go to processes in order, whatever their hosts
+  int32_t any_order; ///< libraries of a device may add up in another order at
+                     ///< every run, which is faster
   int32_t finite;    ///< a loss, or a parameter after its update, that is
                      ///< infinite or no number ends the step; on processors
 } sw_options;

@@ -48,6 +48,8 @@ static std::map<int64_t, double> bytesByLayer(DictionaryAttr entries) {
 static void addLayerFacts(NodeOp node, Layer &layer) {
   if (node.getSliceable() == false)
     layer.sliceable = false;
+  if (node.getMixes())
+    layer.mixes = node.getMixes()->str();
   auto number = [](FloatAttr value) {
     return value ? value.getValueAsDouble() : 0.0;
   };

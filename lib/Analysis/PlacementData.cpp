@@ -10,6 +10,8 @@
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace stagewright::pipeline {
@@ -26,10 +28,10 @@ SmallVector<StringRef> devicesOfRanks(ProgramOp program) {
       if (!llvm::is_contained(devices, first))
         devices.push_back(first);
     }
-  // Devices that are nobody's first, of replicas, come last.
+  // Devices that are nobody's first, of replicas in turn, come last.
   for (StageOp stage : stagesOf(program))
     for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
-      if (!llvm::is_contained(devices, device.getValue()))
+      if (!stage.getRows() && !llvm::is_contained(devices, device.getValue()))
         devices.push_back(device.getValue());
   return devices;
 }
@@ -41,17 +43,35 @@ std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program) {
   std::vector<std::vector<int64_t>> ranks;
   for (StageOp stage : stagesOf(program)) {
     ranks.emplace_back();
-    for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
+    for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>()) {
       ranks.back().push_back(rankOf[device.getValue()]);
+      if (stage.getRows())
+        break;
+    }
   }
   return ranks;
+}
+
+bool hasReplicas(ProgramOp program) {
+  std::map<int64_t, std::vector<int64_t>> together; ///< By rank.
+  bool several = false;
+  for (const std::vector<int64_t> &ranks : ranksOfStages(program)) {
+    several |= ranks.size() > 1;
+    for (int64_t rank : ranks)
+      if (together.try_emplace(rank, ranks).first->second != ranks)
+        return false;
+  }
+  return several;
 }
 
 FailureOr<StagePlacement> placementOf(ProgramOp program) {
   if (stagesOf(program).empty())
     return program.emitOpError() << "has no stages";
-  Result<StagePlacement> where =
-      stagewright::placementOf(ranksOfStages(program));
+  std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
+  if (hasReplicas(program)) // First devices have the first ranks.
+    for (std::vector<int64_t> &stage : ranks)
+      stage.resize(1);
+  Result<StagePlacement> where = stagewright::placementOf(ranks);
   if (where)
     return *where;
   for (StageOp stage : stagesOf(program))
@@ -91,6 +111,8 @@ static FailureOr<Planned> plannedOf(ProgramOp program) {
     for (auto device : op.getDevices().getAsRange<FlatSymbolRefAttr>())
       stage.devices.push_back(numberOf[device.getValue()]);
     stage.recompute = op.getRecompute();
+    if (auto rows = op.getRows())
+      stage.rows.assign(rows->begin(), rows->end());
     planned.stages.push_back(std::move(stage));
   }
   return planned;

@@ -37,6 +37,11 @@ static std::string text(std::optional<int64_t> number) {
   return number ? std::to_string(*number) : "";
 }
 
+/// As one value of an option of a pass.
+static std::string quoted(StringRef text) {
+  return text.empty() ? "" : ("\"" + text + "\"").str();
+}
+
 static LogicalResult run(ModuleOp module, TimingScope &timing,
                          function_ref<LogicalResult(OpPassManager &)> build) {
   PassManager manager(module.getContext());
@@ -126,6 +131,7 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
   if (failed(found))
     return failure();
   const Needs &needs = *found;
+  int64_t mostReplicas = options.maxReplicas.value_or(options.plan.empty());
   SmallVector<std::string> passes;
   if (!has<pipeline::GraphOp>(module)) {
     llvm::append_values(passes, pass("pipeline-infer-roles"),
@@ -151,7 +157,8 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
                                       {"microbatches", needs.microbatches},
                                       {"memory", options.memory},
                                       {"planner", options.planner},
-                                      {"max-replicas", "1"},
+                                      {"max-replicas", text(mostReplicas)},
+                                      {"plan", quoted(options.plan)},
                                       {"chunks", needs.chunks},
                                       {"placement", needs.placement},
                                       {"schedule", needs.plannedFor}}));
@@ -216,7 +223,14 @@ LogicalResult compileTo(Level level, ModuleOp module,
     describeStash(module, report);
     if (level <= Level::Schedule)
       return success();
-    if (failed(runText(module, timing, {"lower-pipeline-to-rank"})) ||
+    // Ranks on one GPU have their gradients added by one of them.
+    bool onGpu = options.target != "host" && options.target != "cuda:host";
+    auto bucketBytes = options.bucketBytes;
+    if (!bucketBytes && onGpu)
+      bucketBytes = 0;
+    if (failed(runText(module, timing,
+                       {pass("lower-pipeline-to-rank",
+                             {{"bucket-bytes", text(bucketBytes)}})})) ||
         failed(runText(module, timing, proofs(module))))
       return failure();
   }
@@ -229,8 +243,10 @@ LogicalResult compileTo(Level level, ModuleOp module,
   }
   if (level >= Level::Host &&
       failed(run(module, timing, [&](OpPassManager &manager) {
-        device ? buildDeviceBodyPipeline(manager, {})
-               : buildBodyPipeline(manager, {});
+        HostPipelineOptions how;
+        how.bytes = device && device->multipliesBytes();
+        device ? buildDeviceBodyPipeline(manager, how)
+               : buildBodyPipeline(manager, how);
         return success();
       })))
     return failure();

@@ -34,7 +34,9 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
     buildFusion(body, options, /*keepTypes=*/true);
     body.addPass(device::createDeviceFinishContractions());
     body.addPass(createCanonicalizerPass());
-    body.addPass(host::createHostRaiseContractions({/*keepTypes=*/true}));
+    body.addPass(
+        host::createHostRaiseContractions({/*keepTypes=*/true, options.bytes}));
+    body.addPass(device::createDeviceArrangeBytes());
     body.addPass(device::createDeviceFindEpilogues());
     body.addPass(host::createHostOrderLoops());
     body.addPass(device::createDeviceGroupKernels());
@@ -45,31 +47,22 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
   // Buffers. Kernels come before the workspace: what stays in registers needs
   // no place there.
   //===--------------------------------------------------------------------===//
-  manager.addPass(host::createHostBufferize());
-  {
-    OpPassManager &body = manager.nest<func::FuncOp>();
-    body.addPass(createCanonicalizerPass());
-    body.addPass(createCSEPass());
-    body.addPass(createCanonicalizerPass());
-  }
+  buildBuffers(manager);
   manager.addPass(device::createDeviceOutlineKernels());
+  manager.addPass(device::createDeviceOutlineAlternatives());
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());
-    body.addPass(host::createHostPlanWorkspace());
-    body.addPass(createCSEPass());
   }
-  manager.addPass(host::createHostSizeWorkspaces());
-  manager.addPass(rank::createVerifyRankPrograms());
-  // What rank programs do to slots.
-  manager.addPass(host::createHostOutlineKernels());
+  buildWorkspaces(manager);
 }
 
 void buildDeviceCallPipeline(OpPassManager &manager, bool tf32) {
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
     body.addPass(createLowerAffinePass()); // places that kernels compute
+    widenBytes(body);
     body.addPass(host::createHostRelaxFloats());
     body.addPass(host::createHostApproximateMath());
     body.addPass(createCanonicalizerPass());

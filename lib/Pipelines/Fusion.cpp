@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fusion.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Dialect/Rank/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -22,14 +25,41 @@ void buildFusion(OpPassManager &body, const HostPipelineOptions &options,
   // Contractions are raised first, or elementwise operations would be fused
   // into them, and again after: moving reshapes can take one apart.
   body.addPass(host::createHostRaiseConvolutions());
-  body.addPass(host::createHostRaiseContractions({keepTypes}));
+  bool bytes = keepTypes && options.bytes;
+  body.addPass(host::createHostRaiseContractions({keepTypes, bytes}));
   body.addPass(host::createHostSumSlices());
   body.addPass(host::createHostFoldAccumulation());
   body.addPass(host::createHostFuseElementwise({options.maxOps}));
   body.addPass(createCanonicalizerPass());
   body.addPass(createCSEPass());
-  body.addPass(host::createHostRaiseContractions({keepTypes}));
+  body.addPass(host::createHostRaiseContractions({keepTypes, bytes}));
   body.addPass(host::createHostFoldAccumulation());
+}
+
+void widenBytes(OpPassManager &body) {
+  arith::ArithEmulateUnsupportedFloatsOptions options;
+  options.sourceTypeStrs = {"f8E4M3FN", "f8E5M2"};
+  options.targetTypeStr = "f32";
+  body.addPass(arith::createArithEmulateUnsupportedFloats(options));
+}
+
+void buildBuffers(OpPassManager &manager) {
+  manager.addPass(host::createHostBufferize());
+  OpPassManager &body = manager.nest<func::FuncOp>();
+  body.addPass(createCanonicalizerPass());
+  body.addPass(createCSEPass());
+  body.addPass(createCanonicalizerPass());
+}
+
+void buildWorkspaces(OpPassManager &manager) {
+  {
+    OpPassManager &body = manager.nest<func::FuncOp>();
+    body.addPass(host::createHostPlanWorkspace());
+    body.addPass(createCSEPass());
+  }
+  manager.addPass(host::createHostSizeWorkspaces());
+  manager.addPass(rank::createVerifyRankPrograms());
+  manager.addPass(host::createHostOutlineKernels());
 }
 
 } // namespace stagewright

@@ -19,6 +19,17 @@ namespace stagewright {
 void buildFusion(mlir::OpPassManager &body, const HostPipelineOptions &options,
                  bool keepTypes);
 
+/// Arithmetic on floats of 8 bits, which nothing computes in, in float32.
+void widenBytes(mlir::OpPassManager &body);
+
+/// Bodies on tensors become bodies on buffers, tidied up.
+void buildBuffers(mlir::OpPassManager &manager);
+
+/// Workspaces of bodies placed and sized, rank programs verified, and what
+/// these do to slots as kernels. Comes before any pointer is made of a buffer:
+/// lifetimes follow views, not integers.
+void buildWorkspaces(mlir::OpPassManager &manager);
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_LIB_PIPELINES_FUSION_H

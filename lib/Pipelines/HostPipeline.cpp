@@ -33,33 +33,15 @@ void buildBodyPipeline(OpPassManager &manager,
     body.addPass(host::createHostPassDestinations());
   }
 
-  //===--------------------------------------------------------------------===//
-  // Buffers. The workspace is planned before any pointer is made of a buffer:
-  // lifetimes follow views, not integers.
-  //===--------------------------------------------------------------------===//
-  manager.addPass(host::createHostBufferize());
-  {
-    OpPassManager &body = manager.nest<func::FuncOp>();
-    body.addPass(createCanonicalizerPass());
-    body.addPass(createCSEPass());
-    body.addPass(createCanonicalizerPass());
-    body.addPass(host::createHostPlanWorkspace());
-    body.addPass(createCSEPass());
-  }
-  manager.addPass(host::createHostSizeWorkspaces());
-  manager.addPass(rank::createVerifyRankPrograms());
-
-  //===--------------------------------------------------------------------===//
-  // Kernels. Views of buffers are folded first, so that equal kernels look
-  // equal.
-  //===--------------------------------------------------------------------===//
-  manager.addPass(host::createHostOutlineKernels());
+  buildBuffers(manager);
+  buildWorkspaces(manager);
 }
 
 void buildLLVMPipeline(OpPassManager &manager) {
   manager.addPass(host::createHostContractionsToCalls());
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
+    widenBytes(body);
     // Flags first: what elementary functions become is rounded as written.
     body.addPass(host::createHostRelaxFloats());
     body.addPass(host::createHostMakeLoops());

@@ -19,11 +19,13 @@ namespace stagewright {
 
 namespace {
 /// A stage as it is written: "[0,19)x15" or "[0,19)@d0+d3", with "r" behind it
-/// where it recomputes.
+/// where it recomputes, and ":3+1" where the samples of the replicas are
+/// stated.
 struct WrittenStage {
   int64_t first = 0, end = 0, replicas = 1;
   std::vector<size_t> devices; ///< Empty: the next `replicas` of the order.
   bool recompute = false;
+  std::vector<int64_t> rows; ///< Empty: by the speed of the devices.
 };
 
 /// Takes a stage apart from left to right.
@@ -45,8 +47,8 @@ public:
     rest.remove_prefix(size_t(end - rest.data()));
     return true;
   }
-  std::string_view takeUntil(char c) {
-    std::string_view name = rest.substr(0, rest.find(c));
+  std::string_view takeUntil(const char *ends) {
+    std::string_view name = rest.substr(0, rest.find_first_of(ends));
     rest.remove_prefix(name.size());
     return name;
   }
@@ -57,11 +59,11 @@ private:
 };
 } // namespace
 
-/// Reads "d0+d3" up to the end.
+/// Reads "d0+d3".
 static Status parseDevices(const Problem &problem, StageText &text,
                            const std::string &written, WrittenStage &stage) {
   do {
-    std::string name(text.takeUntil('+'));
+    std::string name(text.takeUntil("+:"));
     const std::vector<Device> &all = problem.cluster.devices;
     auto found = std::find_if(all.begin(), all.end(),
                               [&](const Device &d) { return d.name == name; });
@@ -88,10 +90,15 @@ static Result<WrittenStage> parseStage(const Problem &problem,
       isRange = false;
     stage.recompute = text.take('r');
   }
+  if (isRange && text.take(':'))
+    do
+      isRange = text.take(stage.rows.emplace_back());
+    while (isRange && text.take('+'));
   if (!isRange || !text.isDone())
     return Error{"stage '" + written +
                  "' of the plan is not of the form [first,end)xreplicas, with "
-                 "an r behind it where it recomputes, or [first,end)@d0+d1"};
+                 "an r behind it where it recomputes, or [first,end)@d0+d1; "
+                 "behind both, :3+1 are the samples of its replicas"};
   int64_t layers = int64_t(problem.layers.size());
   if (stage.first < 0 || stage.first >= stage.end || stage.end > layers)
     return Error{"stage '" + written +
@@ -115,6 +122,7 @@ static Plan place(const std::vector<WrittenStage> &stages,
       for (int64_t i = 0; i < written.replicas; ++i)
         stage.devices.push_back(order[next++]);
     stage.recompute = written.recompute;
+    stage.rows = written.rows;
     plan.stages.push_back(std::move(stage));
   }
   return plan;

@@ -31,6 +31,41 @@ static std::string nameOf(size_t stage) {
   return "stage " + std::to_string(stage) + " of the plan";
 }
 
+/// Samples of the replicas of one stage, where the plan states them.
+static Status checkRows(const Problem &problem, const StagePlan &stage,
+                        size_t number) {
+  if (stage.rows.empty())
+    return {};
+  if (stage.rows.size() != stage.devices.size())
+    return Error{
+        nameOf(number) + " has " + std::to_string(stage.devices.size()) +
+        " devices, and samples for " + std::to_string(stage.rows.size())};
+  int64_t sum = 0;
+  for (int64_t count : stage.rows) {
+    if (count < 1)
+      return Error{nameOf(number) + " gives a replica " +
+                   std::to_string(count) + " samples, at least 1 is needed"};
+    sum += count;
+  }
+  if (problem.samples > 0 && sum != problem.samples)
+    return Error{nameOf(number) + " gives its replicas " + std::to_string(sum) +
+                 " samples, a microbatch has " +
+                 std::to_string(problem.samples)};
+  for (int64_t layer : stage.layers)
+    if (layer >= 0 && layer < int64_t(problem.layers.size()) &&
+        !problem.layers[layer].sliceable)
+      return Error{nameOf(number) +
+                   " shares the samples of a microbatch, but "
+                   "layer '" +
+                   problem.layers[layer].name + "' mixes its rows" +
+                   (problem.layers[layer].mixes.empty()
+                        ? ""
+                        : ": " + problem.layers[layer].mixes) +
+                   "; without shares its replicas take whole microbatches in "
+                   "turn"};
+  return {};
+}
+
 /// Layers and devices of one stage.
 static Status checkStage(const Problem &problem, const Plan &plan,
                          size_t number) {
@@ -55,7 +90,7 @@ static Status checkStage(const Problem &problem, const Plan &plan,
     return Error{nameOf(number) + " has " + std::to_string(replicas) +
                  " replicas, allowed are " +
                  std::to_string(problem.maxReplicas)};
-  return {};
+  return checkRows(problem, stage, number);
 }
 
 /// Every layer on one stage; fills `stageOf`.

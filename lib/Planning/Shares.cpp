@@ -74,6 +74,15 @@ std::vector<double> sharesOf(const std::vector<double> &seconds,
 std::vector<double> sharesOf(const Problem &problem, const StagePlan &stage) {
   if (stage.devices.size() == 1 || takesTurns(problem, stage))
     return std::vector<double>(stage.devices.size(), 1.0);
+  if (!stage.rows.empty()) {
+    double all = 0;
+    for (int64_t count : stage.rows)
+      all += double(count);
+    std::vector<double> shares;
+    for (int64_t count : stage.rows)
+      shares.push_back(double(count) / all);
+    return shares;
+  }
   if (stage.ways > 1)
     return std::vector<double>(stage.devices.size(),
                                double(stage.ways) /

@@ -17,7 +17,7 @@ struct Entry {
   int64_t size;
 };
 // In the order of sw_dtype.
-constexpr std::array<Entry, 13> table = {{{"f32", "F32", 4},
+constexpr std::array<Entry, 15> table = {{{"f32", "F32", 4},
                                           {"f64", "F64", 8},
                                           {"f16", "F16", 2},
                                           {"bf16", "BF16", 2},
@@ -29,7 +29,9 @@ constexpr std::array<Entry, 13> table = {{{"f32", "F32", 4},
                                           {"u32", "U32", 4},
                                           {"u64", "U64", 8},
                                           {"bool", "BOOL", 1},
-                                          {"u16", "U16", 2}}};
+                                          {"u16", "U16", 2},
+                                          {"f8e4m3fn", "F8_E4M3", 1},
+                                          {"f8e5m2", "F8_E5M2", 1}}};
 
 const Entry *find(int32_t dtype) {
   return dtype >= 0 && size_t(dtype) < table.size() ? &table[dtype] : nullptr;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Alternatives.h"
 #include "Error.h"
 #include "Guarded.h"
 #include "Products/Blas.h"
@@ -93,6 +94,23 @@ void *recv(sw_rank *rank, int64_t channel, int64_t m) {
 
 void releaseChannel(sw_rank *rank, int64_t channel, int64_t m) {
   guarded(rank, [&] { rank->transport->release(rank->index, channel, m); });
+}
+
+void allReduce(sw_rank *rank, int64_t collective) {
+  guarded(rank, [&] {
+    int64_t start = rank->recorder ? now() : 0;
+    rank->transport->allReduce(rank->index, collective);
+    if (rank->recorder)
+      rank->recorder->sumBegun(collective, start);
+  });
+}
+
+void awaitReduced(sw_rank *rank, int64_t collective) {
+  guarded(rank, [&] {
+    rank->transport->awaitReduced(rank->index, collective);
+    if (rank->recorder)
+      rank->recorder->summed(collective);
+  });
 }
 
 void actionBegin(sw_rank *rank, int32_t kind, int64_t stage, int64_t m) {
@@ -185,6 +203,13 @@ void contractOnDevice(sw_rank *rank, const sw_contraction_desc *desc,
                       const void *a, const void *b, void *c, void *bias,
                       void *aux) {
   guarded(rank, [&] {
+    if (desc->otherwise && alternativesOnly()) {
+      if (desc->epilogue == SW_EPILOGUE_NONE)
+        return;
+      sw_contraction_desc product = withoutEpilogue(*desc);
+      return contractOnHost(product, a, b, keepsSum(desc->epilogue) ? aux : c,
+                            nullptr, nullptr);
+    }
     bool plain = desc->gemm.dtype == SW_F32 && desc->a_dtype == SW_F32 &&
                  desc->b_dtype == SW_F32 && !desc->tf32;
     if (!plain)
@@ -197,6 +222,8 @@ void contractOnDevice(sw_rank *rank, const sw_contraction_desc *desc,
 void attend(sw_rank *rank, const sw_attention_desc *desc, const void *q,
             const void *k, const void *v, void *o, void *stats) {
   guarded(rank, [&] {
+    if (desc->otherwise && alternativesOnly())
+      return;
     attendOnHost(*desc, q, k, v, o, static_cast<float *>(stats));
   });
 }
@@ -206,6 +233,8 @@ void attendGradient(sw_rank *rank, const sw_attention_desc *desc, const void *q,
                     const void *stats, const void *dO, void *dQ, void *dK,
                     void *dV) {
   guarded(rank, [&] {
+    if (desc->otherwise && alternativesOnly())
+      return;
     attendGradientOnHost(*desc, q, k, v, o, static_cast<const float *>(stats),
                          dO, dQ, dK, dV);
   });
@@ -214,6 +243,11 @@ void attendGradient(sw_rank *rank, const sw_attention_desc *desc, const void *q,
 void convolveOnDevice(sw_rank *rank, const sw_convolve_desc *desc, void *x,
                       void *w, void *y) {
   guarded(rank, [&] { convolveOnHost(*desc, x, w, y); });
+}
+
+void otherwise(sw_rank *rank, int64_t kernel, void *const *arguments) {
+  if (alternativesOnly())
+    launch(rank, kernel, arguments);
 }
 
 } // namespace
@@ -240,7 +274,10 @@ const sw_api &generatedCodeApi() {
                              contractOnDevice,
                              attend,
                              attendGradient,
-                             convolveOnDevice};
+                             convolveOnDevice,
+                             allReduce,
+                             awaitReduced,
+                             otherwise};
   return api;
 }
 

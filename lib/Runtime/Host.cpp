@@ -167,6 +167,7 @@ sw_step *sw_step_create(sw_program *program, const sw_options *options) {
              options->deadline,
              options->processes != 0,
              options->any_hosts != 0,
+             options->any_order != 0,
              options->finite != 0};
     }
     return new sw_step{makeRunner(program->artifact, own)};

@@ -32,7 +32,8 @@ struct StepOptions {
   double deadline = 0;      ///< seconds of a step; 0: by the steps before
   bool processes = false;   ///< this process runs one rank
   bool anyHosts = false;    ///< wherever it was started
-  bool finite = false;      ///< results that are no numbers are an error
+  bool anyOrder = false; ///< of sums, on devices: faster, other bits each run
+  bool finite = false;   ///< results that are no numbers are an error
 };
 
 class Runner {

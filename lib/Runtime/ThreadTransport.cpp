@@ -22,7 +22,7 @@ ThreadTransport::ThreadTransport(const Manifest &manifest,
                                  int64_t microbatches, bool poison, int spins)
     : Transport(manifest.ranks.size()), manifest(manifest),
       microbatches(microbatches), poison(poison), spins(spins),
-      waiters(manifest.ranks.size()) {
+      waiters(manifest.ranks.size()), open(manifest.ranks.size()) {
   for (size_t i = 0; i < manifest.channels.size(); ++i) {
     int64_t to = manifest.channels[i].to;
     const auto &place = layouts[to].channels[i];
@@ -33,12 +33,20 @@ ThreadTransport::ThreadTransport(const Manifest &manifest,
     ring.slots = std::make_unique<Slot[]>(place.slots);
     rings.push_back(std::move(ring));
   }
+  for (const Collective &described : manifest.collectives)
+    sums.push_back(std::make_unique<ThreadSum>(described, layouts, arenas));
+  for (std::vector<int64_t> &begun : open)
+    begun.reserve(sums.size());
 }
 
 void ThreadTransport::reset() {
   for (Ring &ring : rings)
     for (int64_t i = 0; i < ring.count; ++i)
       ring.slots[i].state.store(freeSlot, std::memory_order_relaxed);
+  for (auto &sum : sums)
+    sum->reset();
+  for (std::vector<int64_t> &begun : open)
+    begun.clear();
   for (Waiter &waiter : waiters)
     waiter.asleep = waiter.finished = false;
   failed.store(false, std::memory_order_release);
@@ -79,17 +87,41 @@ void ThreadTransport::ringAll() {
   }
 }
 
-void ThreadTransport::waitFor(int64_t rank, Slot &slot, State wanted,
-                              int64_t channel, int64_t m) {
+void ThreadTransport::ringRanksOf(int64_t collective) {
+  for (const Bucket &bucket : manifest.collectives[collective].buckets)
+    ring(bucket.rank);
+}
+
+/// A rank that waits adds to the sums it has begun, until its wish comes true.
+void ThreadTransport::help(int64_t rank, const Wish &wish) {
+  for (int64_t number : open[rank]) {
+    ThreadSum &sum = *sums[number];
+    if (!sum.isReady())
+      continue;
+    while (wish.word->load(std::memory_order_relaxed) != wish.wanted &&
+           sum.addBlock())
+      if (sum.added.load() == sum.blocks())
+        ringRanksOf(number);
+  }
+}
+
+void ThreadTransport::waitFor(int64_t rank, const Wish &wish) {
   auto come = [&] {
-    return slot.state.load(std::memory_order_acquire) == wanted;
+    return wish.word->load(std::memory_order_acquire) == wish.wanted;
   };
   if (come())
     return checkFailed();
   Whereabouts &where = place(rank);
-  where.wait(wanted == freeSlot ? Whereabouts::ToSend : Whereabouts::ToReceive,
-             channel, m);
-  spin(spins, [&] { return come() || failed.load(std::memory_order_relaxed); });
+  if (wish.collective >= 0)
+    where.wait(Whereabouts::ForSum, wish.collective, 0);
+  else
+    where.wait(wish.wanted == freeSlot ? Whereabouts::ToSend
+                                       : Whereabouts::ToReceive,
+               wish.channel, wish.m);
+  spin(spins, [&] {
+    help(rank, wish);
+    return come() || failed.load(std::memory_order_relaxed);
+  });
   if (come())
     where.goOn();
   checkFailed();
@@ -101,12 +133,13 @@ void ThreadTransport::waitFor(int64_t rank, Slot &slot, State wanted,
   // other way round. So either this load sees the change or the bell rings.
   while (true) {
     uint32_t before = me.bell.load();
-    if (slot.state.load() == wanted || failed.load())
+    help(rank, wish);
+    if (wish.word->load() == wish.wanted || failed.load())
       break;
     {
       std::lock_guard lock(mutex);
       me.asleep = true;
-      me.slot = &slot, me.wanted = wanted, me.channel = channel, me.m = m;
+      me.wish = wish;
       if (stuck())
         failStuck();
     }
@@ -120,6 +153,39 @@ void ThreadTransport::waitFor(int64_t rank, Slot &slot, State wanted,
   where.goOn();
 }
 
+//===----------------------------------------------------------------------===//
+// Sums over ranks
+//===----------------------------------------------------------------------===//
+
+void ThreadTransport::allReduce(int64_t rank, int64_t collective) {
+  const Collective &described = manifest.collective(collective);
+  described.placeOf(rank);
+  checkFailed();
+  if (std::find(open[rank].begin(), open[rank].end(), collective) !=
+      open[rank].end())
+    raise("collective '", described.name, "' begins twice");
+  open[rank].push_back(collective);
+  ThreadSum &sum = *sums[collective];
+  // As in send.
+  if (sum.begun.fetch_add(1) + 1 == sum.ranks())
+    ringRanksOf(collective);
+}
+
+void ThreadTransport::awaitReduced(int64_t rank, int64_t collective) {
+  const Collective &described = manifest.collective(collective);
+  auto begun = std::find(open[rank].begin(), open[rank].end(), collective);
+  if (begun == open[rank].end())
+    raise("collective '", described.name, "' is awaited before it begins");
+  ThreadSum &sum = *sums[collective];
+  waitFor(rank, {&sum.begun, sum.ranks(), 0, 0, collective});
+  waitFor(rank, {&sum.added, sum.blocks(), 0, 0, collective});
+  open[rank].erase(begun);
+}
+
+//===----------------------------------------------------------------------===//
+// Channels
+//===----------------------------------------------------------------------===//
+
 std::byte *ThreadTransport::claim(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, true);
   // What one's own claim or send left there, nobody else will take away.
@@ -127,7 +193,7 @@ std::byte *ThreadTransport::claim(int64_t rank, int64_t channel, int64_t m) {
   if ((now & 3) == claimed || now == state(m, published))
     raise("claim of microbatch ", m, " of channel '",
           manifest.channels[channel].name, "' out of order");
-  waitFor(rank, slot, freeSlot, channel, m);
+  waitFor(rank, {&slot.state, freeSlot, channel, m});
   slot.state.store(state(m, claimed), std::memory_order_relaxed);
   return addressOf(channel, m);
 }
@@ -156,7 +222,7 @@ std::byte *ThreadTransport::recv(int64_t rank, int64_t channel, int64_t m) {
     raise("receive of microbatch ", m, " of channel '",
           manifest.channels[channel].name,
           "' out of order: its slot is still held");
-  waitFor(rank, slot, state(m, published), channel, m);
+  waitFor(rank, {&slot.state, state(m, published), channel, m});
   slot.state.store(state(m, received), std::memory_order_relaxed);
   return addressOf(channel, m);
 }
@@ -195,7 +261,7 @@ bool ThreadTransport::stuck() const {
   for (const Waiter &waiter : waiters) {
     if (waiter.finished)
       continue;
-    if (!waiter.asleep || waiter.slot->state.load() == waiter.wanted)
+    if (!waiter.asleep || waiter.wish.word->load() == waiter.wish.wanted)
       return false;
     waiting = true;
   }
@@ -203,13 +269,24 @@ bool ThreadTransport::stuck() const {
 }
 
 std::string ThreadTransport::describeWait(size_t rank) const {
-  const Waiter &waiter = waiters[rank];
-  const Channel &channel = manifest.channels[waiter.channel];
-  bool sends = waiter.wanted == freeSlot;
+  const Wish &wish = waiters[rank].wish;
+  std::string who = "rank " + std::to_string(rank);
+  if (wish.collective >= 0) {
+    const Collective &sum = manifest.collectives[wish.collective];
+    for (const Bucket &bucket : sum.buckets)
+      if (const auto &begun = open[bucket.rank];
+          std::find(begun.begin(), begun.end(), wish.collective) == begun.end())
+        return who + " waits for the part of rank " +
+               std::to_string(bucket.rank) + " of sum '" + sum.name + "'" +
+               (waiters[bucket.rank].finished ? ", which has ended" : "");
+    return who + " waits for sum '" + sum.name + "'";
+  }
+  const Channel &channel = manifest.channels[wish.channel];
+  bool sends = wish.wanted == freeSlot;
   int64_t other = sends ? channel.to : channel.from;
-  return "rank " + std::to_string(rank) +
+  return who +
          (sends ? " waits to send microbatch " : " waits for microbatch ") +
-         std::to_string(waiter.m) + " of channel '" + channel.name +
+         std::to_string(wish.m) + " of channel '" + channel.name +
          (sends ? "' to rank " : "' from rank ") + std::to_string(other) +
          (waiters[other].finished ? ", which has ended" : "");
 }
@@ -249,6 +326,10 @@ std::string ThreadTransport::result() {
         return "channel '" + manifest.channels[i].name +
                "' still holds microbatch " + std::to_string(left >> 2) +
                " at the end of the step";
+  for (size_t rank = 0; rank < open.size(); ++rank)
+    if (!open[rank].empty())
+      return "sum '" + manifest.collectives[open[rank].front()].name +
+             "' is never awaited by rank " + std::to_string(rank);
   return "";
 }
 

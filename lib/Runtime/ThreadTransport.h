@@ -21,6 +21,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_THREADTRANSPORT_H
 
 #include "Layout.h"
+#include "ThreadSum.h"
 #include "Transport.h"
 
 #include <memory>
@@ -42,6 +43,8 @@ public:
   std::byte *recv(int64_t rank, int64_t channel, int64_t m) override;
   std::byte *held(int64_t rank, int64_t channel, int64_t m) override;
   void release(int64_t rank, int64_t channel, int64_t m) override;
+  void allReduce(int64_t rank, int64_t collective) override;
+  void awaitReduced(int64_t rank, int64_t collective) override;
   void fail(int64_t rank, const std::string &text) override;
   void finish(int64_t rank) override;
   std::string result() override;
@@ -63,14 +66,19 @@ private:
     int64_t stride = 0, count = 0;
     std::unique_ptr<Slot[]> slots;
   };
+  /// What a rank waits for: that `word` is `wanted`.
+  struct Wish {
+    const std::atomic<int64_t> *word = nullptr;
+    int64_t wanted = 0;
+    int64_t channel = 0, m = 0;
+    int64_t collective = -1; ///< else a slot of the channel
+  };
   /// One rank's bell, and what it waits for while asleep (under `mutex`).
   struct alignas(64) Waiter {
     std::atomic<uint32_t> bell{0};
     std::atomic<bool> listening{false};
     bool asleep = false, finished = false;
-    const Slot *slot = nullptr;
-    State wanted = 0;
-    int64_t channel = 0, m = 0;
+    Wish wish;
   };
 
   Slot &slotOf(int64_t rank, int64_t channel, int64_t m, bool sender);
@@ -79,8 +87,9 @@ private:
                const char *what) const;
   void ring(int64_t rank);
   void ringAll();
-  void waitFor(int64_t rank, Slot &slot, State wanted, int64_t channel,
-               int64_t m);
+  void ringRanksOf(int64_t collective);
+  void waitFor(int64_t rank, const Wish &wish);
+  void help(int64_t rank, const Wish &wish);
   bool stuck() const;
   void failStuck();
   std::string describeWait(size_t rank) const;
@@ -91,7 +100,10 @@ private:
   bool poison;
   int spins;
   std::vector<Ring> rings;
+  std::vector<std::unique_ptr<ThreadSum>> sums; ///< by collective
   std::vector<Waiter> waiters;
+  /// By rank: collectives that it has begun and not awaited.
+  std::vector<std::vector<int64_t>> open;
   alignas(
       64) mutable std::mutex mutex; ///< guards `error` and the sleepers' wishes
   std::string error;

@@ -12,6 +12,8 @@
 //   free -> claimed(m) -> published(m) -> received(m) -> free
 //      sender: claim, send          receiver: recv, release
 //
+// and of sums over ranks, each once per step.
+//
 // Ranks are threads (ThreadTransport.h) or processes
 // (Processes/MessageTransport.h).
 //
@@ -49,6 +51,11 @@ public:
   /// Receiver: the address of a message that it already holds, else null.
   virtual std::byte *held(int64_t rank, int64_t channel, int64_t m) = 0;
   virtual void release(int64_t rank, int64_t channel, int64_t m) = 0;
+
+  /// The rank's bucket of a collective is complete. Never waits.
+  virtual void allReduce(int64_t rank, int64_t collective) = 0;
+  /// Waits until the sum over the ranks is in the bucket.
+  virtual void awaitReduced(int64_t rank, int64_t collective) = 0;
 
   /// Moves messages on that are under way, if that needs the rank's help.
   virtual void progress() noexcept {}

@@ -33,8 +33,9 @@ std::string Whereabouts::describe(const Manifest &manifest,
   auto in = size_t(node.load(relaxed)), number = size_t(awaited.load(relaxed));
   if (what == Nothing)
     return in < nodes.size() ? text + ", node '" + nodes[in] + "'" : text;
-  if (what == ForSum)
-    return text + " waits for the sum of collective " + std::to_string(number);
+  if (what == ForSum && number < manifest.collectives.size())
+    return text + " waits for the sum '" + manifest.collectives[number].name +
+           "' over ranks";
   if (number >= manifest.channels.size())
     return text;
   const Channel &channel = manifest.channels[number];

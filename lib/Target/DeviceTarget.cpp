@@ -29,6 +29,8 @@ public:
     return success();
   }
 
+  bool multipliesBytes() const override { return true; }
+
   llvm::Expected<std::string> assembly(ModuleOp) override {
     return llvm::createStringError(
         "kernels for the host have no assembly; name an architecture, as "

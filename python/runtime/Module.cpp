@@ -74,6 +74,7 @@ public:
                           0,
                           /*processes=*/0,
                           /*any_hosts=*/0,
+                          /*any_order=*/0,
                           /*finite=*/0};
     step = {sw_step_create(program.get(), &options), sw_step_destroy};
     ::check(step != nullptr);

@@ -12,7 +12,7 @@ class Case:
     schedule: str = "1f1b"
     microbatches: int = 4
     reference: str = ""  # the float32 model of a model in 16 bits
-    groups: tuple = ("numerics",)  # sections that take it
+    groups: tuple = ("numerics",)  # sections that take it; "otherwise": numerics of kernels in the place of libraries
 
     @property
     def environment(self):
@@ -21,6 +21,8 @@ class Case:
 
 SMALL = "V=512,D=256,H=4,L=4,T=128,B=4"
 WIDE = "V=8192,D=768,H=12,L=4,T=512,B=4"
+# Long enough for attention to be the library's.
+LONG = "V=512,D=256,H=4,L=2,T=512,B=2"
 # A sanitizer makes kernels a hundred times slower.
 TINY = "V=64,D=32,H=2,L=2,T=16,B=2"
 # GPT-2 small: 124 million parameters, sequences of 1024.
@@ -35,6 +37,8 @@ ALL = [
     Case("gpt-bfloat16-2", HALF, SMALL, 2, reference=FLOAT, groups=("numerics", "processes")),
     Case("gpt-bfloat16-4", HALF, SMALL, 4, reference=FLOAT),
     Case("gpt-zero-bubble-4", FLOAT, SMALL, 4, "zb-h1", 8),
+    Case("gpt-attention-1", HALF, LONG, 1, reference=FLOAT, groups=("numerics", "otherwise")),
+    Case("float8-2", "float8.py:float8", "D=512,L=4,B=256", 2, reference="float8.py:float32", groups=("numerics", "otherwise")),
     Case("llama-2", "llama.py:llama", "", 2),
     Case("convnet-2", "convnet.py:convnet", "", 2),
     Case("wide-4", HALF, WIDE, 4, "1f1b", 8, groups=("executor", "profile")),

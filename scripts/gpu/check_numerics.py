@@ -17,15 +17,29 @@ def compare(expected, found, reference):
     return "differences of norm at most 1e-5", seen, not problems
 
 
-def check(machine, name, what, *flags, steps=3):
-    """The row of one run; three steps, since sums must begin anew in each."""
+def found(machine, name, inputs, flags, steps, before=()):
     from safetensors.numpy import load_file
-    made, case = Golden(machine, name), machine.case(name)
     out = machine.scratch / f"{name}.found.safetensors"
     out.unlink(missing_ok=True)
-    machine.pp_run(name, f"--inputs={made.inputs()}", f"--outputs={out}", f"--steps={steps}", machine.one_gpu(name), *flags)
-    asked, seen, good = compare(made.results(), load_file(out), made.results(case["reference"]) if case["reference"] else None)
+    machine.pp_run(name, f"--inputs={inputs}", f"--outputs={out}", f"--steps={steps}", machine.one_gpu(name), *flags,
+                   before=before)
+    return load_file(out)
+
+
+def check(machine, name, what, *flags, steps=3, before=()):
+    """The row of one run; three steps, since sums must begin anew in each."""
+    made, case = Golden(machine, name), machine.case(name)
+    values = found(machine, name, made.inputs(), flags, steps, before)
+    asked, seen, good = compare(made.results(), values, made.results(case["reference"]) if case["reference"] else None)
     return row(what, asked, seen, good)
+
+
+def again(machine, name):
+    """Whether two processes give the same bits."""
+    inputs = Golden(machine, name).inputs()
+    first, second = (found(machine, name, inputs, (), 2) for _ in range(2))
+    differ = [key for key in first if first[key].tobytes() != second[key].tobytes()]
+    return row(f"{name}, two runs", "the same bits", f"{len(differ)} of {len(first)} results differ", not differ)
 
 
 def items(machine):
@@ -33,3 +47,8 @@ def items(machine):
         name = case["name"]
         yield name, lambda name=name: [check(machine, name, f"{name}, graph", "--check-memory"),
                                        check(machine, name, f"{name}, no graph", "--no-graph")]
+    for case in machine.named("otherwise"):
+        name, kernels = case["name"], ("env", "STAGEWRIGHT_ALTERNATIVES=1")
+        yield f"{name} again", lambda name=name: [again(machine, name)]
+        yield f"{name} otherwise", lambda name=name: [check(machine, name, f"{name}, kernels in the place of libraries",
+                                                            before=kernels)]

@@ -3,8 +3,8 @@
 
   check-messages.py LOG...
 
-Each communicator is made once at both ends, tried once, and carries the same messages in the same order at both; between
-the first replay of a graph and the last no process waits for its device. Prints the numbers.
+Each communicator is made once at both ends, tried once, and carries the same messages and sums in the same order at both;
+between the first replay of a graph and the last no process waits for its device. Prints the numbers.
 """
 
 import collections
@@ -13,17 +13,19 @@ import sys
 
 made = collections.Counter()
 carried = collections.defaultdict(list)
+sums = set()
 for path in sys.argv[1:]:
     lines = open(path).read().splitlines()
     ends = collections.defaultdict(list)
     for line in lines:
-        if found := re.match(r"(communicator|ncclSend|ncclRecv|mismatch) comm=(\S+) .*?(?:bytes=(\d+))?$", line):
+        if found := re.match(r"(communicator|ncclSend|ncclRecv|ncclAllReduce|mismatch) comm=(\S+) .*?(?:bytes=(\d+))?$", line):
             word, name, size = found.groups()
             assert word != "mismatch", line
             if word == "communicator":
                 made[name] += 1
             else:
                 ends[name].append(int(size))
+                sums |= {name} if word == "ncclAllReduce" else set()
     for name, sizes in ends.items():
         carried[name].append(sizes)
     replays = [i for i, line in enumerate(lines) if line.startswith("replay")]
@@ -33,4 +35,5 @@ assert made and set(made.values()) == {2}, made
 for name, ends in carried.items():
     assert len(ends) == 2 and ends[0] == ends[1], (name, ends)
     assert ends[0][0] == 1, "the first use is no byte"
-print(f"{len(made)} communicators, {sum(len(ends[0]) - 1 for ends in carried.values())} messages")
+count = {summed: sum(len(ends[0]) - 1 for name, ends in carried.items() if (name in sums) == summed) for summed in (False, True)}
+print(f"{len(made)} communicators, {count[False]} messages, {count[True]} sums")

@@ -1,6 +1,7 @@
 """Compiled steps for GPUs with a process for each rank, on a CUDA and an NCCL that only record: messages meet one at a time,
 in the order of the plan, so a plan that needs two under way at once would hang."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -24,10 +25,10 @@ def recorded(tmp_path):
     return {**{f"STAGEWRIGHT_{name}_LIBRARY": str(STUB) for name in libraries}, "STAGEWRIGHT_STUB_LOG": f"{tmp_path}/%d.log"}
 
 
-def artifact(workshop, kind):
-    path = workshop.path("device", kind, "swx")
+def artifact(workshop, kind, *flags):
+    path = workshop.path("device", kind, *flags, "swx")
     tool("pp-compile", workshop.module(GPT), "--target=cuda:sm_90a", f"--cluster=local:{RANKS}", f"--schedule={kind}",
-         f"--microbatches={MICROBATCHES}", "--quiet", "-o", path)
+         f"--microbatches={MICROBATCHES}", "--quiet", "-o", path, *flags)
     return path
 
 
@@ -38,6 +39,21 @@ def test_a_schedule_runs_to_its_end(workshop, recorded, tmp_path, kind):
     logs = sorted(tmp_path.glob("*.log"))
     assert len(logs) == RANKS
     print(call(sys.executable, INPUTS / "check-messages.py", *logs))
+
+
+@pytest.mark.parametrize("kind", ("dualpipe", "chimera"))
+def test_twins_sum_their_gradients(workshop, recorded, tmp_path, kind):
+    """Two groups of two ranks, a communicator each, beside the messages of the schedule."""
+    step = artifact(workshop, kind, "--bucket-bytes=100000")
+    assert "parts of sums over ranks" in tool("pp-run", step, "--dry-run", "--processes")
+    with pytest.raises(AssertionError, match="within one process, which devices do by NCCL"):
+        tool("pp-run", step, "--dry-run")
+    tool("pp-run", step, "--processes", f"--inputs={workshop.golden(GPT)[0]}", "--steps=3", "--deadline=30", env=recorded)
+    logs = sorted(tmp_path.glob("*.log"))
+    assert len(logs) == RANKS
+    sums = len(json.loads(tool("pp-run", step, "--info=json"))["collectives"])
+    assert sums > 2
+    assert call(sys.executable, INPUTS / "check-messages.py", *logs).endswith(f" {sums} sums\n")
 
 
 @pytest.mark.parametrize("how", ("KILL", "STOP"))

@@ -24,7 +24,7 @@ def bundle(tmp_path_factory):
     if not (BUILD / "bin/bench-graph").exists():
         pytest.skip("bench-graph is not built")
     folder = tmp_path_factory.mktemp("gpu")
-    table = [dataclasses.replace(case, groups=("numerics", "sanitizer")) for case in cases.ALL if case.name.startswith("tiny-")]
+    table = [dataclasses.replace(case, groups=("numerics", "sanitizer", "otherwise")) for case in cases.ALL if case.name.startswith("tiny-")]
     assert len(table) == 2
     assert pack.make(folder / "bundle", BUILD, ROOT, table=table, device="cuda:host") == 0
     smi = folder / "nvidia-smi"
@@ -48,8 +48,9 @@ def test_a_bundle_checks_numerics_against_jax(bundle, tmp_path):
     done, report = check(bundle, tmp_path, "--section", "numerics")
     assert done.returncode == 0, done.stdout
     found = lines(report, "numerics")
-    assert [row["what"] for row in found] == [f"{name}, {how}" for name in ("tiny-gpt-2", "tiny-bfloat16-2")
-                                              for how in ("graph", "no graph")]
+    assert [row["what"] for row in found] == [
+        f"{name}, {how}" for hows in (("graph", "no graph"), ("two runs", "kernels in the place of libraries"))
+        for name in ("tiny-gpt-2", "tiny-bfloat16-2") for how in hows]
     assert {row["verdict"] for row in found} == {"passed"}
     assert "22 results" in found[0]["seen"] and found[2]["asked"].startswith("error at most 1.5 times JAX's")
 

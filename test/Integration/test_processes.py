@@ -19,9 +19,9 @@ LAUNCH = ("mpirun", "--quiet", "--oversubscribe", "-n")
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def command(workshop, artifact, *flags, ranks=RANKS):
+def command(workshop, artifact, *flags, ranks=RANKS, model=GPT):
     return [str(part) for part in (*LAUNCH, ranks, BUILD / "bin/pp-run", artifact,
-                                   f"--inputs={workshop.golden(GPT)[0]}", *flags)]
+                                   f"--inputs={workshop.golden(model)[0]}", *flags)]
 
 
 def check_as_threads(workshop, name, artifact, threads, ranks=RANKS):

@@ -7,6 +7,7 @@ import json
 import re
 
 import pytest
+from safetensors.numpy import load_file
 
 import golden
 from workshop import HERE, tool
@@ -160,3 +161,48 @@ def test_microbatches_go_to_replicas_in_turn(workshop):
     given[3] = forward[2] + forward[1] + backward[1] + backward[2]
     new = with_orders(text, given)
     check(workshop, run(workshop, "replicas", new), new)
+
+
+def with_replicas(workshop, kind, counts):
+    """The text of a schedule in which stage s lies on counts[s] devices."""
+    name, devices = "-".join(map(str, counts)), iter(range(RANKS))
+    program, edited = workshop.path("program", kind, name, "mlir"), workshop.path("replicas", kind, name, "mlir")
+    tool("pp-compile", workshop.module(GPT), f"--cluster=local:{RANKS}", f"--stages={len(counts)}",
+         f"--microbatches={MICROBATCHES}", f"--schedule={kind}", "--emit=program", "--quiet", "-o", program)
+    text = program.read_text()
+    for stage, count in enumerate(counts):
+        of = ", ".join(f"@d{next(devices)}" for _ in range(count))
+        text, found = re.subn(rf"(pipeline\.stage {stage} on )\[[^\]]*\]", rf"\1[{of}]", text)
+        assert found == 1
+    edited.write_text(text)
+    scheduled = workshop.path("replicas", "schedule", kind, name, "mlir")
+    tool("pp-compile", edited, f"--schedule={kind}", "--emit=schedule", "--quiet", "-o", scheduled)
+    return scheduled.read_text()
+
+
+@pytest.mark.parametrize("counts", ((1, 3), (3, 1), (1, 2, 1), (2, 2)), ids=str)
+@pytest.mark.parametrize("kind", ("gpipe", "1f1b", "zb-h1"))
+def test_replicas_take_microbatches_in_turn(workshop, kind, counts):
+    """Microbatch m runs on replica m mod r; the replicas sum their gradients together."""
+    text = with_replicas(workshop, kind, counts)
+    found = run(workshop, f"{kind}-{counts}", text)
+    check(workshop, found, text)
+    assert {len(c["buckets"]) for c in found.manifest["collectives"]} == set(counts) - {1}
+    ranks = {stage: [rank for rank, order in enumerate(orders(text)) if any(a[0] == str(stage) for a in order)]
+             for stage in range(len(counts))}
+    for stage, count in enumerate(counts):
+        assert len(ranks[stage]) == count
+        taken = [sorted({int(a[2:]) for a in orders(text)[rank] if a[0] == str(stage)}) for rank in ranks[stage]]
+        assert taken == [list(range(i, MICROBATCHES, count)) for i in range(count)]
+
+
+def test_twins_sum_in_buckets(workshop):
+    """Small buckets are many, in one order on all ranks; the numbers stay."""
+    text = scheduled(workshop, "dualpipe")
+    artifact, out = workshop.path("buckets", "swx"), workshop.path("buckets", "safetensors")
+    tool("pp-compile", workshop.path("dualpipe", "mlir"), "--bucket-bytes=40000", "--quiet", "-o", artifact)
+    few = run(workshop, "dualpipe", text)
+    many = json.loads(tool("pp-run", artifact, "--info=json"))["collectives"]
+    assert len(many) > len(few.manifest["collectives"]) == 2
+    tool("pp-run", artifact, f"--inputs={workshop.golden(GPT)[0]}", f"--outputs={out}", "--check-memory")
+    assert {k: v.tobytes() for k, v in load_file(out).items()} == {k: v.tobytes() for k, v in few.results.items()}

@@ -8,14 +8,14 @@ import pytest
 
 import stagewright
 from stagewright.frontend.jax_step import load_model
-from workshop import HERE
+from workshop import HERE, tool
 
 MODELS = HERE / "models/training.py"
 STEPS, MICROBATCHES = 30, 8
 # The kernels of a device run as fibers on the host: few steps.
 DEVICE_STEPS = 2
 RUNS = [("mlp_sgd", 1, "1f1b"), ("mlp_sgd", 3, "gpipe"), ("gpt_adamw", 1, "1f1b"), ("gpt_adamw", 2, "1f1b"),
-        ("gpt_adamw", 4, "zb-h1"), ("tied_adamw", 3, "1f1b")]
+        ("gpt_adamw", 4, "zb-h1"), ("tied_adamw", 3, "1f1b"), ("gpt_adamw", 4, "dualpipe"), ("mlp_sgd", 2, "chimera")]
 DEVICE_RUNS = [("mlp_sgd", 1, "1f1b"), ("gpt_adamw", 2, "1f1b")]
 
 
@@ -64,6 +64,14 @@ def test_trains_as_jax_and_optax(workshop, golden, name, stages, schedule):
 def test_kernels_train_as_jax_and_optax(workshop, golden, name, stages, schedule):
     path = workshop.artifact(f"training.py:{name}", stages, schedule, "--target=cuda:host")
     trains(path, golden(name, DEVICE_STEPS), DEVICE_STEPS)
+
+
+def test_replicas_train_as_jax_and_optax(workshop, golden):
+    """Three replicas of four, one and two samples: their gradients are summed, the owner's values go back to all."""
+    path = workshop.path("training", "replicas", "swx")
+    tool("pp-compile", workshop.module("training.py:slices_adamw"), "--cluster=local:4",
+         "--plan=[0,3)x3:4+1+2 [3,5)x1", "--schedule=1f1b", "--microbatches=8", "--quiet", "-o", path)
+    trains(path, golden("slices_adamw", STEPS), STEPS)
 
 
 def trains(path, expected, steps):

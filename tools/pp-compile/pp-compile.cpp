@@ -52,6 +52,17 @@ cl::opt<std::string>
             cl::desc("Planner, spp by default; pp-plan --list-planners"),
             cl::cat(category));
 cl::opt<std::string>
+    maxReplicas("max-replicas",
+                cl::desc("Most devices of one stage, which then work on slices "
+                         "of every microbatch; 1 by default, 0: no limit"),
+                cl::cat(category));
+cl::opt<std::string> plan(
+    "plan",
+    cl::desc("Stages with their replicas instead of a planner's: ranges of "
+             "layers, as \"[0,3)x2:3+1 [3,6)x1\"; behind the colon the "
+             "samples of each replica, by its speed unless given"),
+    cl::cat(category));
+cl::opt<std::string>
     schedule("schedule",
              cl::desc("Schedule, such as gpipe, 1f1b or zb-h1; plan, the "
                       "default: the one that the planner finds fastest; auto: "
@@ -113,6 +124,12 @@ cl::opt<std::string>
                          "many times larger than its operands; 4 by default, "
                          "0: none"),
                 cl::cat(category));
+cl::opt<std::string> bucketBytes(
+    "bucket-bytes",
+    cl::desc("Ranks that share a stage sum its gradients in buckets of this "
+             "many bytes, beside the rest of the backward (default: 26214400, "
+             "on GPUs 0); 0: one of them sums, and sends what it updated"),
+    cl::value_desc("bytes"), cl::cat(category));
 cl::opt<std::string> scoreBytes(
     "score-bytes",
     cl::desc("Attention on a device is one kernel, and its scores are no "
@@ -223,6 +240,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.cluster = cluster;
   options.memory = memory;
   options.planner = planner;
+  options.plan = plan;
   options.schedule = schedule;
   options.placement = placement;
   options.objective = objective;
@@ -231,8 +249,10 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.tf32 = tf32;
   if (failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
+      failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
       failed(readNumber(scoreBytes, options.scoreBytes, 0)) ||
+      failed(readNumber(bucketBytes, options.bucketBytes, 0)) ||
       failed(readNumber(microbatches, options.microbatches)))
     return failure();
   if (emit == Emit::Artifact && (output.empty() || output == "-")) {

@@ -24,8 +24,14 @@ llvm::SmallVector<llvm::StringRef> devicesOfRanks(ProgramOp program);
 /// The ranks of every stage, the first one first.
 std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program);
 
-/// How the stages lie; replicas, and stages that lie as no placement says, are
-/// errors at a stage.
+/// Whether stages have replicas: several devices that only stages on the same
+/// devices, in the same order, lie on. Replica i of r runs the microbatches m
+/// with m mod r = i.
+bool hasReplicas(ProgramOp program);
+
+/// How the stages lie, of replicas the first; twins, which lie as none of the
+/// others do, have a placement of their own. Stages that lie as no placement
+/// says are errors at a stage.
 mlir::FailureOr<StagePlacement> placementOf(ProgramOp program);
 
 /// What a schedule of `program` has to cope with (Planning/Placed.h): seconds

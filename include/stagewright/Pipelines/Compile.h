@@ -36,6 +36,9 @@ struct CompileOptions {
   std::string placement;         ///< of the chunks; what the schedule needs
   std::string memory;            ///< limit per device, as `4GiB`
   std::string planner;           ///< name of a planner
+  /// Most devices of one stage, 0: no limit. Absent: 1, or what `plan` says.
+  std::optional<int64_t> maxReplicas;
+  std::string plan; ///< stages with their replicas, as pp-plan --plan takes it
   /// Name of a generator; `plan`: what the planner finds fastest; `auto`: what
   /// a search finds fastest for the plan; a file `….csv` as PyTorch writes it.
   std::string schedule = "plan";
@@ -52,6 +55,9 @@ struct CompileOptions {
   /// Bytes of scores, of one microbatch in float32, up to which attention on a
   /// device stays as it is written; as pipeline-raise-attention says.
   std::optional<int64_t> scoreBytes;
+  /// Bytes of gradients that ranks which share a stage sum at once, as
+  /// lower-pipeline-to-rank says; absent: its default, on GPUs 0.
+  std::optional<int64_t> bucketBytes;
 };
 
 /// What was decided on the way, as text for people.

@@ -25,6 +25,9 @@ struct HostPipelineOptions : mlir::PassPipelineOptions<HostPipelineOptions> {
   Option<unsigned> maxOps{*this, "max-ops", llvm::cl::init(6),
                           llvm::cl::desc("Operations an elementwise producer "
                                          "with several consumers may have")};
+  Option<bool> bytes{*this, "multiply-bytes", llvm::cl::init(false),
+                     llvm::cl::desc("The device's library multiplies floats of "
+                                    "8 bits")};
 };
 
 /// Bodies from tensors to kernels and calls, workspaces placed: rank programs

@@ -32,6 +32,8 @@ struct StagePlan {
   /// them; devices = replicas * ways then.
   std::vector<size_t> alternatives = {};
   int64_t ways = 1;
+  /// Samples of each replica, where they are not chosen by its speed.
+  std::vector<int64_t> rows = {};
 
   StageTimes times = {}; ///< One microbatch, the slowest replica's slice.
   Seconds allReduce;     ///< Of all its gradients.

@@ -118,9 +118,10 @@ Result<double> timePerSample(const Problem &problem, const Network &network,
 
 /// The plan in Problem::fixedPlan, as JSON or as ranges of layers with their
 /// replicas, "[0,19)x15 [19,26)x1". An "r" behind a stage lets it recompute;
-/// "[0,19)@d0+d3" names its devices. Stages that name none take the next ones
-/// of RDO's order or of its reverse, whichever is faster. Simulated in the
-/// allowed orders, a plan in JSON in the one that it states.
+/// "[0,19)@d0+d3" names its devices, and ":3+1" behind either the samples of
+/// each replica, where they are not to follow its speed. Stages that name none
+/// take the next ones of RDO's order or of its reverse, whichever is faster.
+/// Simulated in the allowed orders, a plan in JSON in the one that it states.
 Result<Plan> planFixed(const Problem &problem);
 
 /// How far refine() goes.

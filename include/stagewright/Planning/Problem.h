@@ -53,6 +53,7 @@ struct Layer {
   /// that mixes rows of the batch is replicated by whole microbatches in turn.
   bool sliceable = true;
   std::vector<Alternative> alternatives = {};
+  std::string mixes = {}; ///< How it mixes rows, for people; may be empty.
 };
 
 /// A phase of a layer.

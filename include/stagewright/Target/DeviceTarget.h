@@ -34,6 +34,10 @@ public:
   virtual mlir::LogicalResult embed(mlir::ModuleOp module,
                                     mlir::TimingScope &timing) = 0;
 
+  /// Whether a library of the vendor's multiplies floats of 8 bits on one of
+  /// the architectures.
+  virtual bool multipliesBytes() const = 0;
+
   /// What the vendor's assembler reads, for the first architecture. The kernels
   /// in `module` are lowered in place.
   virtual llvm::Expected<std::string> assembly(mlir::ModuleOp module) = 0;

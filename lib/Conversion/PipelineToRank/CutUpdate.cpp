@@ -187,7 +187,7 @@ void writeBody(Update &update, SymbolTable &symbols, int64_t rank) {
     Value result = end.getOperand(argument.replacedBy);
     int64_t home = update.homeOf(update.function.getArgument(number));
     // State of no rank in particular: every rank has its own.
-    if (home != rank && home >= 0)
+    if (home >= 0 && !update.owns(rank, home))
       continue;
     part.replaced.push_back(number);
     results.push_back(result);

@@ -33,12 +33,28 @@ struct LowerPipelineToRankPass
     return runPipeline(schedule, module);
   }
 
+  /// Replicas that work on slices become stages.
+  LogicalResult splitReplicas(ModuleOp module) {
+    bool slices = false;
+    module.walk([&](pipeline::StageOp stage) {
+      slices |= stage.getRows().has_value();
+    });
+    if (!slices)
+      return success();
+    OpPassManager split(ModuleOp::getOperationName());
+    split.addPass(pipeline::createSplitReplicas());
+    split.addPass(pipeline::createUnifyBodies());
+    return runPipeline(split, module);
+  }
+
   void runOnOperation() override {
-    if (failed(ensureSchedule(getOperation())))
+    if (failed(ensureSchedule(getOperation())) ||
+        failed(splitReplicas(getOperation())))
       return signalPassFailure();
     FailureOr<torank::Plan> plan = torank::readSchedule(getOperation());
     if (failed(plan) || failed(torank::placeValues(*plan)))
       return signalPassFailure();
+    torank::chooseBuckets(*plan, bucketBytes);
     torank::placeInWorkspace(*plan);
     if (failed(torank::readUpdate(getOperation(), *plan)))
       return signalPassFailure();

@@ -45,9 +45,7 @@ matchFamily(Plan &plan) {
   return std::move(*segments);
 }
 
-/// The order of `rank` in terms of copies. Pairs run one after the other, and
-/// updates at the end of the step.
-static Order toCopies(const Plan &plan, int64_t rank) {
+Order orderOfCopies(const Plan &plan, int64_t rank) {
   std::vector<int64_t> copyOf(plan.data.microbatches);
   for (auto [copy, microbatches] : llvm::enumerate(plan.microbatchesOf))
     for (int64_t m : microbatches)
@@ -100,7 +98,7 @@ void readOrders(Plan &plan) {
   }
   for (size_t rank = 0; rank < plan.data.ranks.size(); ++rank)
     plan.orders.push_back(
-        compress(toCopies(plan, rank), plan.data.microbatches));
+        compress(orderOfCopies(plan, rank), plan.data.microbatches));
 }
 
 } // namespace stagewright::torank

@@ -29,6 +29,19 @@ std::string Plan::nameOfStage(int64_t stage) const {
   return copy == 0 ? name : name + ".copy" + std::to_string(copy);
 }
 
+int64_t Plan::originalStage(int64_t stage) const {
+  return replicaOf[stageNumber(stage)];
+}
+
+unsigned Plan::accumulatorOf(int64_t index, int64_t rank) const {
+  unsigned found = accumulators.size();
+  for (auto [number, sum] : llvm::enumerate(accumulators))
+    if (sum.result == index && rankOfStage[sum.stage] == rank &&
+        (found == accumulators.size() || sum.owner))
+      found = number;
+  return found;
+}
+
 int64_t Plan::summingStage(int64_t stage) const {
   for (int64_t other = stageNumber(stage); other < stage; other += numStages)
     if (rankOfStage[other] == rankOfStage[stage])
@@ -59,6 +72,12 @@ static LogicalResult findSchedule(ModuleOp module, Plan &plan) {
   plan.data = std::move(*data);
   plan.stageGraph = pipeline::stageGraphOf(plan.program);
   plan.numStages = plan.data.stages;
+  for (auto stage :
+       pipeline::ProgramOp(plan.program).getOps<pipeline::StageOp>()) {
+    auto facts = stage->getAttrOfType<DenseI64ArrayAttr>("replica_of");
+    int64_t number = plan.replicaOf.size();
+    plan.replicaOf.push_back(facts && !facts.empty() ? -1 - facts[0] : number);
+  }
   plan.splits.assign(plan.numStages, false);
   for (const Order &order : plan.data.ranks)
     for (const Action &action : order)

@@ -115,6 +115,21 @@ struct AccumulatorPlan {
   bool owner = false; ///< The result itself; else a part that the owner adds.
 };
 
+/// Gradients that ranks sum together, in one range of bytes on each of them.
+struct BucketPlan {
+  mlir::SmallVector<int64_t> ranks; ///< In increasing order.
+  mlir::SmallVector<int64_t> results;
+  /// Where a rank begins the sum: behind the last node that adds to it, else
+  /// at the end of the step.
+  struct Start {
+    bool atEnd = true;
+    ActionKey key;
+    unsigned position = 0;
+    int64_t last = 0; ///< Microbatch.
+  };
+  std::map<int64_t, Start> starts; ///< By rank.
+};
+
 /// Everything that is decided.
 struct Plan {
   pipeline::GraphOp graph;
@@ -138,6 +153,8 @@ struct Plan {
   llvm::MapVector<mlir::Value, ValuePlan> values;
   std::vector<ChannelPlan> channels;
   std::vector<AccumulatorPlan> accumulators; ///< By result, then stage.
+  std::vector<BucketPlan> buckets;     ///< In the order in which they begin.
+  std::vector<int64_t> bucketOfResult; ///< -1: has an owner that adds parts.
   std::vector<int64_t> rankOfResult;
   std::vector<int64_t> workspaceOfRank; ///< Bytes.
   std::optional<Update> update;         ///< The optimizer, if there is one.
@@ -150,6 +167,11 @@ struct Plan {
   int64_t stageNumber(int64_t stage) const { return stage % numStages; }
   /// `1`, or `1.copy2`: for names.
   std::string nameOfStage(int64_t stage) const;
+  /// A number that copies of a stage, and its replicas by slices, have alike.
+  int64_t originalStage(int64_t stage) const;
+  /// The accumulator of `rank` that holds its part of result `index`, or the
+  /// sum over ranks: the owner's, else the first.
+  unsigned accumulatorOf(int64_t index, int64_t rank) const;
   /// The first copy of the same stage on the same rank: copies that share a
   /// rank share its sums.
   int64_t summingStage(int64_t stage) const;
@@ -166,6 +188,9 @@ struct Plan {
 
   llvm::DenseMap<mlir::Operation *, ActionKey> keys;
   mlir::SmallVector<int64_t> stageOfLayer;
+  /// By stage of the program: its number, or -1 - that of what it was before
+  /// its replicas became stages.
+  mlir::SmallVector<int64_t> replicaOf;
   /// Of nodes: 0 where there is none.
   llvm::DenseMap<mlir::Operation *, int64_t> copyOf;
 };
@@ -180,6 +205,14 @@ mlir::LogicalResult makeRoutes(Plan &plan);
 
 /// Puts orders and devices of the ranks into the plan (Orders.cpp).
 void readOrders(Plan &plan);
+
+/// The order of `rank` in terms of copies. Pairs run one after the other, and
+/// updates at the end of the step (Orders.cpp).
+Order orderOfCopies(const Plan &plan, int64_t rank);
+
+/// Which gradients ranks sum together, and when they begin (Buckets.cpp). A
+/// bucket ends with the gradient that makes it `bytes` long or longer; 0: none.
+void chooseBuckets(Plan &plan, int64_t bytes);
 
 /// Finds a home for every value and the channels and accumulators
 /// (Places.cpp), then depths.

@@ -155,11 +155,11 @@ private:
       if (argument.role == "gradient")
         if (auto of = numberOf(graph.getResultAttrDict(argument.number),
                                PipelineDialect::kOf))
-          owner[*of] = plan.rankOfResult[argument.number];
+          owner[*of] = ownerOf(argument.number);
     for (auto [number, argument] : llvm::enumerate(update.arguments)) {
       int64_t home = Update::kFree;
       if (argument.role == "gradient")
-        home = plan.rankOfResult[argument.number];
+        home = ownerOf(argument.number);
       if (argument.role == "parameter")
         home = owner.lookup(argument.number);
       update.home[update.function.getArgument(number)] = home;
@@ -172,11 +172,12 @@ private:
     for (auto [number, argument] : llvm::enumerate(update.arguments)) {
       int64_t home = update.homeOf(update.function.getArgument(number));
       for (int64_t rank = 0; rank < plan.numRanks(); ++rank)
-        if (argument.ofStep && home >= 0 && rank != home &&
+        if (argument.ofStep && home >= 0 && !update.owns(rank, home) &&
             plan.reads(rank, graph.getBody().getArgument(argument.number)))
           return update.function.emitError()
                  << "state '" << argument.name << "' is made of values of rank "
-                 << home << " alone, but the step reads it on rank " << rank
+                 << update.owners[home].front()
+                 << " alone, but the step reads it on rank " << rank
                  << "; make it of numbers of all ranks, such as whether all "
                  << "gradients are finite";
     }
@@ -198,6 +199,18 @@ private:
     return !tensor || tensor.getRank() <= 1;
   }
 
+  /// The number of the ranks that have gradient `result` at the end.
+  int64_t ownerOf(int64_t result) {
+    int64_t bucket = plan.bucketOfResult[result];
+    SmallVector<int64_t> ranks = {plan.rankOfResult[result]};
+    if (bucket >= 0)
+      ranks = plan.buckets[bucket].ranks;
+    int64_t number = llvm::find(update.owners, ranks) - update.owners.begin();
+    if (number == int64_t(update.owners.size()))
+      update.owners.push_back(ranks);
+    return number;
+  }
+
   static bool isNumber(Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return !tensor || tensor.getNumElements() == 1;
@@ -206,24 +219,24 @@ private:
   LogicalResult place(Operation &op) {
     llvm::SetVector<Value> used(op.operand_begin(), op.operand_end());
     getUsedValuesDefinedAbove(op.getRegions(), used);
-    llvm::SmallSetVector<int64_t, 4> ranks;
+    llvm::SmallSetVector<int64_t, 4> owners;
     bool global = false;
     for (Value value : used) {
       int64_t home = update.homeOf(value);
       global |= home == Update::kGlobal;
       if (home >= 0)
-        ranks.insert(home);
+        owners.insert(home);
     }
     bool number = llvm::all_of(op.getResultTypes(), isNumber);
     int64_t home = global ? Update::kGlobal : Update::kFree;
     bool parts = llvm::all_of(used, [&](Value value) {
       return update.homeOf(value) < 0 || isNumber(value.getType());
     });
-    number |= parts && !ranks.empty() && joins(op);
-    if (ranks.size() == 1 && !(number && global))
-      home = ranks.front();
-    bool joined = number && !ranks.empty() && joins(op);
-    if (ranks.size() > 1 || joined || (number && global && !ranks.empty())) {
+    number |= parts && !owners.empty() && joins(op);
+    if (owners.size() == 1 && !(number && global))
+      home = owners.front();
+    bool joined = number && !owners.empty() && joins(op);
+    if (owners.size() > 1 || joined || (number && global && !owners.empty())) {
       if (!number)
         return mixed(op, used);
       home = Update::kGlobal;
@@ -236,6 +249,11 @@ private:
     return success();
   }
 
+  /// The first of the ranks that own `value`.
+  int64_t rankOf(Value value) const {
+    return update.owners[update.homeOf(value)].front();
+  }
+
   LogicalResult mixed(Operation &op, const llvm::SetVector<Value> &used) {
     InFlightDiagnostic error =
         op.emitError() << "the update mixes values of several ranks into one "
@@ -246,8 +264,8 @@ private:
     for (Value value : used)
       if (int64_t home = update.homeOf(value); home >= 0)
         error.attachNote(value.getLoc())
-            << "this value of type " << value.getType() << " is rank " << home
-            << "'s";
+            << "this value of type " << value.getType() << " is rank "
+            << rankOf(value) << "'s";
     return error;
   }
 
@@ -256,12 +274,12 @@ private:
     if (!isNumber(value.getType()) || !isa<RankedTensorType>(value.getType()))
       return op.emitError()
              << "the update makes a number from a value of type "
-             << value.getType() << " of rank " << update.homeOf(value)
+             << value.getType() << " of rank " << rankOf(value)
              << " and others of other ranks; sum each by itself first";
     if (!sent.insert(value).second)
       return success();
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
-    int64_t from = update.homeOf(value);
+    int64_t from = rankOf(value);
     auto pack = llvm::find_if(update.packs, [&](const UpdatePack &it) {
       return it.from == from && it.type.getElementType() == element;
     });

@@ -7,14 +7,17 @@
 //
 // @update is one function of all parameters, their gradients and the state of
 // the optimizer. Every rank runs the part of it that belongs to the parameters
-// it owns: a value belongs to a rank if it is made of that rank's values. What
-// is made of nothing that belongs to a rank (a count of steps, a rate) every
+// it owns: a value belongs to an owner if it is made of that owner's values.
+// Ranks that sum a gradient together own its parameter together: each of them
+// updates its copy, with its copy of the state, and nothing is sent. What is
+// made of nothing that belongs to an owner (a count of steps, a rate) every
 // rank makes for itself.
 //
-// A number made of several ranks' values belongs to all of them (the norm of
-// all gradients, say). Each rank first makes the numbers that go into it, sends
-// them to all others as one tensor, its pack, and makes the rest from the
-// packs of all, in the order of the function: every rank gets the same bits.
+// A number made of several owners' values belongs to all of them (the norm of
+// all gradients, say). The first rank of each first makes the numbers that go
+// into it, sends them to all others as one tensor, its pack, and makes the rest
+// from the packs of all, in the order of the function: every rank gets the same
+// bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +66,9 @@ struct Update {
   llvm::SmallVector<UpdateArgument> arguments;
   llvm::SmallVector<UpdatePack> packs;
   std::vector<UpdatePart> parts; ///< By rank.
-  /// By value: its rank, or one of these.
+  /// Of each owner: its ranks, in increasing order.
+  std::vector<llvm::SmallVector<int64_t>> owners;
+  /// By value: the number of its owner, or one of these.
   static constexpr int64_t kFree = -2, kGlobal = -1;
   llvm::DenseMap<mlir::Value, int64_t> home;
 
@@ -72,6 +77,9 @@ struct Update {
   int64_t offsetOf(unsigned number) const;
   int64_t packsEnd() const { return offsetOf(packs.size()); }
 
+  bool owns(int64_t rank, int64_t owner) const {
+    return llvm::is_contained(owners[owner], rank);
+  }
   int64_t homeOf(mlir::Value value) const {
     auto found = home.find(value);
     return found == home.end() ? kFree : found->second;

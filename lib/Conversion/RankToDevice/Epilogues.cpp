@@ -174,6 +174,10 @@ linalg::GenericOp findEpilogue(linalg::ContractOp product) {
   Value result = product.getResult(0);
   auto type = cast<RankedTensorType>(result.getType());
   Type element = type.getElementType();
+  // Products of 8 bits have other epilogues, if any, and no type of rows that
+  // all devices take.
+  if (getElementTypeOrSelf(product->getOperand(0)).getIntOrFloatBitWidth() == 8)
+    return {};
   if ((!element.isF32() && !element.isF16() && !element.isBF16()) ||
       type.getRank() < 2 || !host::isZero(product.getOutputs()[0]))
     return {};
@@ -220,8 +224,7 @@ static bool walksAsOne(linalg::ContractOp op, unsigned number,
   return true;
 }
 
-/// Whether the call is one product of matrices, that of C row by row.
-static bool isOneProduct(linalg::ContractOp op) {
+bool isOneProduct(linalg::ContractOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   host::ContractionDims dims = host::ContractionDims::get(maps);
   if (!dims.complete || !dims.batch.empty())
@@ -239,7 +242,8 @@ static bool isOneProduct(linalg::ContractOp op) {
     if (unsigned dim = cast<AffineDimExpr>(expr).getPosition();
         llvm::is_contained(dims.k, dim))
       sum.push_back(dim);
-  return walksAsOne(op, 0, rows) && walksAsOne(op, 0, sum) &&
+  return walksAsOne(op, 2, rows) && walksAsOne(op, 2, columns) &&
+         walksAsOne(op, 0, rows) && walksAsOne(op, 0, sum) &&
          walksAsOne(op, 1, sum) && walksAsOne(op, 1, columns);
 }
 

@@ -33,6 +33,10 @@ mlir::linalg::GenericOp findEpilogue(mlir::linalg::ContractOp product);
 /// On buffers: takes the marks away where the library cannot do it.
 void checkEpilogues(mlir::Block &body);
 
+/// On buffers: whether the call is one product of matrices, that of C row by
+/// row.
+bool isOneProduct(mlir::linalg::ContractOp op);
+
 /// Number of an epilogue by its name.
 int32_t epilogueOf(llvm::StringRef name);
 

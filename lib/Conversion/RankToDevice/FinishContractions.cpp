@@ -116,12 +116,13 @@ struct DeviceFinishContractionsPass
     ++numSums;
   }
 
-  /// A product of narrow operands whose every reader rounds it to their type is
-  /// stored in that type.
+  /// A product of operands of 16 bits whose every reader rounds it to their
+  /// type is stored in that type.
   static bool narrow(linalg::ContractOp op) {
     Type type = getElementTypeOrSelf(op.getInputs()[0]);
     Value result = op.getResult(0);
     if (getElementTypeOrSelf(result) == type || result.use_empty() ||
+        type.getIntOrFloatBitWidth() == 8 ||
         getElementTypeOrSelf(op.getInputs()[1]) != type ||
         !host::isZero(op.getOutputs()[0]))
       return false;

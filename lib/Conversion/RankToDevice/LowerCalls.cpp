@@ -32,6 +32,10 @@ struct DevicePassRankPass : impl::DevicePassRankBase<DevicePassRankPass> {
 };
 
 int32_t dtypeOf(Type type) {
+  if (isa<Float8E4M3FNType>(type))
+    return SW_F8E4M3FN;
+  if (isa<Float8E5M2Type>(type))
+    return SW_F8E5M2;
   return type.isF64()    ? SW_F64
          : type.isF16()  ? SW_F16
          : type.isBF16() ? SW_BF16
@@ -61,7 +65,8 @@ public:
     }
     Value number = arith::ConstantIntOp::create(builder, loc,
                                                 builder.getI64Type(), kernel);
-    invoke(loc, "sw_launch", {function.getArgument(0), number, table});
+    invoke(loc, call->hasAttr(kOtherwise) ? "sw_otherwise" : "sw_launch",
+           {function.getArgument(0), number, table});
     call.erase();
   }
 
@@ -182,6 +187,12 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
     describeKernels(module);
   }
 
+  /// Whether a kernel can do what the call of the library does.
+  static bool hasAlternative(LLVM::CallOp call) {
+    auto next = dyn_cast_or_null<func::CallOp>(call->getNextNode());
+    return next && next->hasAttr(kOtherwise);
+  }
+
   /// What a call does as well, or null.
   static linalg::GenericOp epilogueBehind(LLVM::CallOp call) {
     Operation *op = call->hasAttr(kEpilogue) ? call->getNextNode() : nullptr;
@@ -209,6 +220,7 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
     bool wide = desc.a_dtype == SW_F32 && desc.b_dtype == SW_F32;
     desc.tf32 = tf32 && wide && desc.gemm.dtype == SW_F32;
     desc.epilogue = SW_EPILOGUE_NONE;
+    desc.otherwise = epilogue || hasAlternative(call);
     if (epilogue) {
       EpilogueOperands of = operandsOf(epilogue);
       desc.epilogue =

@@ -223,29 +223,46 @@ Value ThreadWriter::address(const Memory &memory, Value at) {
       place == wide
           ? at
           : arith::ExtSIOp::create(builder, loc, wide, at).getResult();
-  Type element = memory.element;
-  if (isa<IndexType>(element))
-    element = wide;
-  return LLVM::GEPOp::create(builder, loc, memory.pointer.getType(), element,
-                             memory.pointer, ArrayRef<LLVM::GEPArg>{index},
+  return LLVM::GEPOp::create(builder, loc, memory.pointer.getType(),
+                             storageOf(memory.element), memory.pointer,
+                             ArrayRef<LLVM::GEPArg>{index},
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
+/// What LLVM calls the elements of memory: it has no floats of 8 bits.
+Type ThreadWriter::storageOf(Type element) {
+  if (isa<IndexType>(element))
+    return builder.getI64Type();
+  bool tiny = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+  return tiny ? Type(builder.getI8Type()) : element;
+}
+
+Value ThreadWriter::fromStorage(Value value, Type element) {
+  if (value.getType() == element)
+    return value;
+  if (isa<IndexType>(element))
+    return arith::IndexCastOp::create(builder, loc, element, value);
+  return arith::BitcastOp::create(builder, loc, element, value);
+}
+
+Value ThreadWriter::toStorage(Value value) {
+  Type storage = storageOf(value.getType());
+  if (value.getType() == storage)
+    return value;
+  if (isa<IndexType>(value.getType()))
+    return arith::IndexCastOp::create(builder, loc, storage, value);
+  return arith::BitcastOp::create(builder, loc, storage, value);
+}
+
 Value ThreadWriter::load(const Memory &memory, Value at) {
-  bool isIndex = isa<IndexType>(memory.element);
-  Type type = isIndex ? builder.getI64Type() : memory.element;
-  Value value =
-      LLVM::LoadOp::create(builder, loc, type, address(memory, at)).getResult();
-  return isIndex
-             ? arith::IndexCastOp::create(builder, loc, memory.element, value)
-             : value;
+  return fromStorage(LLVM::LoadOp::create(builder, loc,
+                                          storageOf(memory.element),
+                                          address(memory, at)),
+                     memory.element);
 }
 
 void ThreadWriter::store(const Memory &memory, Value at, Value value) {
-  if (isa<IndexType>(value.getType()))
-    value =
-        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
-  LLVM::StoreOp::create(builder, loc, value, address(memory, at));
+  LLVM::StoreOp::create(builder, loc, toStorage(value), address(memory, at));
 }
 
 /// Most bytes that one instruction loads or stores.
@@ -260,13 +277,16 @@ SmallVector<Value> ThreadWriter::loadLanes(const Memory &memory, Value at,
   SmallVector<Value> values;
   for (unsigned first = 0; first < lanes; first += each) {
     Value vector = LLVM::LoadOp::create(
-        builder, loc, VectorType::get({int64_t(each)}, memory.element),
+        builder, loc,
+        VectorType::get({int64_t(each)}, storageOf(memory.element)),
         address(memory, add(at, first)), /*alignment=*/each * bytes);
     for (unsigned i = 0; i < each; ++i)
-      values.push_back(LLVM::ExtractElementOp::create(
-          builder, loc, vector,
-          LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                   builder.getI32IntegerAttr(int32_t(i)))));
+      values.push_back(fromStorage(
+          LLVM::ExtractElementOp::create(
+              builder, loc, vector,
+              LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                       builder.getI32IntegerAttr(int32_t(i)))),
+          memory.element));
   }
   return values;
 }
@@ -279,10 +299,11 @@ void ThreadWriter::storeLanes(const Memory &memory, Value at,
   unsigned each = std::min<int64_t>(int64_t(values.size()), kWidest / bytes);
   for (unsigned first = 0; first < values.size(); first += each) {
     Value vector = LLVM::PoisonOp::create(
-        builder, loc, VectorType::get({int64_t(each)}, memory.element));
+        builder, loc,
+        VectorType::get({int64_t(each)}, storageOf(memory.element)));
     for (unsigned i = 0; i < each; ++i)
       vector = LLVM::InsertElementOp::create(
-          builder, loc, vector, values[first + i],
+          builder, loc, vector, toStorage(values[first + i]),
           LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
                                    builder.getI32IntegerAttr(int32_t(i))));
     LLVM::StoreOp::create(builder, loc, vector, address(memory, add(at, first)),

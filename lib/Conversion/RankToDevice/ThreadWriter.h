@@ -154,6 +154,9 @@ private:
   mlir::Value evaluate(mlir::AffineExpr expr, mlir::ValueRange indices);
   mlir::Value toPlace(mlir::Value index);
   mlir::Value address(const Memory &memory, mlir::Value at);
+  mlir::Type storageOf(mlir::Type element);
+  mlir::Value fromStorage(mlir::Value value, mlir::Type element);
+  mlir::Value toStorage(mlir::Value value);
 
   mlir::Type place;
   mlir::IRMapping mapping;

@@ -31,7 +31,7 @@ struct Writer {
   ModuleOp module;
   rank::ProgramOp program;
   OpBuilder &builder;
-  const llvm::StringMap<int64_t> &channels;
+  const llvm::StringMap<int64_t> &channels, &collectives;
 
   DenseMap<Value, int64_t> buffers = numberBuffers(program);
   llvm::MapVector<StringAttr, int64_t> nodes = numberNodes(program);
@@ -95,6 +95,11 @@ struct Writer {
             [&](auto op) { call(loc, "sw_send", transfer(op)); })
         .Case<rank::ReleaseChannelOp>(
             [&](auto op) { call(loc, "sw_release_channel", transfer(op)); })
+        .Case<rank::AllReduceOp>(
+            [&](rank::AllReduceOp sum) { writeAllReduce(sum); })
+        .Case<rank::AwaitReducedOp>([&](rank::AwaitReducedOp sum) {
+          call(loc, "sw_await_reduced", {collective(sum)});
+        })
         .Case<rank::ViewOp>([&](rank::ViewOp view) {
           Value base = slotOf(loc, view.getWorkspace());
           asBuffer(view.getValue(), offset(loc, base, view.getOffset()));
@@ -117,6 +122,20 @@ struct Writer {
               writeBlock(block);
             }
         });
+  }
+
+  /// Which bytes are summed the manifest says.
+  void writeAllReduce(rank::AllReduceOp sum) {
+    Location loc = sum.getLoc();
+    OpBuilder::InsertionGuard guard(builder);
+    if (sum.getLast()) {
+      Value isLast = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::eq,
+          mapping.lookup(sum.getMicrobatch()), mapping.lookup(sum.getLast()));
+      auto choice = scf::IfOp::create(builder, loc, isLast);
+      builder.setInsertionPointToStart(&choice.getThenRegion().front());
+    }
+    call(loc, "sw_all_reduce", {collective(sum)});
   }
 
   /// The columns as data of the artifact; a row is read from each.
@@ -212,6 +231,10 @@ struct Writer {
             index(op.getLoc(), op.getMicrobatch())};
   }
 
+  template <typename Op> Value collective(Op op) {
+    return constant(op.getLoc(), collectives.lookup(op.getCollective()));
+  }
+
   void asBuffer(Value result, Value address) {
     mapping.map(result, UnrealizedConversionCastOp::create(
                             builder, result.getLoc(), result.getType(), address)
@@ -259,9 +282,10 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
     module->setAttr("rank.manifest", StringAttr::get(&getContext(), text));
 
     llvm::StringMap<int64_t> channels = numberChannels(module);
+    llvm::StringMap<int64_t> collectives = numberCollectives(module);
     OpBuilder builder(&getContext());
     for (rank::ProgramOp program : programs)
-      Writer{module, program, builder, channels}.write();
+      Writer{module, program, builder, channels, collectives}.write();
     for (Operation &op :
          llvm::make_early_inc_range(module.getBody()->getOperations()))
       if (isa_and_present<rank::RankDialect, pipeline::PipelineDialect>(

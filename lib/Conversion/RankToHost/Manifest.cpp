@@ -10,6 +10,8 @@
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Scheduling/Channels.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <map>
 #include <set>
 
@@ -22,6 +24,13 @@ llvm::StringMap<int64_t> numberChannels(ModuleOp module) {
   llvm::StringMap<int64_t> numbers;
   for (auto channel : module.getOps<rank::ChannelOp>())
     numbers[channel.getSymName()] = numbers.size();
+  return numbers;
+}
+
+llvm::StringMap<int64_t> numberCollectives(ModuleOp module) {
+  llvm::StringMap<int64_t> numbers;
+  for (auto sum : module.getOps<rank::CollectiveOp>())
+    numbers[sum.getSymName()] = numbers.size();
   return numbers;
 }
 
@@ -66,6 +75,10 @@ StringRef nameOf(Type type) {
       return "";
     }
   }
+  if (isa<Float8E4M3FNType>(type))
+    return "f8e4m3fn";
+  if (isa<Float8E5M2Type>(type))
+    return "f8e5m2";
   return type.isF32()    ? "f32"
          : type.isF64()  ? "f64"
          : type.isF16()  ? "f16"
@@ -215,6 +228,33 @@ json::Object describe(rank::BufferOp buffer, int64_t id,
   };
 }
 
+/// The sums over ranks: which buffers of each rank are its bucket.
+json::Array describeCollectives(ModuleOp module,
+                                ArrayRef<rank::ProgramOp> programs) {
+  llvm::StringMap<json::Array> buckets;
+  for (rank::ProgramOp program : programs) {
+    DenseMap<Value, int64_t> numbers = numberBuffers(program);
+    llvm::StringSet<> seen; // Loops may have one action several times.
+    program.walk([&](rank::AllReduceOp sum) {
+      if (!seen.insert(sum.getCollective()).second)
+        return;
+      buckets[sum.getCollective()].push_back(
+          json::Object{{"rank", int64_t(program.getRank())},
+                       {"first", numbers.lookup(sum.getBuffers().front())},
+                       {"buffers", int64_t(sum.getBuffers().size())}});
+    });
+  }
+  json::Array list;
+  for (auto sum : module.getOps<rank::CollectiveOp>())
+    list.push_back(
+        json::Object{{"id", int64_t(list.size())},
+                     {"name", sum.getSymName()},
+                     {"dtype", nameOf(sum.getType().getElementType())},
+                     {"elements", sum.getType().getNumElements()},
+                     {"buckets", std::move(buckets[sum.getSymName()])}});
+  return list;
+}
+
 json::Object describe(rank::ProgramOp program,
                       DenseMap<int64_t, int64_t> &replaced) {
   json::Array buffers, nodes, stages;
@@ -284,6 +324,8 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
   llvm::stable_sort(programs, [](rank::ProgramOp a, rank::ProgramOp b) {
     return a.getRank() < b.getRank();
   });
+  if (json::Array sums = describeCollectives(module, programs); !sums.empty())
+    manifest["collectives"] = std::move(sums);
   DenseMap<int64_t, int64_t> replaced = findReplaced(step);
   json::Array ranks;
   int64_t stageCount = 0;

@@ -26,6 +26,7 @@ namespace stagewright::host {
 
 /// Numbers of the channels of a module: their order in the text.
 llvm::StringMap<int64_t> numberChannels(mlir::ModuleOp module);
+llvm::StringMap<int64_t> numberCollectives(mlir::ModuleOp module);
 
 /// Numbers of the buffers of a program: their order in the text.
 llvm::DenseMap<mlir::Value, int64_t> numberBuffers(rank::ProgramOp program);

@@ -7,6 +7,7 @@
 
 #include "TensorUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -170,6 +171,20 @@ matchSumOfProducts(linalg::GenericOp op) {
                      op.getDpsInputOperand(rhs.getArgNumber()));
   }
   return std::nullopt;
+}
+
+void generalizeNamed(Operation *root, RewriterBase &rewriter,
+                     function_ref<bool(Operation *)> wanted) {
+  SmallVector<linalg::LinalgOp> named;
+  root->walk([&](linalg::LinalgOp op) {
+    if (!isa<linalg::GenericOp>(op.getOperation()) && wanted(op) &&
+        op.hasPureTensorSemantics())
+      named.push_back(op);
+  });
+  for (linalg::LinalgOp op : named) {
+    rewriter.setInsertionPoint(op);
+    (void)linalg::generalizeNamedOp(rewriter, op);
+  }
 }
 
 } // namespace stagewright::host

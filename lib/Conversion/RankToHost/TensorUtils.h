@@ -46,6 +46,11 @@ mlir::AffineMap matchCopy(mlir::Value value, mlir::Value &source);
 std::optional<std::pair<mlir::OpOperand *, mlir::OpOperand *>>
 matchSumOfProducts(mlir::linalg::GenericOp op);
 
+/// Writes the named operations on tensors below `root` that are `wanted` as
+/// `linalg.generic`.
+void generalizeNamed(mlir::Operation *root, mlir::RewriterBase &rewriter,
+                     llvm::function_ref<bool(mlir::Operation *)> wanted);
+
 /// Patterns that remove sums over one element, and reshapes that only add or
 /// drop dimensions of extent one, from `linalg.generic`.
 void populateSimplifyUnits(mlir::RewritePatternSet &patterns);

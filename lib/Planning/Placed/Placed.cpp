@@ -71,14 +71,16 @@ chooseGenerators(const std::vector<Generator> &generators,
 static void describe(const Problem &problem, const ScheduleProblem &costs,
                      const std::vector<Bytes> &memory, Plan &plan) {
   Seconds most;
-  std::vector<Seconds> work(costs.ranks);
+  std::vector<Seconds> work(problem.cluster.devices.size());
   for (size_t s = 0; s < plan.stages.size(); ++s) {
     StagePlan &stage = plan.stages[s];
     const StageCosts &cost = costs.stages[s];
     stage.times = {cost.forward, cost.inputGradient, cost.weightGradient};
     stage.memory = memory[stage.devices.front()];
-    // Twins share the microbatches of a stage.
-    double share = 1.0 / double(stage.devices.size());
+    // Twins and replicas in turn share the microbatches of a stage; slices are
+    // in its times.
+    double share =
+        stage.rows.empty() ? 1.0 / double(stage.devices.size()) : 1.0;
     for (size_t device : stage.devices)
       work[device] += share * double(costs.microbatches) * cost.total();
   }
@@ -158,8 +160,9 @@ Status retime(const Problem &problem, const Generator &generator, Plan &plan) {
   if (!fits(generator, where))
     return Error{demandOf(generator)};
   std::set<size_t> devices;
+  auto isTaken = [&](size_t device) { return !devices.insert(device).second; };
   for (const StagePlan &stage : plan.stages)
-    if (stage.devices.size() != 1 || !devices.insert(stage.devices[0]).second)
+    if (std::any_of(stage.devices.begin(), stage.devices.end(), isTaken))
       return Error{std::string(generator.name) +
                    " wants a device of its own for every stage, planner '" +
                    plan.planner + "' has put several on device " +

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Cost/Network.h"
+#include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Placed.h"
 #include <algorithm>
 #include <cmath>
@@ -36,17 +37,27 @@ static int64_t fixedBytes(const StageMemory &memory, int64_t microbatches) {
   return memory.with(0, microbatches, 1).value;
 }
 
+/// Share of each microbatch that each device of `stage` works on: all of it
+/// unless slices are stated.
+static std::vector<double> slicesOf(const Problem &problem,
+                                    const StagePlan &stage) {
+  return stage.rows.empty() ? std::vector<double>(stage.devices.size(), 1.0)
+                            : sharesOf(problem, stage);
+}
+
 /// F, I and W of one microbatch on the slowest of the stage's devices.
 static StageTimes timesOf(const Problem &problem, const StagePlan &stage,
                           const std::vector<size_t> &classOf) {
   StageTimes slowest;
-  for (size_t device : stage.devices) {
+  std::vector<double> shares = slicesOf(problem, stage);
+  for (size_t i = 0; i < stage.devices.size(); ++i) {
     StageTimes times;
     for (int64_t layer : stage.layers) {
-      const StageTimes &one = problem.layers[layer].times[classOf[device]];
-      times.forward += one.forward;
-      times.inputGradient += one.inputGradient;
-      times.weightGradient += one.weightGradient;
+      const StageTimes &one =
+          problem.layers[layer].times[classOf[stage.devices[i]]];
+      times.forward += one.forward * shares[i];
+      times.inputGradient += one.inputGradient * shares[i];
+      times.weightGradient += one.weightGradient * shares[i];
     }
     if (slowest.total() < times.total())
       slowest = times;
@@ -90,9 +101,18 @@ loadsOf(const Problem &problem, const std::vector<int64_t> &stageOf,
 
 /// The delay between stages `s` and `s + 1`: the slower direction, and the
 /// slower pair of devices where a stage has two.
-static Seconds hopOf(const Network &network, const StagePlan &from,
-                     const StagePlan &to, const std::pair<Load, Load> &loads) {
+static Seconds hopOf(const Problem &problem, const Network &network,
+                     const StagePlan &from, const StagePlan &to,
+                     const std::pair<Load, Load> &loads) {
   Seconds slowest;
+  if (!from.rows.empty() || !to.rows.empty()) {
+    for (const Load &load : {loads.first, loads.second})
+      slowest = std::max(
+          slowest, transferTime(network, from.devices, slicesOf(problem, from),
+                                to.devices, slicesOf(problem, to),
+                                Bytes(load.bytes), load.given));
+    return slowest;
+  }
   size_t pairs = std::min(from.devices.size(), to.devices.size());
   for (size_t i = 0; i < pairs; ++i)
     for (const Load &load : {loads.first, loads.second})
@@ -184,7 +204,8 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
                              times.weightGradient, activation, kept,
                              double(memory.receivedStash)});
     if (s + 1 < stages.size())
-      result.hops.push_back(hopOf(network, stages[s], stages[s + 1], loads[s]));
+      result.hops.push_back(
+          hopOf(problem, network, stages[s], stages[s + 1], loads[s]));
   }
   if (Status status = scaleMemory(problem, stages, where, result); !status)
     return status.error();

@@ -51,9 +51,9 @@ placementOf(const std::vector<std::vector<int64_t>> &ranks) {
     if (stages == count && count % 2 == 0 && matches(twin, ranks))
       return twin;
     return Error{"a stage lies on " + std::to_string(most) +
-                 " devices, and not as twins do (stage s on device s and on "
-                 "its mirror image); schedules run no replicas, partition with "
-                 "max-replicas=1"};
+                 " devices, and neither as twins do (stage s on device s and "
+                 "on its mirror image) nor as replicas do (stages that share a "
+                 "device share all, in one order)"};
   }
   if (count == 0 || stages % count != 0)
     return Error{std::to_string(stages) + " stages lie on " +

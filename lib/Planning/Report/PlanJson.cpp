@@ -31,6 +31,8 @@ static ordered_json stageToJson(const Problem &problem,
     result["alternatives"].push_back(problem.layers[stage.layers[i]]
                                          .alternatives[stage.alternatives[i]]
                                          .name);
+  if (!stage.rows.empty())
+    result["rows"] = stage.rows;
   result["recompute"] = stage.recompute;
   result["forward_s"] = stage.times.forward.value;
   result["backward_s"] =
@@ -100,6 +102,22 @@ public:
       fail(std::string("'") + field + "' must be true or false, got " +
            value->dump());
     return value->is_boolean() && value->get<bool>();
+  }
+
+  std::vector<int64_t> rows() {
+    auto value = object.find("rows");
+    if (value == object.end())
+      return {};
+    std::vector<int64_t> result;
+    bool isList = value->is_array();
+    for (const json &count : isList ? *value : json::array()) {
+      isList &= count.is_number_integer();
+      result.push_back(count.is_number_integer() ? count.get<int64_t>() : 0);
+    }
+    if (!isList || result.empty())
+      fail("needs a list of numbers of samples in 'rows', got " +
+           value->dump());
+    return result;
   }
 
   int64_t ways(size_t devices) {
@@ -208,6 +226,7 @@ Result<Plan> planFromJson(const std::string &text, const std::string &file,
     stage.devices = reader.numbers("devices", devices, "device of the cluster");
     stage.recompute = reader.flag("recompute");
     stage.ways = reader.ways(stage.devices.size());
+    stage.rows = reader.rows();
     std::vector<size_t> ways =
         reader.alternatives(problem, stage.layers, stage.ways);
     if (reader.error())

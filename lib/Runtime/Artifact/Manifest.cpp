@@ -9,6 +9,7 @@
 
 #include "DType.h"
 #include "Error.h"
+#include "Sum.h"
 #include "stagewright/Support/Limits.h"
 
 #include <algorithm>
@@ -250,6 +251,53 @@ RankManifest parseRank(const json &object, const Manifest &manifest) {
   return rank;
 }
 
+/// A bucket is one range of the arena, as long as that of every other rank.
+Bucket parseBucket(const json &object, const Manifest &manifest,
+                   const Collective &of) {
+  Bucket bucket;
+  bucket.rank = integer(object, "rank", 0, int64_t(manifest.ranks.size()) - 1);
+  const auto &buffers = manifest.ranks[size_t(bucket.rank)].buffers;
+  bucket.first = integer(object, "first", 0, int64_t(buffers.size()) - 1);
+  bucket.count =
+      integer(object, "buffers", 1, int64_t(buffers.size()) - bucket.first);
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < bucket.count; ++i) {
+    const Buffer &buffer = buffers[size_t(bucket.first + i)];
+    if (buffer.kind != BufferKind::Gradient &&
+        buffer.kind != BufferKind::Accumulator)
+      raise("malformed manifest: collective '", of.name, "' sums buffer '",
+            buffer.name, "', which is no gradient and no accumulator");
+    bytes += (buffer.bytes + 63) / 64 * 64;
+  }
+  if (bytes != of.elements * dtypeSize(of.dtype))
+    raise("malformed manifest: collective '", of.name, "' has ", bytes,
+          " bytes on rank ", bucket.rank, " and ", of.elements,
+          " elements of type ", dtypeName(of.dtype));
+  return bucket;
+}
+
+Collective parseCollective(const json &object, const Manifest &manifest) {
+  Collective it;
+  it.name = string(object, "name");
+  auto dtype = dtypeFromName(string(object, "dtype"));
+  if (!dtype || !canSum(*dtype))
+    raise("malformed manifest: collective '", it.name, "' sums elements of '",
+          string(object, "dtype"), "'");
+  it.dtype = *dtype;
+  it.elements = integer(object, "elements", 0, kMostBytes / 8);
+  for (const json &bucket : object.at("buckets")) {
+    it.buckets.push_back(parseBucket(bucket, manifest, it));
+    size_t count = it.buckets.size();
+    if (count > 1 && it.buckets[count - 2].rank >= it.buckets[count - 1].rank)
+      raise("malformed manifest: the ranks of collective '", it.name,
+            "' do not increase");
+  }
+  if (it.buckets.size() < 2)
+    raise("malformed manifest: collective '", it.name, "' has ",
+          it.buckets.size(), " ranks, expected 2 or more");
+  return it;
+}
+
 /// Numbers (`id`, `rank`) must count up from 0, for they are used as indices.
 void checkNumbers(const json &list, const char *key) {
   for (size_t i = 0; i < list.size(); ++i)
@@ -338,6 +386,12 @@ Manifest parse(std::string_view text) {
     manifest.ranks.push_back(parseRank(object, manifest));
   }
   checkOwners(manifest);
+  // Artifacts in which no ranks sum together have none.
+  if (root.contains("collectives")) {
+    checkNumbers(root.at("collectives"), "id");
+    for (const json &object : root.at("collectives"))
+      manifest.collectives.push_back(parseCollective(object, manifest));
+  }
   return manifest;
 }
 
@@ -345,6 +399,19 @@ Manifest parse(std::string_view text) {
 
 std::string Interface::label() const {
   return std::to_string(position) + " ('" + name + "')";
+}
+
+size_t Collective::placeOf(int64_t rank) const {
+  for (size_t i = 0; i < buckets.size(); ++i)
+    if (buckets[i].rank == rank)
+      return i;
+  raise("rank ", rank, " is no rank of collective '", name, "'");
+}
+
+const Collective &Manifest::collective(int64_t number) const {
+  if (number < 0 || size_t(number) >= collectives.size())
+    raise("collective ", number, " does not exist");
+  return collectives[size_t(number)];
 }
 
 int64_t Buffer::slots(int64_t microbatches) const {

@@ -52,6 +52,23 @@ struct Channel {
   int64_t round = 0;
 };
 
+/// What a rank gives to a collective: buffers that lie one after the other.
+struct Bucket {
+  int64_t rank = 0;
+  int64_t first = 0, count = 0; ///< buffers
+};
+
+/// A sum over ranks, of buckets that are as long as each other.
+struct Collective {
+  std::string name;
+  sw_dtype dtype = SW_F32;
+  int64_t elements = 0;        ///< with what pads buffers to 64 bytes
+  std::vector<Bucket> buckets; ///< by increasing rank
+
+  /// The place of `rank` among its ranks; throws if it is none.
+  size_t placeOf(int64_t rank) const;
+};
+
 enum class BufferKind {
   Parameter,
   Constant,
@@ -118,6 +135,10 @@ struct Manifest {
   std::vector<Interface> arguments, results;
   std::vector<Channel> channels;
   std::vector<RankManifest> ranks;
+  std::vector<Collective> collectives;
+
+  /// Collective `number` of the manifest; throws if there is none.
+  const Collective &collective(int64_t number) const;
 };
 
 /// Parses and checks the JSON text of a manifest; throws an `Error`.

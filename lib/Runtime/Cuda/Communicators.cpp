@@ -7,6 +7,7 @@
 
 #include "Communicators.h"
 
+#include "DType.h"
 #include "Deadline.h"
 #include "Error.h"
 
@@ -45,10 +46,61 @@ private:
 
 } // namespace
 
+/// What NCCL calls the elements of a collective.
+static int elementOf(const Collective &sum) {
+  switch (sum.dtype) {
+  case SW_F32:
+    return ncclFloat32;
+  case SW_F64:
+    return ncclFloat64;
+  case SW_F16:
+    return ncclFloat16;
+  case SW_BF16:
+    return ncclBfloat16;
+  case SW_I8:
+    return ncclInt8;
+  case SW_U8:
+    return ncclBytes;
+  case SW_I32:
+    return ncclInt32;
+  case SW_U32:
+    return ncclUint32;
+  case SW_I64:
+    return ncclInt64;
+  case SW_U64:
+    return ncclUint64;
+  default:
+    raise("NCCL does not sum elements of type ", dtypeName(sum.dtype), ", as '",
+          sum.name, "' asks; compile with --bucket-bytes=0");
+  }
+}
+
 Communicators::Communicators(const Manifest &manifest, Assembly &assembly)
     : manifest(manifest), assembly(assembly), self(assembly.self()) {
   nccl();
   findEdges();
+  findGroups();
+}
+
+void Communicators::findGroups() {
+  for (size_t c = 0; c < manifest.collectives.size(); ++c) {
+    const Collective &sum = manifest.collectives[c];
+    std::vector<int64_t> ranks;
+    for (const Bucket &bucket : sum.buckets)
+      ranks.push_back(bucket.rank);
+    auto known =
+        std::find_if(groups.begin(), groups.end(),
+                     [&](const auto &it) { return it.ranks == ranks; });
+    groupOf.push_back(size_t(known - groups.begin()));
+    if (known == groups.end())
+      groups.push_back({std::move(ranks), c});
+    elementOf(sum); // Before anybody waits for anybody.
+  }
+}
+
+bool Communicators::isOwn(const Group &group) const {
+  return std::find(group.ranks.begin(), group.ranks.end(), self) !=
+         group.ranks.end();
 }
 
 void Communicators::findEdges() {
@@ -79,39 +131,49 @@ void Communicators::findEdges() {
               "; compile it anew");
 }
 
-/// Whoever sends makes the identity of the edge, and all hear all.
+/// Whoever sends makes the identity of the edge, the first rank that of the
+/// group, and all hear all.
 std::vector<NcclId> Communicators::exchangeIds() {
-  std::vector<NcclId> mine(edges.size());
-  for (size_t e = 0; e < edges.size(); ++e)
-    if (edges[e].from == self)
-      nccl().uniqueId(&mine[e]);
-  auto bytes = int64_t(edges.size() * sizeof(NcclId));
-  std::vector<NcclId> all(edges.size() * size_t(assembly.size()));
+  std::vector<int64_t> makers;
+  for (const Edge &edge : edges)
+    makers.push_back(edge.from);
+  for (const Group &group : groups)
+    makers.push_back(group.ranks.front());
+  std::vector<NcclId> mine(makers.size());
+  for (size_t i = 0; i < makers.size(); ++i)
+    if (makers[i] == self)
+      nccl().uniqueId(&mine[i]);
+  auto bytes = int64_t(makers.size() * sizeof(NcclId));
+  std::vector<NcclId> all(makers.size() * size_t(assembly.size()));
   assembly.gather(mine.data(), all.data(), bytes, Patience(0, 0));
-  for (size_t e = 0; e < edges.size(); ++e)
-    mine[e] = all[size_t(edges[e].from) * edges.size() + e];
+  for (size_t i = 0; i < makers.size(); ++i)
+    mine[i] = all[size_t(makers[i]) * makers.size() + i];
   return mine;
 }
 
 /// Waits until NCCL's background is done with what a call began.
-void Communicators::settle(const Edge &edge, int status,
+void Communicators::settle(Communicator handle, int64_t partner, int status,
                            const char *symbol) const {
   if (status && status != ncclStillInProgress)
     NcclErrors::fail(symbol, status);
   int state = status;
-  for (Watch watch(assembly, partner(edge)); state == ncclStillInProgress;
+  for (Watch watch(assembly, partner); state == ncclStillInProgress;
        watch.pause())
-    nccl().asyncError(edge.handle, &state);
+    nccl().asyncError(handle, &state);
   if (state)
     NcclErrors::fail(symbol, state);
 }
 
-void Communicators::make(Edge &edge, const NcclId &id) {
+/// As rank `number` of a communicator of `size`.
+Communicator Communicators::make(const NcclId &id, size_t size, size_t number,
+                                 int64_t partner) const {
   NcclConfig config;
   config.blocking = 0;
-  int status = nccl().commInit.status(&edge.handle, 2, id,
-                                      edge.from == self ? 0 : 1, &config);
-  settle(edge, status, nccl().commInit.symbol);
+  Communicator handle = nullptr;
+  int status =
+      nccl().commInit.status(&handle, int(size), id, int(number), &config);
+  settle(handle, partner, status, nccl().commInit.symbol);
+  return handle;
 }
 
 void Communicators::tryOut(const Edge &edge, const Memory &memory,
@@ -135,16 +197,26 @@ void Communicators::connect(const Memory &memory, const Device &device,
   std::vector<NcclId> ids = exchangeIds();
   device.use();
   int64_t last = self;
-  auto own = [&](const Edge &edge) {
-    return edge.from == self || edge.to == self;
-  };
   for (size_t e = 0; e < edges.size(); ++e)
-    if (own(edges[e]))
-      make(edges[e], ids[e]);
+    if (Edge &edge = edges[e]; isOwn(edge))
+      edge.handle = make(ids[e], 2, edge.from == self ? 0 : 1, partner(edge));
+  // All ranks go through the groups in one order, after all edges: those of the
+  // first one that is left are all there, sooner or later.
+  for (size_t g = 0; g < groups.size(); ++g)
+    if (Group &group = groups[g]; isOwn(group))
+      group.handle = make(ids[edges.size() + g], group.ranks.size(),
+                          manifest.collectives[group.collective].placeOf(self),
+                          partner(group));
   for (const Edge &edge : edges)
-    if (own(edge)) {
+    if (isOwn(edge)) {
       tryOut(edge, memory, stream);
       last = partner(edge);
+    }
+  for (const Group &group : groups)
+    if (isOwn(group)) {
+      auto collective = int64_t(group.collective);
+      sum(collective, memory.bucket(manifest, collective, self), 1, stream);
+      last = partner(group);
     }
   if (last != self) {
     EventOwner end(device, eventDisableTiming);
@@ -178,21 +250,36 @@ void Communicators::receive(int64_t channel, Address to, Stream stream) const {
          nccl().receive.symbol);
 }
 
+void Communicators::sum(int64_t collective, Address bucket, int64_t elements,
+                        Stream stream) const {
+  const Group &group = groups[groupOf[size_t(collective)]];
+  auto *place = reinterpret_cast<void *>(bucket);
+  int element = elementOf(manifest.collectives[size_t(collective)]);
+  int status = nccl().allReduce.status(place, place, size_t(elements), element,
+                                       ncclSum, group.handle, stream);
+  settle(group.handle, partner(group), status, nccl().allReduce.symbol);
+}
+
 void Communicators::look() const {
-  for (const Edge &edge : edges) {
+  auto look = [&](const auto &it) {
     int state = 0;
-    if (edge.handle)
-      nccl().asyncError(edge.handle, &state);
+    if (it.handle)
+      nccl().asyncError(it.handle, &state);
     if (state && state != ncclStillInProgress)
-      raise("rank ", self, ": NCCL to rank ", partner(edge), ": ",
+      raise("rank ", self, ": NCCL to rank ", partner(it), ": ",
             nccl().errorString(state), " (", state, ")");
-  }
+  };
+  std::for_each(edges.begin(), edges.end(), look);
+  std::for_each(groups.begin(), groups.end(), look);
 }
 
 void Communicators::abort() const noexcept {
   for (const Edge &edge : edges)
     if (edge.handle)
       nccl().commAbort.status(edge.handle);
+  for (const Group &group : groups)
+    if (group.handle)
+      nccl().commAbort.status(group.handle);
 }
 
 /// As they were made, by rounds: each end waits for the other.
@@ -201,13 +288,16 @@ Communicators::~Communicators() {
     abort();
     return;
   }
+  auto end = [&](auto &it) {
+    if (!it.handle)
+      return;
+    settle(it.handle, partner(it), nccl().commFinalize.status(it.handle),
+           nccl().commFinalize.symbol);
+    nccl().commDestroy(std::exchange(it.handle, nullptr));
+  };
   try {
-    for (Edge &edge : edges)
-      if (edge.handle) {
-        settle(edge, nccl().commFinalize.status(edge.handle),
-               nccl().commFinalize.symbol);
-        nccl().commDestroy(std::exchange(edge.handle, nullptr));
-      }
+    std::for_each(edges.begin(), edges.end(), end);
+    std::for_each(groups.begin(), groups.end(), end);
   } catch (const std::exception &) {
     abort(); // Its partner has gone; there is nobody to tell.
   }

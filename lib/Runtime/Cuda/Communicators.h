@@ -43,6 +43,9 @@ public:
   /// Enqueue one half of a message of a channel.
   void send(int64_t channel, Address from, Stream stream) const;
   void receive(int64_t channel, Address to, Stream stream) const;
+  /// Enqueues this rank's part in a sum over ranks, in place.
+  void sum(int64_t collective, Address bucket, int64_t elements,
+           Stream stream) const;
 
   /// Throws what NCCL found wrong by itself.
   void look() const;
@@ -58,11 +61,32 @@ private:
     Communicator handle = nullptr;
   };
 
+  /// Ranks that sum together.
+  struct Group {
+    std::vector<int64_t> ranks;
+    size_t collective = 0; ///< one of its collectives
+    Communicator handle = nullptr;
+  };
+
   void findEdges();
+  void findGroups();
   std::vector<NcclId> exchangeIds();
-  void make(Edge &edge, const NcclId &id);
+  Communicator make(const NcclId &id, size_t size, size_t number,
+                    int64_t partner) const;
   void tryOut(const Edge &edge, const Memory &memory, Stream stream) const;
-  void settle(const Edge &edge, int status, const char *symbol) const;
+  void settle(Communicator handle, int64_t partner, int status,
+              const char *symbol) const;
+  void settle(const Edge &edge, int status, const char *symbol) const {
+    settle(edge.handle, partner(edge), status, symbol);
+  }
+  /// The first other rank of a group.
+  int64_t partner(const Group &group) const {
+    return group.ranks[group.ranks.front() == self ? 1 : 0];
+  }
+  bool isOwn(const Edge &edge) const {
+    return edge.from == self || edge.to == self;
+  }
+  bool isOwn(const Group &group) const;
   int64_t partner(const Edge &edge) const {
     return edge.from == self ? edge.to : edge.from;
   }
@@ -72,6 +96,8 @@ private:
   int64_t self;
   std::vector<Edge> edges;    ///< of all ranks, by round
   std::vector<size_t> edgeOf; ///< by channel
+  std::vector<Group> groups;
+  std::vector<size_t> groupOf; ///< by collective
   bool connected = false;
 };
 

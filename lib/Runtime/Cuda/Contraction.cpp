@@ -7,6 +7,7 @@
 
 #include "Contraction.h"
 
+#include "Alternatives.h"
 #include "DType.h"
 #include "Error.h"
 
@@ -24,6 +25,10 @@ int typeOf(int32_t dtype) {
     return real16;
   case SW_BF16:
     return realBf16;
+  case SW_F8E4M3FN:
+    return realF8E4M3;
+  case SW_F8E5M2:
+    return realF8E5M2;
   default:
     return real32;
   }
@@ -76,10 +81,20 @@ LtCall::LtCall(const Contraction &contraction)
 
 LtCall::~LtCall() { destroy(); }
 
+LtCall &LtCall::operator=(LtCall &&other) noexcept {
+  std::swap(product, other.product);
+  std::swap(desc, other.desc);
+  std::swap(a, other.a);
+  std::swap(b, other.b);
+  std::swap(c, other.c);
+  return *this;
+}
+
 LtCall::LtCall(LtCall &&other) noexcept
     : product(other.product), desc(std::exchange(other.desc, nullptr)),
       a(std::exchange(other.a, nullptr)), b(std::exchange(other.b, nullptr)),
-      c(std::exchange(other.c, nullptr)), algorithm(other.algorithm) {}
+      c(std::exchange(other.c, nullptr)), algorithm(other.algorithm),
+      leaves(other.leaves), isNothing(other.isNothing) {}
 
 void LtCall::destroy() const {
   if (desc)
@@ -120,7 +135,7 @@ Contractions::Contractions(const Device &device) : device(device) {
 
 Contractions::~Contractions() { cublasLt().destroy.status(handle); }
 
-const LtAlgorithm &Contractions::advise(const LtCall &it,
+const LtAlgorithm *Contractions::advise(const LtCall &it,
                                         const Contraction &contraction) {
   const LtProduct &product = it.product;
   uint32_t alignments[3] = {alignmentOf(product.a, product),
@@ -137,7 +152,7 @@ const LtAlgorithm &Contractions::advise(const LtCall &it,
   key.insert(key.end(), alignments, alignments + 3);
   auto [found, added] = advice.try_emplace(key);
   if (!added)
-    return found->second;
+    return found->second ? &*found->second : nullptr;
 
   const CublasLt &lt = cublasLt();
   LtPreference preference = nullptr;
@@ -147,31 +162,50 @@ const LtAlgorithm &Contractions::advise(const LtCall &it,
                      sizeof(value));
   };
   prefer(ltPreferenceWorkspace, uint64_t(libraryWorkspace));
+  prefer(ltPreferenceReductions, uint32_t(ltReductionInSums));
   prefer(ltPreferenceAlignmentA, alignments[0]);
   prefer(ltPreferenceAlignmentB, alignments[1]);
   prefer(ltPreferenceAlignmentC, alignments[2]);
   prefer(ltPreferenceAlignmentD, alignments[2]);
-  LtHeuristic best = {};
+  LtHeuristic list[8] = {};
   int count = 0;
   int status = lt.heuristic.status(handle, it.desc, it.a, it.b, it.c, it.c,
-                                   preference, 1, &best, &count);
+                                   preference, 8, list, &count);
   lt.preferenceDestroy.status(preference);
-  if (status || count == 0 || best.state) {
-    advice.erase(found);
-    const sw_gemm_desc &gemm = contraction.desc.gemm;
-    raise("cuBLASLt has no algorithm for a contraction of ", gemm.m, " x ",
-          gemm.n, " x ", gemm.k, " in ", product.batches, " batches of ",
-          dtypeName(contraction.desc.a_dtype), " and ",
-          dtypeName(contraction.desc.b_dtype), " to ", dtypeName(gemm.dtype),
-          " with epilogue ", contraction.desc.epilogue);
-  }
-  return found->second = best.algorithm;
+  for (int i = 0; i < count && !status && !found->second; ++i)
+    if (!list[i].state)
+      found->second = list[i].algorithm;
+  return found->second ? &*found->second : nullptr;
 }
 
 size_t Contractions::prepare(const Contraction &contraction) {
   device.use();
+  const sw_contraction_desc &desc = contraction.desc;
+  bool asks = !desc.otherwise || !alternativesOnly();
   LtCall it(contraction);
-  it.algorithm = advise(it, contraction);
+  const LtAlgorithm *found = asks ? advise(it, contraction) : nullptr;
+  if (!found && desc.otherwise) {
+    bool plain = desc.epilogue == SW_EPILOGUE_NONE;
+    if (!plain) {
+      Contraction product = contraction;
+      product.desc = withoutEpilogue(desc);
+      product.bias = product.aux = 0;
+      if (keepsSum(desc.epilogue))
+        product.c = contraction.aux;
+      it = LtCall(product);
+      found = advise(it, product);
+    }
+    it.leaves = true;
+    it.isNothing = plain;
+  }
+  if (!found && !it.isNothing)
+    raise("cuBLASLt has no algorithm for a contraction of ", desc.gemm.m, " x ",
+          desc.gemm.n, " x ", desc.gemm.k, " in ", it.product.batches,
+          " batches of ", dtypeName(desc.a_dtype), " and ",
+          dtypeName(desc.b_dtype), " to ", dtypeName(desc.gemm.dtype),
+          " with epilogue ", desc.epilogue);
+  if (found)
+    it.algorithm = *found;
   list.push_back(std::move(it));
   return list.size() - 1;
 }
@@ -179,6 +213,8 @@ size_t Contractions::prepare(const Contraction &contraction) {
 void Contractions::call(size_t number, DevicePointer workspace,
                         Stream stream) const {
   const LtCall &it = list[number];
+  if (it.isNothing)
+    return;
   const LtProduct &product = it.product;
   // Scalars have the type of the sums.
   float one = 1, beta = product.adds ? 1.f : 0.f;

@@ -9,8 +9,10 @@
 // columns first: a C whose columns are contiguous is told to it as its
 // transpose, with the operands exchanged, so bias and sums lie along its rows.
 // Two dimensions of batches that do not make one become several calls. All that
-// a call needs is made before the first step; the algorithm is the library's
-// first advice, asked for once for each shape.
+// a call needs is made before the first step; the algorithm is the first that
+// the library advises, asked for once for each shape, of those that add up in
+// one order and in the type of the sums. Where it has none, the epilogue or all
+// is left to the kernels behind the call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +24,7 @@
 #include "Program.h"
 
 #include <map>
+#include <optional>
 
 namespace stagewright::runtime::cuda {
 
@@ -59,12 +62,15 @@ public:
   explicit LtCall(const Contraction &contraction);
   ~LtCall();
   LtCall(LtCall &&other) noexcept;
-  LtCall &operator=(LtCall &&) = delete;
+  LtCall &operator=(LtCall &&other) noexcept;
 
   LtProduct product;
   LtDesc desc = nullptr;
   LtLayout a = nullptr, b = nullptr, c = nullptr;
   LtAlgorithm algorithm = {}; ///< to be filled
+  /// The kernels behind the call are needed; where they do all of it, there is
+  /// nothing else here.
+  bool leaves = false, isNothing = false;
 
 private:
   void describe(const Contraction &contraction);
@@ -82,16 +88,20 @@ public:
   /// Makes a contraction ready; gives its number.
   size_t prepare(const Contraction &contraction);
   void call(size_t number, DevicePointer workspace, Stream stream) const;
+  /// Whether a contraction is left, in part or as a whole, to the kernels
+  /// behind it.
+  bool leaves(size_t number) const { return list[number].leaves; }
   /// Different shapes that the library was asked about.
   size_t shapes() const { return advice.size(); }
 
 private:
-  const LtAlgorithm &advise(const LtCall &it, const Contraction &contraction);
+  /// The algorithm for a contraction; null where the library has none.
+  const LtAlgorithm *advise(const LtCall &it, const Contraction &contraction);
 
   const Device &device;
   LtHandle handle = nullptr;
   std::vector<LtCall> list;
-  std::map<std::vector<int64_t>, LtAlgorithm> advice;
+  std::map<std::vector<int64_t>, std::optional<LtAlgorithm>> advice;
 };
 
 } // namespace stagewright::runtime::cuda

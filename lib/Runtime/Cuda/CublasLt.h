@@ -36,7 +36,14 @@ struct LtHeuristic {
 };
 
 // Values of the library's enumerations.
-enum : int { real32 = 0, real64 = 1, real16 = 2, realBf16 = 14 };
+enum : int {
+  real32 = 0,
+  real64 = 1,
+  real16 = 2,
+  realBf16 = 14,
+  realF8E4M3 = 28,
+  realF8E5M2 = 29
+};
 enum : int { compute32 = 68, compute32Tf32 = 77, compute64 = 70 };
 enum : int { operationNone = 0, operationTranspose = 1 };
 enum : int { orderColumn = 0 };
@@ -55,11 +62,14 @@ enum : int {
 enum : int { ltLayoutBatches = 5, ltLayoutBatchStride = 6 };
 enum : int {
   ltPreferenceWorkspace = 1,
+  ltPreferenceReductions = 3,
   ltPreferenceAlignmentA = 5,
   ltPreferenceAlignmentB = 6,
   ltPreferenceAlignmentC = 7,
   ltPreferenceAlignmentD = 8
 };
+/// Of sums in several parts: added up in the type of the sums, in one order.
+enum : int { ltReductionInSums = 2 };
 enum : int {
   ltEpilogueDefault = 1,
   ltEpilogueBias = 4,

@@ -46,6 +46,8 @@ struct DeviceStep::Resources {
   std::optional<Messages> messages;
   std::optional<Execution> execution;
 
+  bool anyOrder = false; ///< of sums
+
   int64_t planGraphs(const Device &device, const RankProgram &program);
 };
 
@@ -57,7 +59,7 @@ int64_t DeviceStep::Resources::planGraphs(const Device &device,
     return 0;
   std::unique_ptr<Graphs> &library = graphs[&device];
   if (!library)
-    library = std::make_unique<Graphs>(device);
+    library = std::make_unique<Graphs>(device, anyOrder);
   int64_t workspace = 0;
   for (const Attention &it : program.attentions)
     workspace = std::max(workspace, library->prepare(it));
@@ -71,6 +73,7 @@ DeviceStep::DeviceStep(std::shared_ptr<const Artifact> source,
     : Runner(std::move(source), options), graph(options.graph),
       check(options.check), limit(options.deadline),
       resources(std::make_unique<Resources>()) {
+  resources->anyOrder = options.anyOrder;
   if (options.deadline < 0)
     raise("the deadline of a step is ", options.deadline,
           " seconds, expected at least 0");
@@ -288,6 +291,9 @@ void DeviceStep::tell(int64_t start, int64_t end) {
       break;
     case Span::Received:
       record.told({Event::Receive, 0, span.id, span.m, first, last});
+      break;
+    case Span::Summed:
+      record.told({Event::Sum, 0, span.id, 0, first, last});
       break;
     case Span::Node:
       record.toldNode(span.id, double(last - first) * 1e-9);

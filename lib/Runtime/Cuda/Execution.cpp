@@ -88,12 +88,23 @@ void Execution::launch(const Command &command, const RankProgram &program,
                   static_cast<void **>(nullptr));
 }
 
+bool Execution::leaves(int64_t rank, size_t number) const {
+  const RankProgram &program = programs[rank];
+  const Command &command = program.commands[number];
+  const Device *device = devices[rank];
+  if (command.kind == Command::Contract)
+    return libraries.at(device)->leaves(contractions[rank][size_t(command.id)]);
+  return graphs.at(device)->leaves(program.attentions[size_t(command.id)]);
+}
+
 void Execution::work(int64_t rank, size_t number, Stream stream) const {
   const RankProgram &program = programs[rank];
   const Command &command = program.commands[number];
   const Device &device = *devices[rank];
   switch (command.kind) {
   case Command::Launch:
+    if (command.instead >= 0 && !leaves(rank, size_t(command.instead)))
+      return;
     return launch(command, program, device, stream);
   case Command::Fill:
     return driver().fill(command.to, (unsigned char)command.from,
@@ -145,6 +156,11 @@ void Execution::issue(const Operation &it, bool capturing) {
     return messages->receive(
         int64_t(it.number), memory.received(manifest, int64_t(it.number), it.m),
         stream);
+  case Operation::Sum: {
+    auto collective = int64_t(it.number);
+    return messages->sum(collective,
+                         memory.bucket(manifest, collective, it.rank), stream);
+  }
   case Operation::Tell:
     return messages->tell(it.number, stream);
   case Operation::Begin: {

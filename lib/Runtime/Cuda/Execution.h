@@ -66,6 +66,8 @@ private:
   void prepareContractions();
   void issue(bool capturing);
   void issue(const Operation &operation, bool capturing);
+  /// Whether a call of a library needs the kernels behind it.
+  bool leaves(int64_t rank, size_t command) const;
   void launch(const Command &command, const RankProgram &program,
               const Device &device, Stream stream) const;
   void capture();

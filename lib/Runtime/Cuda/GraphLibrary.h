@@ -45,10 +45,11 @@ public:
 
 /// The name under which a plug-in exports how it is opened, for the device that
 /// is the thread's, of an architecture (90: sm_90): it fills `error` where it
-/// returns null.
+/// returns null. Plans give the same bits at every run, unless `anyOrder`.
 inline constexpr char openGraphLibraryName[] = "stagewright_open_graph_library";
 using OpenGraphLibrary = GraphLibrary *(*)(unsigned version, int architecture,
-                                           char *error, size_t room);
+                                           bool anyOrder, char *error,
+                                           size_t room);
 
 } // namespace stagewright::runtime::cuda
 

@@ -7,6 +7,7 @@
 
 #include "Graphs.h"
 
+#include "Alternatives.h"
 #include "Error.h"
 #include "OwnFolder.h"
 #include "stagewright-rt/runtime.h"
@@ -18,7 +19,7 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-GraphLibrary *openLibrary(int architecture) {
+GraphLibrary *openLibrary(int architecture, bool anyOrder) {
   const char *chosen = std::getenv("STAGEWRIGHT_GRAPH_LIBRARY");
   std::string path =
       chosen && *chosen ? chosen : ownFolder() + "libstagewright-cudnn.so";
@@ -35,7 +36,7 @@ GraphLibrary *openLibrary(int architecture) {
     raise("'", path, "' does not export '", openGraphLibraryName, "'");
   char error[1024] = {};
   GraphLibrary *opened =
-      open(SW_ABI_VERSION, architecture, error, sizeof(error));
+      open(SW_ABI_VERSION, architecture, anyOrder, error, sizeof(error));
   if (!opened)
     raise("'", path, "': ", error);
   return opened;
@@ -75,41 +76,52 @@ void *operand(Address address) {
 
 } // namespace
 
-Graphs::Graphs(const Device &device) : device(device) {
+GraphLibrary &Graphs::opened() {
   device.use();
-  library.reset(openLibrary(device.architecture()));
+  if (!library)
+    library.reset(openLibrary(device.architecture(), anyOrder));
+  return *library;
 }
 
 int64_t Graphs::prepare(const Attention &it) {
   auto [found, added] = plans.try_emplace(keyOf(it));
-  device.use();
-  if (added)
-    found->second =
-        library->prepareAttention(it.desc, it.gradient, it.stats != 0);
-  return roomFor(library->workspace(found->second));
+  bool otherwise = it.desc.otherwise;
+  if (added && !(otherwise && alternativesOnly())) {
+    GraphLibrary &asked = opened();
+    try {
+      found->second = asked.prepareAttention(it.desc, it.gradient, it.stats);
+    } catch (const std::exception &) {
+      if (!otherwise)
+        throw;
+    }
+  }
+  return found->second ? roomFor(library->workspace(*found->second)) : 0;
 }
 
 int64_t Graphs::prepare(const Convolution &it) {
   auto [found, added] = plans.try_emplace(keyOf(it));
-  device.use();
   if (added)
-    found->second = library->prepareConvolution(it.desc);
-  return roomFor(library->workspace(found->second));
+    found->second = opened().prepareConvolution(it.desc);
+  return roomFor(library->workspace(*found->second));
 }
+
+bool Graphs::leaves(const Attention &it) const { return !plans.at(keyOf(it)); }
 
 void Graphs::call(const Attention &it, DevicePointer workspace,
                   Stream stream) const {
+  std::optional<size_t> plan = plans.at(keyOf(it));
+  if (!plan)
+    return;
   void *operands[] = {operand(it.q),  operand(it.k),     operand(it.v),
                       operand(it.o),  operand(it.stats), operand(it.dO),
                       operand(it.dQ), operand(it.dK),    operand(it.dV)};
-  library->call(plans.at(keyOf(it)), operands, alignedWorkspace(workspace),
-                stream);
+  library->call(*plan, operands, alignedWorkspace(workspace), stream);
 }
 
 void Graphs::call(const Convolution &it, DevicePointer workspace,
                   Stream stream) const {
   void *operands[] = {operand(it.x), operand(it.w), operand(it.y)};
-  library->call(plans.at(keyOf(it)), operands, alignedWorkspace(workspace),
+  library->call(*plans.at(keyOf(it)), operands, alignedWorkspace(workspace),
                 stream);
 }
 

@@ -19,15 +19,19 @@
 #include "Program.h"
 
 #include <map>
+#include <optional>
 
 namespace stagewright::runtime::cuda {
 
 class Graphs {
 public:
-  /// Opens the library for the device; throws an `Error` where it is missing.
-  explicit Graphs(const Device &device);
+  /// `anyOrder`: sums may be made in another order at every run.
+  Graphs(const Device &device, bool anyOrder)
+      : device(device), anyOrder(anyOrder) {}
 
-  /// Makes the plan of a call, or finds it; bytes of workspace it needs.
+  /// Makes the plan of a call, or finds it; bytes of workspace it needs. The
+  /// first opens the library, and throws an `Error` where it is missing. Where
+  /// the library has no plan, the kernels behind the call are needed.
   int64_t prepare(const Attention &attention);
   int64_t prepare(const Convolution &convolution);
   /// Enqueues a call whose plan is made; every address must be a multiple of 16
@@ -36,15 +40,20 @@ public:
             Stream stream) const;
   void call(const Convolution &convolution, DevicePointer workspace,
             Stream stream) const;
-  /// Different shapes that plans were made for.
+  /// Whether an attention is left to the kernels behind it.
+  bool leaves(const Attention &attention) const;
+  /// Different shapes that plans were asked for.
   size_t shapes() const { return plans.size(); }
 
 private:
   using Key = std::vector<int64_t>;
 
+  GraphLibrary &opened();
+
   const Device &device;
+  bool anyOrder;
   std::unique_ptr<GraphLibrary> library;
-  std::map<Key, size_t> plans;
+  std::map<Key, std::optional<size_t>> plans;
 };
 
 using GraphsByDevice = std::map<const Device *, std::unique_ptr<Graphs>>;

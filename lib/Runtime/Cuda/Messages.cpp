@@ -52,8 +52,14 @@ std::string Messages::next() const {
   size_t left = told().load();
   for (const Operation &it : plan.operations) {
     bool sends = it.kind == Operation::SendTo;
-    if ((!sends && it.kind != Operation::TakeFrom) || left-- > 0)
+    bool sums = it.kind == Operation::Sum;
+    if ((!sends && !sums && it.kind != Operation::TakeFrom) || left-- > 0)
       continue;
+    if (sums)
+      return "action " +
+             actionOf(program, Command::Reduce, int64_t(it.number), 0) +
+             " began the sum '" + manifest.collectives[it.number].name +
+             "' over ranks";
     const Channel &channel = manifest.channels[it.number];
     std::string message = "microbatch " + std::to_string(it.m) +
                           " of channel '" + channel.name + "'";

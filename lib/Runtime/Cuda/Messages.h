@@ -39,6 +39,10 @@ public:
   void receive(int64_t channel, Address to, Stream stream) const {
     ways.receive(channel, to, stream);
   }
+  void sum(int64_t collective, Address bucket, Stream stream) const {
+    ways.sum(collective, bucket,
+             manifest.collectives[size_t(collective)].elements, stream);
+  }
   /// Enqueues that `number` halves of messages are done.
   void tell(size_t number, Stream stream) const;
 

@@ -40,7 +40,20 @@ struct NcclConfig {
 };
 
 enum : int { ncclDone = 0, ncclStillInProgress = 7 };
-enum : int { ncclBytes = 1 }; ///< element type: unsigned, 8 bits
+// Element types, and the operation that sums.
+enum : int {
+  ncclInt8 = 0,
+  ncclBytes = 1, ///< unsigned, 8 bits
+  ncclInt32 = 2,
+  ncclUint32 = 3,
+  ncclInt64 = 4,
+  ncclUint64 = 5,
+  ncclFloat16 = 6,
+  ncclFloat32 = 7,
+  ncclFloat64 = 8,
+  ncclBfloat16 = 9
+};
+enum : int { ncclSum = 0 };
 
 // Versions, as ncclGetVersion gives them since 2.9.
 enum : int {
@@ -65,7 +78,9 @@ extern const char *const ncclPackage;
   X(commFinalize, ncclCommFinalize, Communicator)                              \
   X(commDestroy, ncclCommDestroy, Communicator)                                \
   X(send, ncclSend, const void *, size_t, int, int, Communicator, Stream)      \
-  X(receive, ncclRecv, void *, size_t, int, int, Communicator, Stream)
+  X(receive, ncclRecv, void *, size_t, int, int, Communicator, Stream)         \
+  X(allReduce, ncclAllReduce, const void *, void *, size_t, int, int,          \
+    Communicator, Stream)
 
 struct NcclErrors {
   [[noreturn]] static void fail(const char *symbol, int status);

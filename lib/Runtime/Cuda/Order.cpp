@@ -9,6 +9,7 @@
 
 #include "Error.h"
 
+#include <algorithm>
 #include <deque>
 
 namespace stagewright::runtime::cuda {
@@ -40,6 +41,8 @@ public:
                        std::vector<bool>(slots, false),
                        {}});
     }
+    for (const Collective &sum : manifest.collectives)
+      begun.emplace_back(sum.buckets.size(), false);
   }
 
   std::vector<Placed> run();
@@ -57,6 +60,16 @@ private:
   bool step(size_t rank);
   bool turn(size_t rank);
   void transfer(int64_t channel);
+  void begin(size_t rank, int64_t collective);
+  /// The first rank that has not begun a collective; nobody.
+  int64_t missing(int64_t collective) const {
+    const std::vector<bool> &parts = begun[size_t(collective)];
+    auto part = std::find(parts.begin(), parts.end(), false);
+    return part == parts.end() ? nobody
+                               : manifest.collectives[size_t(collective)]
+                                     .buckets[size_t(part - parts.begin())]
+                                     .rank;
+  }
   [[noreturn]] void failStuck() const;
   std::string describeWait(size_t rank) const;
 
@@ -65,8 +78,20 @@ private:
   const std::vector<RankProgram> &programs;
   std::vector<size_t> next; ///< by rank: the command that has not run
   std::vector<Rings> rings; ///< by channel
+  std::vector<std::vector<bool>> begun; ///< by collective and rank of it
   std::vector<Placed> order;
 };
+
+void Ordering::begin(size_t rank, int64_t collective) {
+  const Collective &sum = manifest.collectives[size_t(collective)];
+  auto part = begun[size_t(collective)].begin() +
+              std::ptrdiff_t(sum.placeOf(int64_t(rank)));
+  if (*part)
+    raise("rank ", rank, ": collective '", sum.name, "' begins twice");
+  *part = true;
+  if (missing(collective) == nobody)
+    order.push_back({-1, 0, 0, 0, collective});
+}
 
 /// Transfers what can be: the message is there, and so is a slot for it.
 void Ordering::transfer(int64_t channel) {
@@ -104,6 +129,10 @@ bool Ordering::step(size_t rank) {
     if (ring->receiving[slot] != command.m || !ring->arrived[slot])
       return false;
     break;
+  case Command::Await:
+    if (missing(command.id) != nobody)
+      return false;
+    break;
   default:
     break;
   }
@@ -112,6 +141,8 @@ bool Ordering::step(size_t rank) {
     ring->arrived[slot] = true;
   if (command.kind == Command::Send && !handOff)
     ring->queue.push_back(command.m);
+  if (command.kind == Command::Reduce)
+    begin(rank, command.id);
   if (command.kind == Command::GiveBack) {
     ring->receiving[slot] = nobody;
     ring->arrived[slot] = false;
@@ -137,6 +168,13 @@ bool Ordering::turn(size_t rank) {
 
 std::string Ordering::describeWait(size_t rank) const {
   const Command &command = at(rank);
+  if (command.kind == Command::Await) {
+    int64_t other = missing(command.id);
+    return "rank " + std::to_string(rank) + " waits for the part of rank " +
+           std::to_string(other) + " of sum '" +
+           manifest.collectives[size_t(command.id)].name + "'" +
+           (over(size_t(other)) ? ", which has ended" : "");
+  }
   const Channel &channel = manifest.channels[command.id];
   bool sends = command.kind == Command::Claim;
   int64_t other = sends ? channel.to : channel.from;

@@ -20,6 +20,9 @@
 // that waits for its partner may hold the device: the earliest thing that is
 // not done can always be done.
 //
+// So does a sum over ranks, of all its ranks: it stands where the last of them
+// has begun it.
+//
 // Ranks take turns of one action, which keeps the order near the schedule's.
 // Linear in commands for each rank that waits.
 //
@@ -32,12 +35,13 @@
 
 namespace stagewright::runtime::cuda {
 
-/// One command of a rank or, where `rank` is -1, the transfer of a message of
-/// a channel that is no hand-off.
+/// One command of a rank or, where `rank` is -1, a sum over ranks, else the
+/// transfer of a message of a channel that is no hand-off.
 struct Placed {
   int64_t rank = -1;
   size_t command = 0;
   int64_t channel = 0, m = 0; ///< of a transfer
+  int64_t collective = -1;
 };
 
 /// Throws an `Error` that says what each rank waits for where there is no such

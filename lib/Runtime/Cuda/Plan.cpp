@@ -9,6 +9,8 @@
 
 #include "Error.h"
 
+#include <map>
+
 namespace stagewright::runtime::cuda {
 
 namespace {
@@ -28,7 +30,8 @@ public:
       : manifest(manifest), memory(memory), programs(programs),
         options(options), computing(programs.size(), -1),
         messages(programs.size(), -1), turns(programs.size(), none),
-        channels(manifest.channels.size()), open(programs.size()) {}
+        channels(manifest.channels.size()),
+        sums(manifest.collectives.size(), none), open(programs.size()) {}
 
   Plan run(const std::vector<Placed> &order);
 
@@ -38,6 +41,7 @@ private:
     size_t action = none, node = none;
     bool stamped = true; ///< the action's first stamp is there
     std::vector<std::pair<int64_t, size_t>> claims; ///< channel, stamp
+    std::map<int64_t, size_t> sums;                 ///< stamp, by collective
   };
 
   void makeStreams();
@@ -45,6 +49,10 @@ private:
   void join();
   void command(int32_t rank, size_t number);
   void transfer(int64_t channel, int64_t m);
+  void sum(int64_t collective);
+  int64_t sumsHere(const Collective &collective);
+  void tell(int64_t rank, Operation::Kind kind, size_t number, int64_t m,
+            size_t &event);
   void add(Operation::Kind kind, int32_t stream, size_t number, int64_t m = 0) {
     plan.operations.push_back(
         {kind, stream, int32_t(plan.streams[stream].rank), number, m});
@@ -77,7 +85,8 @@ private:
   std::vector<int32_t> computing, messages; ///< streams by rank
   std::vector<size_t> turns; ///< by rank: its event before a message
   std::vector<ChannelEvents> channels;
-  std::vector<Open> open; ///< by rank
+  std::vector<size_t> sums; ///< events by collective
+  std::vector<Open> open;   ///< by rank
   Plan plan;
 };
 
@@ -105,6 +114,27 @@ void Planning::makeStreams() {
         plan.concurrentTransfers = 1;
       }
   }
+  for (const Collective &collective : manifest.collectives)
+    if (int64_t rank = sumsHere(collective); rank >= 0 && messages[rank] < 0) {
+      messages[rank] = make({rank, -1, true});
+      plan.concurrentTransfers = 1;
+    }
+}
+
+/// The rank of this process that is one of a collective's, or -1.
+int64_t Planning::sumsHere(const Collective &collective) {
+  int64_t found = -1;
+  for (const Bucket &bucket : collective.buckets) {
+    if (!options.local[bucket.rank])
+      continue;
+    if (found >= 0)
+      raise("ranks ", found, " and ", bucket.rank, " sum '", collective.name,
+            "' within one process, which devices do by NCCL: run each in a "
+            "process of its own with --processes, or compile with "
+            "--bucket-bytes=0");
+    found = bucket.rank;
+  }
+  return found;
 }
 
 void Planning::fork() {
@@ -200,6 +230,18 @@ void Planning::command(int32_t rank, size_t number) {
     return receive(rank, it);
   case Command::GiveBack:
     return record(stream, events->freed[slot]);
+  case Command::Reduce:
+    if (options.actions)
+      spans.sums[it.id] = stamp(rank);
+    return;
+  case Command::Await:
+    wait(stream, sums[it.id]);
+    if (options.actions) {
+      size_t last = stamp(rank);
+      plan.spans.push_back(
+          {Span::Summed, rank, it.id, 0, 0, spans.sums[it.id], last});
+    }
+    return;
   case Command::BeginAction:
     return beginAction(rank, number, it);
   case Command::EndAction:
@@ -237,13 +279,25 @@ void Planning::transfer(int64_t number, int64_t m) {
     int64_t rank = sends ? channel.from : channel.to;
     if (!options.local[rank])
       continue;
-    record(computing[rank], turns[rank]);
-    wait(messages[rank], turns[rank]);
-    add(sends ? Operation::SendTo : Operation::TakeFrom, messages[rank],
-        size_t(number), m);
-    record(messages[rank], events.moved[slot]);
-    add(Operation::Tell, messages[rank], ++plan.messages);
+    tell(rank, sends ? Operation::SendTo : Operation::TakeFrom, size_t(number),
+         m, events.moved[slot]);
   }
+}
+
+/// What a rank does with other processes, after everything before it.
+void Planning::tell(int64_t rank, Operation::Kind kind, size_t number,
+                    int64_t m, size_t &event) {
+  record(computing[rank], turns[rank]);
+  wait(messages[rank], turns[rank]);
+  add(kind, messages[rank], number, m);
+  record(messages[rank], event);
+  add(Operation::Tell, messages[rank], ++plan.messages);
+}
+
+void Planning::sum(int64_t collective) {
+  int64_t rank = sumsHere(manifest.collectives[size_t(collective)]);
+  if (rank >= 0)
+    tell(rank, Operation::Sum, size_t(collective), 0, sums[size_t(collective)]);
 }
 
 Plan Planning::run(const std::vector<Placed> &order) {
@@ -254,6 +308,8 @@ Plan Planning::run(const std::vector<Placed> &order) {
   for (const Placed &it : order) {
     if (it.rank >= 0 && options.local[it.rank])
       command(int32_t(it.rank), it.command);
+    else if (it.collective >= 0)
+      sum(it.collective);
     else if (it.rank < 0)
       transfer(it.channel, it.m);
   }

@@ -28,7 +28,8 @@ struct Operation {
     CopyTo,   ///< number: channel; m
     SendTo,   ///< number: channel; m; the sender's half of a message
     TakeFrom, ///< number: channel; m; the receiver's half
-    Tell,     ///< number: how many halves of messages are done
+    Sum,      ///< number: collective; this rank's part in it
+    Tell,     ///< number: how many of these are done
     Stamp,    ///< number: time stamp
     Begin,    ///< number: the command of `rank` that begins an action
     End       ///< ends it
@@ -47,9 +48,10 @@ struct StreamUse {
   bool computes() const { return channel < 0 && !network; }
 };
 
-/// What the time between two stamps is of: an action, a node, or a message.
+/// What the time between two stamps is of: an action, a node, a message, or a
+/// sum from its beginning until it is awaited.
 struct Span {
-  enum Kind : uint8_t { Action, Node, Sent, Received } kind = Action;
+  enum Kind : uint8_t { Action, Node, Sent, Received, Summed } kind = Action;
   int32_t rank = 0;
   int64_t id = 0, m = 0;
   int32_t letter = 0;
@@ -59,7 +61,8 @@ struct Span {
 struct Plan {
   std::vector<StreamUse> streams;
   std::vector<Operation> operations;
-  size_t events = 0, stamps = 0, messages = 0; ///< halves of messages
+  size_t events = 0, stamps = 0;
+  size_t messages = 0; ///< halves of messages, and sums
   std::vector<Span> spans;
   /// Transfers that a device must have under way at once for the step to
   /// finish: 1 where there are messages between processes, else 0.

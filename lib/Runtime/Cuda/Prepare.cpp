@@ -141,8 +141,9 @@ namespace {
 std::string describe(const Manifest &manifest,
                      const std::vector<RankProgram> &programs,
                      const std::vector<Plan> &plans) {
-  int64_t epilogues = 0, tf32 = 0;
-  int64_t kinds[6] = {}, copies = 0, messages = 0, actions = 0, most = 0;
+  int64_t epilogues = 0, tf32 = 0, instead = 0;
+  int64_t kinds[6] = {}, copies = 0, messages = 0, actions = 0, most = 0,
+          sums = 0;
   size_t streams = 0, events = 0;
   for (const Plan &plan : plans) {
     streams += plan.streams.size();
@@ -152,6 +153,7 @@ std::string describe(const Manifest &manifest,
       if (it.kind == Operation::Work) {
         const RankProgram &program = programs[it.rank];
         const Command &command = program.commands[it.number];
+        instead += command.instead >= 0;
         ++kinds[command.kind];
         if (command.kind == Command::Contract) {
           const sw_contraction_desc &desc =
@@ -161,6 +163,7 @@ std::string describe(const Manifest &manifest,
         }
       }
       copies += it.kind == Operation::CopyTo;
+      sums += it.kind == Operation::Sum;
       messages +=
           it.kind == Operation::SendTo || it.kind == Operation::TakeFrom;
       actions += it.kind == Operation::Begin;
@@ -171,16 +174,21 @@ std::string describe(const Manifest &manifest,
       << "streams      " << streams << "\n"
       << "events       " << events << "\n"
       << "actions      " << actions << "\n"
-      << "launches     " << kinds[Command::Launch] << " of "
+      << "launches     " << kinds[Command::Launch] - instead << " of "
       << manifest.kernels.size() << " kernels\n"
       << "contractions " << kinds[Command::Contract] << ", " << epilogues
       << " with an epilogue, " << tf32 << " in TF32\n"
       << "attentions   " << kinds[Command::Attend] << "\n"
       << "convolutions " << kinds[Command::Convolve] << "\n"
+      << "alternatives " << instead
+      << " launches where a library has no algorithm\n"
       << "fills        " << kinds[Command::Fill] << "\n"
       << "copies       " << kinds[Command::Copy] << "\n"
       << "transfers    " << copies << " between devices, " << messages
       << " ends of messages between processes\n"
+      << (sums > 0 ? "sums         " + std::to_string(sums) +
+                         " parts of sums over ranks\n"
+                   : "")
       << "under way    at most " << most
       << " transfers that wait for a partner on one device at once\n"
       << "verified     events in order, slots never shared, addresses held\n";

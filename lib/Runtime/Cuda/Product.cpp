@@ -65,7 +65,13 @@ bool needsColumns(int32_t epilogue) {
          epilogue != SW_EPILOGUE_B_SUM;
 }
 
-void requireType(int32_t dtype, const char *name) {
+bool isEightBits(int32_t dtype) {
+  return dtype == SW_F8E4M3FN || dtype == SW_F8E5M2;
+}
+
+void requireType(int32_t dtype, const char *name, bool narrow) {
+  if (narrow && isEightBits(dtype))
+    return;
   switch (dtype) {
   case SW_F32:
   case SW_F64:
@@ -74,7 +80,8 @@ void requireType(int32_t dtype, const char *name) {
     return;
   default:
     raise("a contraction has ", name, " of type ", dtypeName(dtype),
-          ", expected f32, f64, f16 or bf16");
+          ", expected f32, f64, f16",
+          narrow ? ", bf16, f8e4m3fn or f8e5m2" : " or bf16");
   }
 }
 
@@ -103,9 +110,9 @@ void batch(LtProduct &it, const sw_gemm_desc &desc) {
 LtProduct asProduct(const Contraction &contraction) {
   const sw_contraction_desc &desc = contraction.desc;
   const sw_gemm_desc &gemm = desc.gemm;
-  requireType(desc.a_dtype, "A");
-  requireType(desc.b_dtype, "B");
-  requireType(gemm.dtype, "C");
+  requireType(desc.a_dtype, "A", true);
+  requireType(desc.b_dtype, "B", true);
+  requireType(gemm.dtype, "C", false);
   // C as it lies must not be transposed, so the operands are exchanged for it.
   bool exchanged = gemm.c_col == 1 || (gemm.n == 1 && gemm.c_row != 1);
   if (needsColumns(desc.epilogue) && !exchanged)

@@ -34,14 +34,37 @@ struct Recording : sw_rank {
     program.commands.push_back({kind, id, m, to, from, bytes});
   }
 
+  /// A call of a library; `otherwise`: with kernels in its place behind it.
+  void call(Command::Kind kind, size_t number, int32_t otherwise) {
+    library = otherwise ? int64_t(program.commands.size()) : -1;
+    add(kind, int64_t(number));
+  }
+
+  void launch(int64_t kernel, void *const *arguments);
+
   const Manifest &manifest;
   const Memory &memory;
   Slots slots;
   RankProgram program;
   int64_t node = -1;
+  int64_t library = -1; ///< the last call with kernels behind it
   std::string error;
   jmp_buf frame;
 };
+
+void Recording::launch(int64_t kernel, void *const *arguments) {
+  const auto &kernels = manifest.kernels;
+  if (kernel < 0 || size_t(kernel) >= kernels.size())
+    raise("kernel ", kernel, " does not exist; there are ", kernels.size());
+  auto &values = program.values;
+  int64_t count = kernels[kernel].arguments;
+  add(Command::Launch, kernel, 0, values.size(), 0, count);
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t value = 0;
+    std::memcpy(&value, arguments[i], sizeof(value));
+    values.push_back(value);
+  }
+}
 
 /// The rank that is recorded: `gemm` and its like are not told it.
 thread_local Recording *current = nullptr;
@@ -173,17 +196,19 @@ void convolution(const sw_convolution_desc *, const void *, const void *,
 
 void launch(sw_rank *rank, int64_t kernel, void *const *arguments) {
   recorded(rank, [&](Recording &self) {
-    const auto &kernels = self.manifest.kernels;
-    if (kernel < 0 || size_t(kernel) >= kernels.size())
-      raise("kernel ", kernel, " does not exist; there are ", kernels.size());
-    auto &values = self.program.values;
-    int64_t count = kernels[kernel].arguments;
-    self.add(Command::Launch, kernel, 0, values.size(), 0, count);
-    for (int64_t i = 0; i < count; ++i) {
-      uint64_t value = 0;
-      std::memcpy(&value, arguments[i], sizeof(value));
-      values.push_back(value);
-    }
+    self.library = -1;
+    self.launch(kernel, arguments);
+  });
+}
+
+void otherwise(sw_rank *rank, int64_t kernel, void *const *arguments) {
+  recorded(rank, [&](Recording &self) {
+    if (self.library < 0)
+      raise("kernel ", kernel,
+            " is to stand in for the call of a library, but "
+            "the call before it says that none does");
+    self.launch(kernel, arguments);
+    self.program.commands.back().instead = self.library;
   });
 }
 
@@ -205,7 +230,7 @@ void contract(sw_rank *rank, const sw_contraction_desc *desc, const void *a,
               const void *b, void *c, void *bias, void *aux) {
   recorded(rank, [&](Recording &self) {
     auto &list = self.program.contractions;
-    self.add(Command::Contract, int64_t(list.size()));
+    self.call(Command::Contract, list.size(), desc->otherwise);
     list.push_back({*desc, addressOf(a), addressOf(b), addressOf(c),
                     addressOf(bias), addressOf(aux)});
   });
@@ -215,7 +240,7 @@ void attend(sw_rank *rank, const sw_attention_desc *desc, const void *q,
             const void *k, const void *v, void *o, void *stats) {
   recorded(rank, [&](Recording &self) {
     auto &list = self.program.attentions;
-    self.add(Command::Attend, int64_t(list.size()));
+    self.call(Command::Attend, list.size(), desc->otherwise);
     list.push_back({*desc, false, addressOf(q), addressOf(k), addressOf(v),
                     addressOf(o), addressOf(stats)});
   });
@@ -227,7 +252,7 @@ void attendGradient(sw_rank *rank, const sw_attention_desc *desc, const void *q,
                     void *dV) {
   recorded(rank, [&](Recording &self) {
     auto &list = self.program.attentions;
-    self.add(Command::Attend, int64_t(list.size()));
+    self.call(Command::Attend, list.size(), desc->otherwise);
     list.push_back({*desc, true, addressOf(q), addressOf(k), addressOf(v),
                     addressOf(o), addressOf(stats), addressOf(dO),
                     addressOf(dQ), addressOf(dK), addressOf(dV)});
@@ -238,8 +263,15 @@ void convolve(sw_rank *rank, const sw_convolve_desc *desc, void *x, void *w,
               void *y) {
   recorded(rank, [&](Recording &self) {
     auto &list = self.program.convolutions;
-    self.add(Command::Convolve, int64_t(list.size()));
+    self.call(Command::Convolve, list.size(), 0);
     list.push_back({*desc, addressOf(x), addressOf(w), addressOf(y)});
+  });
+}
+
+template <Command::Kind kind> void sum(sw_rank *rank, int64_t collective) {
+  recorded(rank, [&](Recording &self) {
+    self.manifest.collective(collective).placeOf(self.index);
+    self.add(kind, collective);
   });
 }
 
@@ -252,6 +284,13 @@ void runEntry(sw_entry entry, Recording &rank) {
 }
 
 } // namespace
+
+Address Memory::bucket(const Manifest &manifest, int64_t collective,
+                       int64_t rank) const {
+  const Collective &sum = manifest.collective(collective);
+  int64_t first = sum.buckets[sum.placeOf(rank)].first;
+  return arenas[rank] + Address(layouts[rank].buffers[first].offset);
+}
 
 Address Memory::received(const Manifest &manifest, int64_t channel,
                          int64_t m) const {
@@ -291,11 +330,31 @@ std::vector<RankProgram> recordProgram(const Artifact &artifact,
 }
 
 const sw_api &deviceCodeApi() {
-  static const sw_api api = {
-      slot,     acquire,     release,        claim,     send,    recv,
-      giveBack, actionBegin, actionEnd,      nodeBegin, nodeEnd, gemm,
-      fail,     parallel,    convolution,    launch,    fill,    copy,
-      contract, attend,      attendGradient, convolve};
+  static const sw_api api = {slot,
+                             acquire,
+                             release,
+                             claim,
+                             send,
+                             recv,
+                             giveBack,
+                             actionBegin,
+                             actionEnd,
+                             nodeBegin,
+                             nodeEnd,
+                             gemm,
+                             fail,
+                             parallel,
+                             convolution,
+                             launch,
+                             fill,
+                             copy,
+                             contract,
+                             attend,
+                             attendGradient,
+                             convolve,
+                             sum<Command::Reduce>,
+                             sum<Command::Await>,
+                             otherwise};
   return api;
 }
 

@@ -42,6 +42,9 @@ struct Memory {
   /// the receiver's.
   std::vector<Address> senders;
 
+  /// Where the bucket of a collective lies on a rank of it.
+  Address bucket(const Manifest &manifest, int64_t collective,
+                 int64_t rank) const;
   /// The receiver's slot of microbatch `m`.
   Address received(const Manifest &manifest, int64_t channel, int64_t m) const;
   /// Where the sender writes it.
@@ -62,6 +65,8 @@ struct Command {
     GiveBack, ///< release_channel
     Acquire,  ///< id: buffer; m; to: the slot
     Release,
+    Reduce, ///< id: collective
+    Await,
     BeginAction, ///< id: stage; m; bytes: its letter
     EndAction,
     BeginNode, ///< id: node
@@ -71,6 +76,9 @@ struct Command {
   int64_t id = 0, m = 0;
   Address to = 0, from = 0;
   int64_t bytes = 0;
+  /// Of a launch: the call before it that it stands in for, where the library
+  /// cannot do that; or -1.
+  int64_t instead = -1;
 
   /// Whether the device does something.
   bool works() const { return kind <= Convolve; }

@@ -48,6 +48,12 @@ public:
       for (size_t b = 0; b < manifest.ranks[r].buffers.size(); ++b)
         if (manifest.ranks[r].buffers[b].kind != BufferKind::Stash)
           keep(r, memory.layouts[r].buffers[b]);
+    // What ranks sum the stream of messages uses, too.
+    for (const Collective &sum : manifest.collectives)
+      for (const Bucket &bucket : sum.buckets)
+        forBuffers(bucket, [&](Address address, int64_t) {
+          always[bucket.rank][address].used = slotClock(address);
+        });
   }
 
   void run();
@@ -57,6 +63,14 @@ private:
     Address begin = memory.arenas[rank] + Address(ring.offset);
     if (ring.bytes() > 0)
       always[rank][begin] = {begin + Address(ring.bytes()), nullptr};
+  }
+  template <typename Visit>
+  void forBuffers(const Bucket &bucket, Visit visit) const {
+    const Layout &layout = memory.layouts[bucket.rank];
+    for (int64_t b = bucket.first; b < bucket.first + bucket.count; ++b)
+      if (int64_t bytes = layout.buffers[b].bytes(); bytes > 0)
+        visit(memory.arenas[bucket.rank] + Address(layout.buffers[b].offset),
+              bytes);
   }
   void hold(size_t rank, Address begin, int64_t bytes, Clock *used) {
     if (bytes > 0)
@@ -88,7 +102,7 @@ private:
   std::vector<size_t> next;       ///< by rank: the first command not followed
   std::vector<Places> always;     ///< by rank: all but stashes and channels
   std::vector<Places> held;       ///< by rank: of these, what it holds now
-  std::map<Address, Clock> slots; ///< of channels: their last uses
+  std::map<Address, Clock> slots; ///< of channels and sums: their last uses
 };
 
 /// Follows what a rank holds up to one of its commands.
@@ -245,6 +259,13 @@ void Verification::run() {
         use(it, *slotClock(from), from);
       if (it.kind != Operation::SendTo)
         use(it, *slotClock(to), to);
+      break;
+    }
+    case Operation::Sum: {
+      const Collective &sum = manifest.collectives[it.number];
+      forBuffers(
+          sum.buckets[sum.placeOf(it.rank)],
+          [&](Address address, int64_t bytes) { touch(it, address, bytes); });
       break;
     }
     default:

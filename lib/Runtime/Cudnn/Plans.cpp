@@ -30,8 +30,7 @@ struct Plan::State {
   int64_t workspace = 0;
   std::string name;
 
-  void finish(const Target &target,
-              const std::vector<fe::NumericalNote_t> &notes,
+  void finish(const Target &target, std::vector<fe::NumericalNote_t> notes,
               const std::string &what);
 };
 
@@ -118,7 +117,7 @@ int64_t libraryVersion() { return int64_t(fe::detail::get_backend_version()); }
 /// Builds the plan that the library's heuristic likes best of those it can
 /// build, without engines that have one of `notes`.
 void Plan::State::finish(const Target &target,
-                         const std::vector<fe::NumericalNote_t> &notes,
+                         std::vector<fe::NumericalNote_t> notes,
                          const std::string &what) {
   check(graph.validate(), what);
   check(target.handle ? graph.build_operation_graph(target.handle)
@@ -127,6 +126,8 @@ void Plan::State::finish(const Target &target,
   check(graph.create_execution_plans(
             {fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}),
         what);
+  if (!target.anyOrder)
+    notes.push_back(fe::NumericalNote_t::NONDETERMINISTIC);
   graph.deselect_numeric_notes(notes);
   check(graph.check_support(), what);
   check(graph.build_plans(fe::BuildPlanPolicy_t::HEURISTICS_CHOICE), what);
@@ -163,6 +164,7 @@ Plan Plan::attention(const Target &target, const sw_attention_desc &d,
         graph.sdpa_backward(q, k, v, o, dO, sums,
                             fe::graph::SDPA_backward_attributes()
                                 .set_name("attend_gradient")
+                                .set_deterministic_algorithm(!target.anyOrder)
                                 .set_causal_mask(d.causal != 0)
                                 .set_attn_scale(d.scale));
     write(dQ, ofQueries, stridesOf(d.d_q), d.dtype);

@@ -34,6 +34,8 @@ struct Target {
   /// null.
   std::string description;
   int architecture = 0; ///< 90 for sm_90
+  /// Plans may add up in another order at every run.
+  bool anyOrder = false;
 };
 
 /// The functions of cuDNN come from this library, opened before all else.

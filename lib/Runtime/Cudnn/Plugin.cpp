@@ -51,7 +51,7 @@ void check(const char *what, cudnnStatus_t status) {
 
 class Cudnn final : public cuda::GraphLibrary {
 public:
-  explicit Cudnn(int architecture) {
+  Cudnn(int architecture, bool anyOrder) {
     useLibrary(functions().library.raw());
     constexpr int64_t least = 90000;
     if (libraryVersion() < least)
@@ -59,6 +59,7 @@ public:
             least, ": a newer one comes with ", known.package);
     check("cudnnCreate", functions().create(&target.handle));
     target.architecture = architecture;
+    target.anyOrder = anyOrder;
   }
   ~Cudnn() override {
     plans.clear();
@@ -96,13 +97,13 @@ private:
 } // namespace stagewright::runtime::cudnn
 
 extern "C" SW_EXPORT stagewright::runtime::cuda::GraphLibrary *
-stagewright_open_graph_library(unsigned version, int architecture, char *error,
-                               size_t room) {
+stagewright_open_graph_library(unsigned version, int architecture,
+                               bool anyOrder, char *error, size_t room) {
   using namespace stagewright::runtime;
   try {
     if (version != SW_ABI_VERSION)
       raise("it has version ", SW_ABI_VERSION, ", the runtime ", version);
-    return new cudnn::Cudnn(architecture);
+    return new cudnn::Cudnn(architecture, anyOrder);
   } catch (const std::exception &problem) {
     std::snprintf(error, room, "%s", problem.what());
   }

@@ -9,9 +9,9 @@
 // there. Transfers are persistent requests; sends are synchronous (MPI 4.1,
 // section 3.4): they end when a receive has been matched. Three communicators:
 // the transfers of channels, what goes directly from one process to another or
-// to all, and the words about a step that has failed. Nothing here waits for
-// ever: every wait is a loop that looks for such words and for processes that
-// have died.
+// to all, and the words about a step that has failed; sums have others
+// (Sums.h). Nothing here waits for ever: every wait is a loop that looks for
+// such words and for processes that have died.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +20,7 @@
 #include "Error.h"
 #include "Mpi/Calls.h"
 #include "Mpi/Neighbours.h"
+#include "Mpi/Sums.h"
 #include "Processes/Patience.h"
 #include "stagewright-rt/runtime.h"
 
@@ -54,11 +55,20 @@ public:
                       int64_t tag) override;
   int64_t prepareReceive(void *data, int64_t bytes, int64_t from,
                          int64_t tag) override;
-  void start(int64_t transfer) override {
-    check(MPI_Start(&transfers[size_t(transfer)]), "start a transfer");
+  int64_t prepareSum(void *data, sw_dtype dtype, int64_t elements,
+                     std::span<const int64_t> ranks) override {
+    int64_t sum = sums.prepare(channels, data, dtype, elements, ranks);
+    transfers.push_back({MPI_REQUEST_NULL, Transfer::Sum, sum});
+    return int64_t(transfers.size()) - 1;
+  }
+  void start(int64_t number) override {
+    Transfer &transfer = transfers[size_t(number)];
+    if (transfer.kind == Transfer::Sum)
+      return sums.start(transfer.sum, transfer.request);
+    check(MPI_Start(&transfer.request), "start a transfer");
   }
   bool done(int64_t transfer) override {
-    return test(transfers[size_t(transfer)]);
+    return test(transfers[size_t(transfer)].request);
   }
   void progress() override { stopTold(); }
   void forgetTransfers(std::span<const int64_t> numbers, bool failed) override;
@@ -88,8 +98,13 @@ private:
             " slots for messages, which is what this MPI tells apart");
     return int(tag);
   }
-  int64_t keep(MPI_Request request, bool send) {
-    transfers.push_back(request), sends.push_back(send);
+  struct Transfer {
+    MPI_Request request;
+    enum Kind { Send, Receive, Sum } kind;
+    int64_t sum = -1; ///< its number
+  };
+  int64_t keep(MPI_Request request, Transfer::Kind kind) {
+    transfers.push_back({request, kind});
     return int64_t(transfers.size()) - 1;
   }
   void join(MPI_Comm from, int64_t key);
@@ -103,8 +118,8 @@ private:
   MPI_Comm channels = MPI_COMM_NULL, calls = MPI_COMM_NULL,
            stops = MPI_COMM_NULL;
   int number = 0, processes = 1, tagLimit = 0;
-  std::vector<MPI_Request> transfers;
-  std::vector<bool> sends; ///< by transfer
+  std::vector<Transfer> transfers;
+  MpiSums sums;
   Neighbours local;
   std::function<Word()> describeSelf;
   MPI_Request stopOrder = MPI_REQUEST_NULL;
@@ -147,6 +162,7 @@ void MpiMessenger::listen() {
 void MpiMessenger::leave() {
   MPI_Cancel(&stopOrder);
   MPI_Wait(&stopOrder, MPI_STATUS_IGNORE);
+  sums.leave();
   for (MPI_Comm *comm : {&channels, &calls, &stops})
     MPI_Comm_free(comm);
 }
@@ -163,7 +179,7 @@ int64_t MpiMessenger::prepareSend(const void *data, int64_t bytes, int64_t to,
   check(MPI_Ssend_init(data, extent.count, extent.type, int(to), checked(tag),
                        channels, &request),
         "prepare a send");
-  return keep(request, /*send=*/true);
+  return keep(request, Transfer::Send);
 }
 
 int64_t MpiMessenger::prepareReceive(void *data, int64_t bytes, int64_t from,
@@ -173,23 +189,24 @@ int64_t MpiMessenger::prepareReceive(void *data, int64_t bytes, int64_t from,
   check(MPI_Recv_init(data, extent.count, extent.type, int(from), checked(tag),
                       channels, &request),
         "prepare a receive");
-  return keep(request, /*send=*/false);
+  return keep(request, Transfer::Receive);
 }
 
 void MpiMessenger::forgetTransfers(std::span<const int64_t> numbers,
                                    bool failed) {
   for (int64_t number : numbers) {
-    MPI_Request &transfer = transfers[size_t(number)];
-    // All receives that are left wait for a step that does not come.
+    auto &[request, kind, sum] = transfers[size_t(number)];
+    // All receives that are left wait for a step that does not come; sums have
+    // been awaited.
     int ended = 0;
-    if (!failed) {
-      MPI_Request_get_status(transfer, &ended, MPI_STATUS_IGNORE);
-      if (!ended && !sends[size_t(number)])
-        MPI_Cancel(&transfer);
-      MPI_Wait(&transfer, MPI_STATUS_IGNORE);
-      MPI_Request_free(&transfer);
+    if (!failed && kind != Transfer::Sum) {
+      MPI_Request_get_status(request, &ended, MPI_STATUS_IGNORE);
+      if (!ended && kind == Transfer::Receive)
+        MPI_Cancel(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_Request_free(&request);
     }
-    transfer = MPI_REQUEST_NULL;
+    request = MPI_REQUEST_NULL;
   }
 }
 

@@ -11,7 +11,9 @@
 #include "Error.h"
 #include "Processes/Patience.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace stagewright::runtime {
 
@@ -60,6 +62,18 @@ MessageTransport::MessageTransport(const Manifest &manifest,
       }
     }
   }
+  for (const Collective &sum : manifest.collectives) {
+    std::vector<int64_t> ranks;
+    int64_t transfer = -1;
+    for (const Bucket &bucket : sum.buckets)
+      ranks.push_back(bucket.rank);
+    for (const Bucket &bucket : sum.buckets)
+      if (bucket.rank == self)
+        transfer = messenger.prepareSum(
+            arena + layouts[self].buffers[bucket.first].offset, sum.dtype,
+            sum.elements, ranks);
+    sums.push_back(transfer);
+  }
   for (End &end : ends)
     for (Slot &slot : end.slots)
       if (!end.sends) {
@@ -73,6 +87,8 @@ MessageTransport::~MessageTransport() {
   for (const End &end : ends)
     for (const Slot &slot : end.slots)
       transfers.push_back(slot.transfer);
+  std::copy_if(sums.begin(), sums.end(), std::back_inserter(transfers),
+               [](int64_t transfer) { return transfer >= 0; });
   messenger.forgetTransfers(transfers, failed.load());
   if (failed.load())
     sending.leave();
@@ -122,19 +138,19 @@ void MessageTransport::lookForStop() {
   checkFailed();
 }
 
-void MessageTransport::waitFor(const Slot &slot, int64_t channel, int64_t m,
-                               bool sends) {
+void MessageTransport::waitFor(int64_t transfer, Whereabouts::Wait what,
+                               int64_t number, int64_t m) {
   checkFailed();
-  if (messenger.done(slot.transfer))
+  if (messenger.done(transfer))
     return;
   Whereabouts &where = places[size_t(self)];
-  where.wait(sends ? Whereabouts::ToSend : Whereabouts::ToReceive, channel, m);
+  where.wait(what, number, m);
   auto giveUp = [&](const std::string &why) {
     inVain = true;
     raise(where.describe(manifest, self), why);
   };
   Patience patience(spins, limit);
-  while (!messenger.done(slot.transfer)) {
+  while (!messenger.done(transfer)) {
     if (patience.isThorough())
       lookForStop();
     if (patience.isOver())
@@ -152,7 +168,7 @@ std::byte *MessageTransport::claim(int64_t rank, int64_t channel, int64_t m) {
     raise("claim of microbatch ", m, " of channel '",
           manifest.channels[channel].name, "' out of order");
   if (slot.state == Sent)
-    waitFor(slot, channel, m, true);
+    waitFor(slot.transfer, Whereabouts::ToSend, channel, m);
   slot.state = Claimed, slot.m = m;
   return slot.data;
 }
@@ -176,7 +192,7 @@ std::byte *MessageTransport::recv(int64_t rank, int64_t channel, int64_t m) {
     raise("receive of microbatch ", m, " of channel '",
           manifest.channels[channel].name,
           "' out of order: its slot is still held");
-  waitFor(slot, channel, m, false);
+  waitFor(slot.transfer, Whereabouts::ToReceive, channel, m);
   slot.state = Held, slot.m = m;
   return slot.data;
 }
@@ -189,6 +205,21 @@ void MessageTransport::release(int64_t rank, int64_t channel, int64_t m) {
     std::memset(slot.data, 0xff, size_t(ends[channel].stride));
   messenger.start(slot.transfer);
   slot.state = Posted;
+}
+
+/// The transfer of a collective of this rank.
+int64_t MessageTransport::sumOf(int64_t rank, int64_t collective) const {
+  manifest.collective(collective).placeOf(rank);
+  return sums[size_t(collective)];
+}
+
+void MessageTransport::allReduce(int64_t rank, int64_t collective) {
+  checkFailed();
+  messenger.start(sumOf(rank, collective));
+}
+
+void MessageTransport::awaitReduced(int64_t rank, int64_t collective) {
+  waitFor(sumOf(rank, collective), Whereabouts::ForSum, collective, 0);
 }
 
 void MessageTransport::progress() noexcept {

@@ -53,6 +53,8 @@ public:
   std::byte *recv(int64_t rank, int64_t channel, int64_t m) override;
   std::byte *held(int64_t rank, int64_t channel, int64_t m) override;
   void release(int64_t rank, int64_t channel, int64_t m) override;
+  void allReduce(int64_t rank, int64_t collective) override;
+  void awaitReduced(int64_t rank, int64_t collective) override;
   void progress() noexcept override;
   void fail(int64_t rank, const std::string &text) override;
   void finish(int64_t rank) override;
@@ -84,7 +86,9 @@ private:
   Slot &slotOf(int64_t rank, int64_t channel, int64_t m, bool sender);
   void require(const Slot &slot, int64_t channel, int64_t m, State wanted,
                const char *what) const;
-  void waitFor(const Slot &slot, int64_t channel, int64_t m, bool sends);
+  void waitFor(int64_t transfer, Whereabouts::Wait what, int64_t number,
+               int64_t m);
+  int64_t sumOf(int64_t rank, int64_t collective) const;
   void lookForStop();
 
   const Manifest &manifest;
@@ -94,8 +98,9 @@ private:
   int spins;
   double limit = 0;
   Arena sending;
-  std::vector<End> ends;    ///< by channel
-  mutable std::mutex mutex; ///< guards `error`: parts of loops fail anywhere
+  std::vector<End> ends;     ///< by channel
+  std::vector<int64_t> sums; ///< transfers, by collective; -1: not of this rank
+  mutable std::mutex mutex;  ///< guards `error`: parts of loops fail anywhere
   std::string error;
   int64_t failedAt = 0;
   bool inVain = false; ///< it failed because it waited

@@ -17,6 +17,7 @@
 
 #include "Processes/Assembly.h"
 #include "Processes/LastWords.h"
+#include "stagewright-rt/runtime.h"
 
 #include <functional>
 
@@ -34,6 +35,10 @@ public:
                               int64_t tag) = 0;
   virtual int64_t prepareReceive(void *data, int64_t bytes, int64_t from,
                                  int64_t tag) = 0;
+  /// A sum over `ranks` of what each has at `data`, in place; all of them
+  /// prepare it, and start it, in one order. Starts and ends as transfers do.
+  virtual int64_t prepareSum(void *data, sw_dtype dtype, int64_t elements,
+                             std::span<const int64_t> ranks) = 0;
   virtual void start(int64_t transfer) = 0;
   /// Whether a started transfer has ended: of a send, that a receive of the
   /// other side has taken it. Moves all transfers on.

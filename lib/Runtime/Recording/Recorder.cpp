@@ -22,7 +22,8 @@ size_t eventCount(const Manifest &manifest, int64_t rank,
   for (const Channel &channel : manifest.channels)
     ends += (channel.from == rank) + (channel.to == rank);
   size_t actions = manifest.ranks[rank].stages.size() * 6;
-  return (actions + ends) * size_t(microbatches + 1) + 64;
+  return (actions + ends) * size_t(microbatches + 1) +
+         manifest.collectives.size() + 64;
 }
 } // namespace
 
@@ -37,7 +38,8 @@ std::span<const float> Recorder::Samples::all() const {
 Recorder::Recorder(const Manifest &manifest, int64_t rank, int64_t microbatches,
                    int64_t trace, bool profile)
     : tracing(trace > 0), profiling(profile), keep(tracing ? size_t(trace) : 1),
-      claims(manifest.channels.size()), stages(manifest.ranks[rank].stages) {
+      claims(manifest.channels.size()), sums(manifest.collectives.size()),
+      stages(manifest.ranks[rank].stages) {
   log.resize(eventCount(manifest, rank, microbatches) * keep);
   starts.reserve(keep);
   nodes.resize(manifest.ranks[rank].nodes.size());
@@ -115,7 +117,7 @@ void Recorder::endStep(int64_t start, int64_t end) {
   StepTimes times = {start, end, start, end, 0};
   int64_t received = start;
   for (const Event &event : events()) {
-    if (event.type == Event::Receive)
+    if (event.type == Event::Receive || event.type == Event::Sum)
       received = event.end;
     if (event.type != Event::Action)
       continue;
@@ -154,6 +156,11 @@ void Recorder::sent(int64_t channel, int64_t m, int64_t end) {
 void Recorder::received(int64_t channel, int64_t m, int64_t start) {
   lastReceive = now();
   add({Event::Receive, 0, channel, m, start, lastReceive});
+}
+
+void Recorder::summed(int64_t collective) {
+  lastReceive = now();
+  add({Event::Sum, 0, collective, 0, sums[collective], lastReceive});
 }
 
 void Recorder::endNode(int64_t node) {

@@ -31,10 +31,10 @@ inline int64_t now() {
 }
 
 struct Event {
-  enum Type : int32_t { Action, Send, Receive };
+  enum Type : int32_t { Action, Send, Receive, Sum };
   Type type = Action;
   int32_t kind = 0; ///< of an action: its letter
-  int64_t id = 0;   ///< stage of an action, else the channel
+  int64_t id = 0;   ///< stage of an action, else the channel or collective
   int64_t m = 0;
   int64_t begin = 0, end = 0; ///< nanoseconds
 };
@@ -56,6 +56,9 @@ public:
   void claimed(int64_t channel, int64_t start) { claims[channel] = start; }
   void sent(int64_t channel, int64_t m, int64_t end);
   void received(int64_t channel, int64_t m, int64_t start);
+  /// A sum over ranks began at `start`; its event ends when it is there.
+  void sumBegun(int64_t collective, int64_t start) { sums[collective] = start; }
+  void summed(int64_t collective);
   void beginNode() { nodeBegin = profiling ? now() : 0; }
   void endNode(int64_t node);
 
@@ -120,6 +123,7 @@ private:
   int64_t dropped = 0;
   Event open;                  ///< the action that runs
   std::vector<int64_t> claims; ///< by channel
+  std::vector<int64_t> sums;   ///< by collective
   int64_t nodeBegin = 0, lastReceive = 0;
   std::vector<int64_t> stages;  ///< of the rank
   std::vector<Samples> nodes;   ///< by node

@@ -22,7 +22,7 @@ using json = nlohmann::ordered_json;
 namespace {
 
 /// The processes of a trace.
-enum Process { Devices, Channels };
+enum Process { Devices, Channels, Sums };
 
 /// A bar: an action from when it has all that it receives until it ends, or a
 /// transfer at one end of its channel.
@@ -48,6 +48,7 @@ private:
   void addStep(size_t step);
   void addActions(size_t rank, size_t step);
   void addTransfer(const Event &event);
+  void addSum(const Event &event, size_t rank);
   void addArrow(const Event &sent, const Event &received);
   void point(const char *phase, const Bar &bar, int64_t time, int64_t id);
   Bar barOf(const Event &transfer) const;
@@ -107,6 +108,11 @@ void Trace::addNames() {
     name("thread_name", Channels, int64_t(2 * c), hop + ", send");
     name("thread_name", Channels, int64_t(2 * c + 1), hop + ", receive");
   }
+  if (manifest.collectives.empty())
+    return;
+  name("process_name", Sums, 0, "sums over ranks");
+  for (size_t r = 0; r < ranks.size(); ++r)
+    name("thread_name", Sums, int64_t(r), "rank " + std::to_string(r));
 }
 
 /// An action begins by receiving what it needs; its bar begins when it has it,
@@ -157,6 +163,18 @@ void Trace::addTransfer(const Event &event) {
        {"args", {{"channel", event.id}, {"microbatch", event.m}}}});
 }
 
+/// From when a rank's bucket is complete until the sum is there.
+void Trace::addSum(const Event &event, size_t rank) {
+  events.push_back({{"ph", "X"},
+                    {"name", manifest.collectives[size_t(event.id)].name},
+                    {"cat", "sum"},
+                    {"pid", Sums},
+                    {"tid", rank},
+                    {"ts", micros(event.begin)},
+                    {"dur", double(event.end - event.begin) * 1e-3},
+                    {"args", {{"collective", event.id}}}});
+}
+
 void Trace::point(const char *phase, const Bar &bar, int64_t time, int64_t id) {
   json flow = {{"ph", phase},       {"name", "message"},  {"cat", "flow"},
                {"id", id},          {"pid", bar.process}, {"tid", bar.thread},
@@ -202,8 +220,12 @@ void Trace::addStep(size_t step) {
         receives.push_back(event);
     }
   actions.assign(ranks.size(), {});
-  for (size_t r = 0; r < ranks.size(); ++r)
+  for (size_t r = 0; r < ranks.size(); ++r) {
     addActions(r, step);
+    for (const Event &event : ranks[r]->events(step))
+      if (event.type == Event::Sum)
+        addSum(event, r);
+  }
   auto before = [](const Event &a, const Event &b) {
     return std::pair(a.id, a.m) < std::pair(b.id, b.m);
   };

@@ -48,6 +48,29 @@ uint16_t floatToHalf(float value) {
   return sign | uint16_t(base + steps);
 }
 
+/// A float of 8 bits with `fraction` bits of fraction: OCP 8-bit floating point
+/// specification (OFP8), revision 1.0, table 1.
+struct Byte {
+  int fraction, bias;
+  bool infinite; ///< the largest exponent is of infinities and NaNs
+
+  double read(uint8_t bits) const {
+    int exponent = (bits & 0x7f) >> fraction, ones = (1 << fraction) - 1,
+        digits = bits & ones;
+    double sign = bits & 0x80 ? -1 : 1;
+    int most = (1 << (7 - fraction)) - 1;
+    if (infinite && exponent == most)
+      return digits ? std::nan("") : sign * HUGE_VAL;
+    if (!infinite && exponent == most && digits == ones)
+      return std::nan("");
+    if (exponent == 0)
+      return sign * std::ldexp(digits, 1 - bias - fraction);
+    return sign *
+           std::ldexp(digits + (1 << fraction), exponent - bias - fraction);
+  }
+};
+constexpr Byte e4m3 = {3, 7, false}, e5m2 = {2, 15, true};
+
 } // namespace
 
 double readElement(const void *from, int32_t dtype, int64_t index) {
@@ -64,6 +87,10 @@ double readElement(const void *from, int32_t dtype, int64_t index) {
     std::memcpy(&value, &bits, sizeof(value));
     return value;
   }
+  case SW_F8E4M3FN:
+    return e4m3.read(static_cast<const uint8_t *>(from)[index]);
+  case SW_F8E5M2:
+    return e5m2.read(static_cast<const uint8_t *>(from)[index]);
   default:
     raise("the host does not read elements of type ", dtypeName(dtype));
   }

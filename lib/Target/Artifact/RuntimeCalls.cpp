@@ -43,6 +43,9 @@ static int64_t memberOf(llvm::StringRef name) {
   MEMBER(attend)
   MEMBER(attend_gradient)
   MEMBER(convolve)
+  MEMBER(all_reduce)
+  MEMBER(await_reduced)
+  MEMBER(otherwise)
 #undef MEMBER
   return -1;
 }

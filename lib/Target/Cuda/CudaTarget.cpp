@@ -41,6 +41,15 @@ public:
     return success();
   }
 
+  /// From compute capability 8.9 on: "cuBLAS", section "cublasLtMatmul()".
+  bool multipliesBytes() const override {
+    return llvm::any_of(names, [](llvm::StringRef name) {
+      unsigned number = 0;
+      name.consume_front("sm_");
+      return !name.consumeInteger(10, number) && number >= 89;
+    });
+  }
+
   llvm::Expected<std::string> assembly(ModuleOp module) override {
     auto bitcode = lower(*module.getOps<gpu::GPUModuleOp>().begin());
     if (!bitcode)

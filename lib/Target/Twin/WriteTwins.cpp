@@ -220,7 +220,7 @@ LLVM::GlobalOp describe(OpBuilder &builder, gpu::GPUFuncOp kernel,
 /// Launches say which kernel by its address.
 void nameKernels(ModuleOp module, ArrayRef<LLVM::GlobalOp> twins) {
   module.walk([&](LLVM::CallOp call) {
-    if (call.getCallee() != "sw_launch")
+    if (call.getCallee() != "sw_launch" && call.getCallee() != "sw_otherwise")
       return;
     OpBuilder builder(call);
     Value number = call.getArgOperands()[1];

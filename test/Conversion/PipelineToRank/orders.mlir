@@ -89,7 +89,8 @@ pipeline.schedule @s of @plan kind "hand" {
 
 // -----
 
-// A stage on two ranks: two routes. Each rank sums its part; the owner adds that of the other once.
+// A stage on two ranks: two routes. Each rank sums its part of the gradient, and both sum the parts together, as soon as
+// the last backward has added to it; the owner of the loss adds that of the other once.
 func.func private @f(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
@@ -123,16 +124,24 @@ pipeline.schedule @s of @plan kind "hand" {
 }
 // CHECK-DAG: rank.channel @a.F.0.to1.stage1 from 0 to 1 depth 1 sparse : memref<4xf32>
 // CHECK-DAG: rank.channel @a.F.0.to0.stage1.copy1 from 1 to 0 depth 1 sparse : memref<4xf32>
-// CHECK-DAG: rank.channel @gradient.1.from0.copy1 from 1 to 0 depth 1 once : memref<4xf32>
 // CHECK-DAG: rank.channel @gradient.0.from1.copy1 from 0 to 1 depth 1 once : memref<f32>
+// CHECK-DAG: rank.collective @gradients.0 among [0, 1] : memref<16xf32>
 // CHECK-LABEL: rank.program @twins.0
-// CHECK-DAG: rank.buffer "gradient1" gradient 1
-// CHECK-DAG: rank.buffer "loss0.part1.copy1" gradient : memref<f32>
+// CHECK: %[[GRADIENT:.*]] = rank.buffer "gradient1" gradient 1
+// CHECK: rank.buffer "loss0.part1.copy1" gradient : memref<f32>
 // CHECK: rank.action F stage 0
 // CHECK: rank.action F stage 1
+// CHECK: rank.call {{.*}} node "a.B"
+// CHECK: rank.all_reduce @gradients.0(%[[GRADIENT]]) at %{{.*}} of %c0
 // CHECK: rank.action U stage 0
 // CHECK: rank.send @gradient.0.from1.copy1
-// CHECK: rank.recv @gradient.1.from0.copy1
+// CHECK: rank.await_reduced @gradients.0
+// CHECK: rank.combine mean
+// CHECK-LABEL: rank.program @twins.1
+// CHECK: %[[PART:.*]] = rank.buffer "gradient1.part0.copy1" gradient : memref<4xf32>
+// CHECK: rank.call {{.*}} node "a.B"
+// CHECK: rank.all_reduce @gradients.0(%[[PART]]) at %{{.*}} of %c1
+// CHECK: rank.await_reduced @gradients.0
 // CHECK: rank.combine mean
 
 // -----

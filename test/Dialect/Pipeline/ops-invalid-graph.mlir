@@ -108,7 +108,7 @@ pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) attributes {
 
 // yield_c3
 pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32> {pipeline.role = "output"}) attributes {layers = ["a"]} {
-  // expected-error @below {{result 0 has 2 operands, and only a gradient may come in parts}}
+  // expected-error @below {{result 0 has 2 operands, and only a gradient or a loss may come in parts}}
   pipeline.yield %x, %x results [0, 0] : tensor<f32>, tensor<f32>
 }
 

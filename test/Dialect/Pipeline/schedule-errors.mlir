@@ -10,17 +10,19 @@
 // EFFORT: error: effort must be from 0 to {{.*}}, got {{.*}}
 // BOTH: error: orders come from kind=gpipe or from a file, not both
 
-pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a", "b"]} {
   %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
-  pipeline.yield %h results [0] : tensor<4xf32>
+  %k = pipeline.node "b.F" phase F layer 1 (%h) : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %k results [0] : tensor<4xf32>
 }
 pipeline.cluster @local {
   pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
   pipeline.device @d1 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
 }
 pipeline.program @plan of @step on @local microbatches 2 {
-  // expected-error @+1 {{a stage lies on 2 devices, and not as twins do (stage s on device s and on its mirror image); schedules run no replicas, partition with max-replicas=1}}
+  // expected-error @+1 {{a stage lies on 2 devices, and neither as twins do (stage s on device s and on its mirror image) nor as replicas do (stages that share a device share all, in one order)}}
   pipeline.stage 0 on [@d0, @d1] layers [0]
+  pipeline.stage 1 on [@d1] layers [1]
 }
 
 // -----

@@ -6,6 +6,7 @@ STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
     masked    an array of booleans says which, -1e9 elsewhere
     biased    an array of numbers is added to the scores
     clipped   scores are clipped: no attention that is one kernel
+    packed    queries, keys and values are one product with a bias
 """
 
 import functools
@@ -54,3 +55,20 @@ def biased():
 
 def clipped():
     return _made(lambda scores, _: 5 * jnp.tanh(scores / 5))
+
+
+def packed():
+    def packed_loss(params, x, y, heads):
+        b, s, d = x.shape
+        with jax.named_scope("attention"):
+            split = jnp.split(x @ params["qkv"] + params["bias"], 3, -1)
+            q, k, v = (part.reshape(b, s, heads, d // heads) for part in split)
+            scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * (d // heads) ** -0.5
+            out = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, -1), v).reshape(b, s, d)
+        with jax.named_scope("head"):
+            return ((out @ params["o"] - y) ** 2).mean()
+    s = sizes("STAGEWRIGHT_ATTENTION", D=24, H=2, S=40, B=2)
+    n = normals(scale=0.3)
+    params = {"qkv": n(s["D"], 3 * s["D"]), "bias": n(3 * s["D"]), "o": n(s["D"], s["D"])}
+    return (jax.value_and_grad(functools.partial(packed_loss, heads=s["H"])),
+            (params, normals(1, 1.0)(s["B"], s["S"], s["D"]), normals(3, 1.0)(s["B"], s["S"], s["D"])))

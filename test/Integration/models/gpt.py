@@ -9,6 +9,8 @@ STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, he
     gpt_bfloat16  bfloat16 activations, float32 parameters and loss
     gpt_forward   the logits only, no gradients
     gpt_deep      small and of eight layers, for many stages
+    gpt_slices    small, with seven samples to share among replicas
+    gpt_slices_dropout  that with dropout
     gpt_deep_tied that with one matrix for embedding and output
     gpt_long      narrow, over a sequence of 1024
 """
@@ -23,6 +25,7 @@ from common import layer_norm, layer_norm_parameters, mean_token_loss, normals, 
 
 DEFAULT = dict(V=512, D=256, H=4, L=4, T=128, B=4)
 DEEP = dict(V=64, D=32, H=2, L=8, T=16, B=2)
+SLICES = dict(V=64, D=32, H=2, L=3, T=16, B=7)
 LONG = dict(V=64, D=32, H=2, L=2, T=1024, B=1)
 
 
@@ -124,6 +127,14 @@ def gpt():
 
 def gpt_deep():
     return _made(loss, parameters, default=DEEP)
+
+
+def gpt_slices():
+    return _made(loss, parameters, default=SLICES)
+
+
+def gpt_slices_dropout():
+    return _made(dropout_loss, parameters, jax.random.key(7), default=SLICES)
 
 
 def gpt_deep_tied():

@@ -3,6 +3,7 @@
     gpt_adamw   the small GPT of eight layers: gradients clipped by their global norm, AdamW, its rate an argument
     gpt_adamw_wide  the same of the size of gpt
     tied_adamw  the same with one matrix for embedding and output, which the first stage owns and the last reads
+    slices_adamw  a small GPT with seven samples to share among replicas
     mlp_sgd     the perceptron: momentum
 """
 
@@ -42,6 +43,10 @@ def gpt_adamw_wide():
 
 def tied_adamw():
     return _adamw(gpt.gpt_deep_tied())
+
+
+def slices_adamw():
+    return _adamw(gpt.gpt_slices())
 
 
 def mlp_sgd():

@@ -139,6 +139,23 @@ TEST(Fixed, JsonSaysTheSame) {
   EXPECT_EQ(again->stages[0].devices, plan->stages[0].devices);
 }
 
+TEST(Fixed, SamplesOfReplicas) {
+  Example e("E3", 3);
+  e.problem.samples = 4;
+  e.problem.fixedPlan = "[0,2)@d2+d0:3+1 [2,3)@d1";
+  Result<Plan> plan = planFixed(e.problem);
+  ASSERT_TRUE(plan) << plan.error().message;
+  // Three quarters of what one device takes for all samples.
+  double whole = e.problem.layers[0].times[0].forward.value +
+                 e.problem.layers[1].times[0].forward.value;
+  EXPECT_DOUBLE_EQ(plan->stages[0].times.forward.value, 0.75 * whole);
+  e.problem.fixedPlan = planToJson(e.problem, *plan);
+  Result<Plan> again = planFixed(e.problem);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->stages[0].rows, (std::vector<int64_t>{3, 1}));
+  EXPECT_TRUE(again->stages[1].rows.empty());
+}
+
 TEST(Fixed, RecomputingStageTakesItsForwardTwice) {
   Example e("E1", 2);
   e.problem.fixedPlan = "[0,2)x1r [2,4)";
@@ -163,13 +180,15 @@ TEST(Fixed, WrongPlans) {
   expectError(problem, "",
               "planner 'fixed' has no plan; give one, such as \"[0,2)x2 "
               "[2,3)x1\" or the JSON of a plan");
-  for (const char *text : {"[0,4", "[0;4)", "0,4", "[0,4)y1", "[0,4)x", "[a,4)",
-                           "[0,4)x99999999999999999999", "[0,4)x1rr"})
+  for (const char *text :
+       {"[0,4", "[0;4)", "0,4", "[0,4)y1", "[0,4)x", "[a,4)",
+        "[0,4)x99999999999999999999", "[0,4)x1rr", "[0,4)x2:", "[0,4)x2:1+"})
     expectError(problem, text,
                 "stage '" + std::string(text) +
                     "' of the plan is not of the form [first,end)xreplicas, "
                     "with an r behind it where it recomputes, or "
-                    "[first,end)@d0+d1");
+                    "[first,end)@d0+d1; behind both, :3+1 are the samples of "
+                    "its replicas");
   for (const char *text : {"[0,5)", "[2,2)", "[-1,4)", "[3,1)"})
     expectError(problem, text,
                 "stage '" + std::string(text) +
@@ -192,6 +211,27 @@ TEST(Fixed, WrongPlans) {
               "layer '" + problem.layers[2].name +
                   "' lies on no stage of the plan");
   expectError(problem, "{", "'the plan' is not JSON");
+}
+
+TEST(Fixed, WrongSamples) {
+  Problem problem = Example("E3", 3).problem;
+  problem.samples = 4;
+  expectError(problem, "[0,2)x2:3+2 [2,3)",
+              "stage 0 of the plan gives its replicas 5 samples, a microbatch "
+              "has 4");
+  expectError(problem, "[0,2)x2:4 [2,3)",
+              "stage 0 of the plan has 2 devices, and samples for 1");
+  expectError(problem, "[0,2)x2:4+0 [2,3)",
+              "stage 0 of the plan gives a replica 0 samples, at least 1 is "
+              "needed");
+  problem.layers[1].sliceable = false;
+  problem.layers[1].mixes = "'math.exp' does";
+  expectError(problem, "[0,2)x2:3+1 [2,3)",
+              "stage 0 of the plan shares the samples of a microbatch, but "
+              "layer '" +
+                  problem.layers[1].name +
+                  "' mixes its rows: 'math.exp' does; without shares its "
+                  "replicas take whole microbatches in turn");
 }
 
 TEST(Fixed, TooLittleMemory) {

@@ -83,9 +83,9 @@ TEST(Placed, RanksOfStagesSayHowTheyLie) {
   EXPECT_EQ(lie({{0}, {1}, {1}, {0}, {0}, {1}}), "v 2 3");
   EXPECT_EQ(lie({{0, 1}, {1, 0}}), "twin 2 1");
   EXPECT_EQ(lie({{0, 1}, {2, 3}}),
-            "a stage lies on 2 devices, and not as twins do (stage s on device "
-            "s and on its mirror image); schedules run no replicas, partition "
-            "with max-replicas=1");
+            "a stage lies on 2 devices, and neither as twins do (stage s on "
+            "device s and on its mirror image) nor as replicas do (stages that "
+            "share a device share all, in one order)");
   EXPECT_EQ(lie({{0}, {1}, {1}}), "3 stages lie on 2 devices; schedules want "
                                   "equally many on each");
   EXPECT_EQ(lie({{0}, {1}, {2}, {1}, {0}, {2}}),

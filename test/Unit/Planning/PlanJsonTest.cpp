@@ -139,6 +139,10 @@ TEST(PlanJson, Errors) {
   EXPECT_EQ(error(R"({"stages": [{"nodes": ["a"], "devices": ["d0"],
                       "ways": 2}]})"),
             "f: stage 0 'ways' must divide its 1 devices, got 2");
+  EXPECT_EQ(error(R"({"stages": [{"nodes": ["a"], "devices": ["d0"],
+                      "rows": [1.5]}]})"),
+            "f: stage 0 needs a list of numbers of samples in 'rows', got "
+            "[1.5]");
   EXPECT_EQ(error(R"({"order": "zigzag", "stages": []})").substr(0, 3), "f: ");
 }
 

@@ -74,6 +74,49 @@ TEST(Manifest, ParsesKernelsOfADevice) {
   EXPECT_EQ(manifest.kernels[0].arguments, 3);
 }
 
+/// The fixture's manifest with a sum of the gradient of rank 0 and the loss of
+/// rank 1, 64 bytes each; one member of it replaced.
+std::string errorOfSum(const char *pointer = nullptr, const json &value = {}) {
+  json manifest = pipelineManifest();
+  json sum = {{"id", 0}, {"name", "sum"}, {"dtype", "f32"}, {"elements", 16}};
+  sum["buckets"] = {{{"rank", 0}, {"first", 3}, {"buffers", 1}},
+                    {{"rank", 1}, {"first", 2}, {"buffers", 1}}};
+  if (pointer)
+    sum[json::json_pointer(pointer)] = value;
+  manifest["collectives"] = json::array({sum});
+  try {
+    Manifest parsed = parseManifest(manifest.dump());
+    EXPECT_EQ(parsed.collective(0).placeOf(1), 1u);
+    EXPECT_THROW(parsed.collective(1), Error);
+    EXPECT_THROW(parsed.collective(0).placeOf(2), Error);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Manifest, SumsOverRanksAreChecked) {
+  EXPECT_EQ(errorOfSum(), "");
+  EXPECT_EQ(errorOfSum("/elements", 32),
+            "malformed manifest: collective 'sum' has 64 bytes on rank 0 and "
+            "32 elements of type f32");
+  EXPECT_EQ(errorOfSum("/dtype", "bool"),
+            "malformed manifest: collective 'sum' sums elements of 'bool'");
+  EXPECT_EQ(errorOfSum("/buckets/1/first", 3),
+            "malformed manifest: collective 'sum' sums buffer 'y', which is no "
+            "gradient and no accumulator");
+  EXPECT_EQ(errorOfSum("/buckets/1/rank", 2),
+            "malformed manifest: 'rank' is 2, expected 0 to 1");
+  EXPECT_EQ(errorOfSum("/buckets/0/buffers", 4),
+            "malformed manifest: 'buffers' is 4, expected 1 to 3");
+  EXPECT_EQ(
+      errorOfSum("/buckets/1", {{"rank", 0}, {"first", 3}, {"buffers", 1}}),
+      "malformed manifest: the ranks of collective 'sum' do not increase");
+  EXPECT_EQ(errorOfSum("/buckets", json::array()),
+            "malformed manifest: collective 'sum' has 0 ranks, expected 2 or "
+            "more");
+}
+
 TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
   auto errorOf = [](const char *key, const json &value) -> std::string {
     json manifest = deviceManifest();

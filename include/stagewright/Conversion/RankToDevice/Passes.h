@@ -43,6 +43,9 @@ constexpr llvm::StringLiteral kRows = "device.rows";
 /// Attribute of a sum over rows: in how many parts its kernel leaves it, in the
 /// buffer that is its last argument.
 constexpr llvm::StringLiteral kParts = "device.parts";
+/// Attribute of the call of a kernel that is done only where the library cannot
+/// do the call before it.
+constexpr llvm::StringLiteral kOtherwise = "device.otherwise";
 /// Attribute of a kernel's declaration: its number among the kernels.
 constexpr llvm::StringLiteral kKernel = "device.kernel";
 /// Attributes of a kernel: blocks of the grid, threads of a block (three

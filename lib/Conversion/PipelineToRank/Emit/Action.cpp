@@ -198,8 +198,10 @@ LogicalResult RankEmitter::emitPart(const ActionKey &key, Value m) {
     if (failed(emitNode(key, node, m)))
       return failure();
     emitReleases(key, position, m);
+    beginSums(key, position, m);
   }
   for (int64_t result : action.passedThrough)
     passThrough(result, key, m);
+  beginSums(key, action.nodes.size(), m);
   return success();
 }

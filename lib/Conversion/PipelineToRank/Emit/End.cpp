@@ -29,21 +29,17 @@ void RankEmitter::sendParts(Value zero) {
   }
 }
 
-/// The slot of the sum that this rank owns.
+/// The slot of the sum that this rank owns, alone or with others.
 Value RankEmitter::ownedSlot(int64_t result) {
-  auto owned = llvm::find_if(accumulators, [&](const auto &entry) {
-    const AccumulatorPlan &sum = plan.accumulators[entry.first];
-    return sum.owner && sum.result == result;
-  });
-  assert(owned != accumulators.end() && "an owner declares its sum");
-  return slots[owned->second];
+  return slots[accumulators.at(plan.accumulatorOf(result, rank))];
 }
 
 /// The owner adds the parts in the order of their stages, whenever they come:
 /// the sum is the same in every run.
 void RankEmitter::addParts(Value zero) {
   for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
-    if (part.owner || plan.rankOfResult[part.result] != rank)
+    if (part.owner || plan.rankOfResult[part.result] != rank ||
+        plan.bucketOfResult[part.result] >= 0)
       continue;
     Value sum = ownedSlot(part.result);
     auto channel = names.parts.find(number);
@@ -67,11 +63,13 @@ void RankEmitter::emitEnd() {
                                    plan.stageNumber(stage), zero);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&op.getBody().emplaceBlock());
+  beginLateSums();
   sendParts(zero);
   addParts(zero);
+  awaitSums();
   for (auto [number, buffer] : accumulators) {
     const AccumulatorPlan &sum = plan.accumulators[number];
-    if (!sum.owner)
+    if (!sum.owner && !isSummed(number))
       continue;
     auto combine = plan.combineOf(sum.result) == "mean" ? rank::Combine::Mean
                                                         : rank::Combine::Sum;

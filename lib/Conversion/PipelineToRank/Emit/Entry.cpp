@@ -115,6 +115,13 @@ LogicalResult RankEmitter::emitEntry() {
     slots[buffer] = slotOf(buffer);
     rank::ZeroOp::create(builder, loc, slots[buffer]);
   }
+  bool begins = llvm::any_of(plan.buckets, [&](const BucketPlan &bucket) {
+    auto start = bucket.starts.find(rank);
+    return start != bucket.starts.end() && !start->second.atEnd;
+  });
+  if (plan.family && begins)
+    lastMicrobatch = arith::SubIOp::create(
+        builder, loc, entry.getMicrobatches(), constant(1));
   for (const Segment &segment : plan.orders[rank].loops)
     if (failed(emitSegment(segment)))
       return failure();

@@ -118,51 +118,63 @@ bool RankEmitter::keepsLastOnly(int64_t index) const {
   });
 }
 
+/// Names of result `index` of the graph, and its place among the step's.
+static std::string nameOfResult(pipeline::GraphOp graph, int64_t index) {
+  auto name =
+      graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kName);
+  auto role =
+      graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kRole);
+  std::string prefix = role ? role.getValue().str() : "result";
+  if (!name || name.getValue().empty())
+    return prefix + std::to_string(index);
+  return name.getValue() == prefix ? prefix
+                                   : prefix + "/" + name.getValue().str();
+}
+
+static Place placeOfResult(pipeline::GraphOp graph, int64_t index) {
+  return placeOf(
+      graph.getResultAttrOfType<IntegerAttr>(index, PipelineDialect::kPosition),
+      graph.getResultAttrOfType<IntegerAttr>(index, PipelineDialect::kSlice),
+      index);
+}
+
+void RankEmitter::declareAccumulator(unsigned number) {
+  const AccumulatorPlan &sum = plan.accumulators[number];
+  if (plan.rankOfStage[sum.stage] != rank || accumulators.count(number))
+    return;
+  pipeline::GraphOp graph = plan.graph;
+  auto role =
+      graph.getResultAttrOfType<StringAttr>(sum.result, PipelineDialect::kRole);
+  bool gradient = (role && role.getValue() == "gradient") || !sum.owner;
+  std::string name = nameOfResult(graph, sum.result);
+  if (!sum.owner)
+    name += ".part" + plan.nameOfStage(sum.stage);
+  std::optional<Place> place;
+  if (sum.owner)
+    place = placeOfResult(graph, sum.result);
+  if (place && place->slice)
+    name += "." + std::to_string(*place->slice);
+  accumulators[number] =
+      declare(name, gradient ? BufferKind::Gradient : BufferKind::Accumulator,
+              place, 1, memoryOf(graph.getResultTypes()[sum.result]));
+}
+
 void RankEmitter::declareResults() {
   pipeline::GraphOp graph = plan.graph;
-  auto nameOf = [&](int64_t index) {
-    auto name =
-        graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kName);
-    auto role =
-        graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kRole);
-    std::string prefix = role ? role.getValue().str() : "result";
-    if (!name || name.getValue().empty())
-      return prefix + std::to_string(index);
-    return name.getValue() == prefix ? prefix
-                                     : prefix + "/" + name.getValue().str();
-  };
-  auto placeOfResult = [&](int64_t index) {
-    return placeOf(
-        graph.getResultAttrOfType<IntegerAttr>(index,
-                                               PipelineDialect::kPosition),
-        graph.getResultAttrOfType<IntegerAttr>(index, PipelineDialect::kSlice),
-        index);
-  };
-  for (auto [number, sum] : llvm::enumerate(plan.accumulators)) {
-    if (plan.rankOfStage[sum.stage] != rank)
-      continue;
-    auto role = graph.getResultAttrOfType<StringAttr>(sum.result,
-                                                      PipelineDialect::kRole);
-    bool gradient = (role && role.getValue() == "gradient") || !sum.owner;
-    std::string name = nameOf(sum.result);
-    if (!sum.owner)
-      name += ".part" + plan.nameOfStage(sum.stage);
-    std::optional<Place> place;
-    if (sum.owner)
-      place = placeOfResult(sum.result);
-    if (place && place->slice)
-      name += "." + std::to_string(*place->slice);
-    accumulators[number] =
-        declare(name, gradient ? BufferKind::Gradient : BufferKind::Accumulator,
-                place, 1, memoryOf(graph.getResultTypes()[sum.result]));
-  }
+  for (const BucketPlan &bucket : plan.buckets) // Each in one piece.
+    if (bucket.starts.count(rank))
+      for (int64_t result : bucket.results)
+        declareAccumulator(plan.accumulatorOf(result, rank));
+  for (unsigned number = 0; number < plan.accumulators.size(); ++number)
+    declareAccumulator(number);
   for (int64_t index = 0; index < int64_t(plan.rankOfResult.size()); ++index)
     if (!plan.isAccumulated(index) && plan.rankOfResult[index] == rank) {
-      Place place = placeOfResult(index);
+      Place place = placeOfResult(graph, index);
       place.slice = std::nullopt;
-      outputs[index] = declare(nameOf(index), BufferKind::Output, place,
-                               keepsLastOnly(index) ? 1 : RankDialect::kAll,
-                               memoryOf(graph.getResultTypes()[index]));
+      outputs[index] =
+          declare(nameOfResult(graph, index), BufferKind::Output, place,
+                  keepsLastOnly(index) ? 1 : RankDialect::kAll,
+                  memoryOf(graph.getResultTypes()[index]));
     }
 }
 

@@ -53,7 +53,7 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
   for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
     int64_t from = plan.rankOfStage[part.stage];
     int64_t to = plan.rankOfResult[part.result];
-    if (part.owner || from == to)
+    if (part.owner || from == to || plan.bucketOfResult[part.result] >= 0)
       continue;
     Type type = pipeline::GraphOp(plan.graph).getResultTypes()[part.result];
     names.parts[number] = create("gradient." + std::to_string(part.result) +
@@ -75,11 +75,12 @@ FailureOr<EmitStatistics> stagewright::torank::emitPrograms(ModuleOp module,
     if (Operation *body = symbols.lookup(*node.getCallee()))
       bodies.insert(body);
 
-  ModuleNames names{symbols, {}, {}, {}, {}, {}, {}};
+  ModuleNames names{symbols, {}, {}, {}, {}, {}, {}, {}};
   EmitStatistics statistics;
   OpBuilder builder(graph);
   rank::StepOp step = emitStep(plan, builder);
   emitChannels(plan, names, builder);
+  emitCollectives(plan, names, builder);
   statistics.channels = names.channels.size() + names.parts.size() +
                         names.packs.size() + names.parameters.size();
   for (size_t rank = 0; rank < plan.orders.size(); ++rank)

@@ -24,6 +24,7 @@ struct ModuleNames {
   std::vector<mlir::FlatSymbolRefAttr> channels; ///< By number in the plan.
   /// Of the parts of gradients that travel, by number of the accumulator.
   std::map<unsigned, mlir::FlatSymbolRefAttr> parts;
+  std::vector<mlir::FlatSymbolRefAttr> sums; ///< By bucket.
   /// Of packs of an update, by pack and receiver.
   std::map<std::pair<unsigned, int64_t>, mlir::FlatSymbolRefAttr> packs;
   /// Of new parameters, by argument of the graph and receiver.
@@ -55,6 +56,7 @@ private:
                       mlir::MemRefType type);
   mlir::LogicalResult declareArguments();
   void declareResults();
+  void declareAccumulator(unsigned number);
   bool keepsLastOnly(int64_t index) const;
   void declareStashes();
   mlir::LogicalResult declareArgument(mlir::BlockArgument argument);
@@ -79,6 +81,13 @@ private:
   void distribute(mlir::Value value, mlir::Value m);
   void passThrough(int64_t result, const ActionKey &key, mlir::Value m);
   void emitReleases(const ActionKey &key, unsigned position, mlir::Value m);
+
+  // Sums over ranks (Sums.cpp).
+  void beginSums(const ActionKey &key, unsigned position, mlir::Value m);
+  void beginLateSums();
+  void beginSum(unsigned number, mlir::Value m = {}, mlir::Value last = {});
+  void awaitSums();
+  bool isSummed(unsigned accumulator) const;
 
   // The end of the step (End.cpp).
   void emitEnd();
@@ -105,6 +114,7 @@ private:
   stagewright::rank::EntryOp entry;
   mlir::Operation *lastConstant = nullptr;
   std::map<int64_t, mlir::Value> constants;
+  mlir::Value lastMicrobatch; ///< Where the program runs any number of them.
   llvm::StringSet<> bufferNames;
   mlir::Value workspace;
   mlir::DenseMap<unsigned, mlir::Value> arguments; ///< Buffers.
@@ -128,6 +138,10 @@ private:
 
 /// The slot that holds a tensor.
 mlir::MemRefType memoryOf(mlir::Type tensor);
+
+/// The collectives of `plan` (Sums.cpp).
+void emitCollectives(const Plan &plan, ModuleNames &names,
+                     mlir::OpBuilder &builder);
 
 /// Adds what @update has and the step has not to the step's signature, and the
 /// channels of packs and parameters (Update.cpp).

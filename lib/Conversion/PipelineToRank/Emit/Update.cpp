@@ -12,7 +12,8 @@ using namespace stagewright;
 using namespace stagewright::torank;
 using pipeline::PipelineDialect;
 
-/// Calls `visit` with each owner of a parameter and another rank that reads it.
+/// Calls `visit` with the first owner of a parameter and each rank that reads
+/// it and does not own it.
 static void
 forCopies(const Plan &plan,
           function_ref<void(const UpdateArgument &, int64_t, int64_t)> visit) {
@@ -24,8 +25,8 @@ forCopies(const Plan &plan,
     int64_t owner = plan.update->homeOf(function.getArgument(number));
     BlockArgument parameter = graph.getBody().getArgument(argument.number);
     for (int64_t rank = 0; rank < plan.numRanks(); ++rank)
-      if (rank != owner && plan.reads(rank, parameter))
-        visit(argument, owner, rank);
+      if (!plan.update->owns(rank, owner) && plan.reads(rank, parameter))
+        visit(argument, plan.update->owners[owner].front(), rank);
   }
 }
 

@@ -81,6 +81,7 @@ struct DeviceCallAttentionPass
     desc.dtype = of.type("query").getElementType().isF16() ? SW_F16 : SW_BF16;
     desc.causal = of.causal;
     desc.scale = of.scale;
+    desc.otherwise = 1;
     desc.batch = extent(heads.batch);
     desc.key_heads = extent(heads.head);
     desc.heads = desc.key_heads * extent(heads.group);

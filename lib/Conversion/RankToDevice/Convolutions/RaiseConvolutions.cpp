@@ -37,16 +37,9 @@ struct DeviceRaiseConvolutionsPass
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<linalg::LinalgOp> named;
-    getOperation().walk([&](linalg::LinalgOp op) {
-      if (isa<linalg::ConvolutionOpInterface>(op.getOperation()) &&
-          !isa<linalg::GenericOp>(op) && op.hasPureTensorSemantics())
-        named.push_back(op);
+    host::generalizeNamed(getOperation(), rewriter, [](Operation *op) {
+      return isa<linalg::ConvolutionOpInterface>(op);
     });
-    for (linalg::LinalgOp op : named) {
-      rewriter.setInsertionPoint(op);
-      (void)linalg::generalizeNamedOp(rewriter, op);
-    }
     SmallVector<linalg::GenericOp> generics;
     getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });
     for (linalg::GenericOp op : generics)

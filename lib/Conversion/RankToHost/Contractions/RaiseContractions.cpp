@@ -33,6 +33,29 @@ Value convertElements(OpBuilder &builder, Location loc, Value value,
                            });
 }
 
+bool isByte(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+/// Whether a device's library multiplies operands of 8 bits: see
+/// sw_contraction_desc.
+bool areForLibrary(Type left, Type right, const ContractionDims &dims,
+                   ArrayRef<int64_t> ranges) {
+  auto known = [](Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  };
+  bool one = isa<Float8E4M3FNType>(left) || isa<Float8E4M3FNType>(right);
+  if (!known(left) || !known(right) || !one || !dims.batch.empty())
+    return false;
+  return llvm::all_of(ArrayRef({dims.m, dims.n, dims.k}),
+                      [&](const auto &some) {
+                        int64_t extent = 1;
+                        for (unsigned dim : some)
+                          extent *= ranges[dim];
+                        return extent % 16 == 0;
+                      });
+}
+
 struct HostRaiseContractionsPass
     : impl::HostRaiseContractionsBase<HostRaiseContractionsPass> {
   using HostRaiseContractionsBase::HostRaiseContractionsBase;
@@ -70,19 +93,11 @@ struct HostRaiseContractionsPass
       if (succeeded(parts))
         rewriter.replaceOp(op, *parts);
     }
-    SmallVector<linalg::LinalgOp> named;
-    function.walk([&](linalg::LinalgOp op) {
+    host::generalizeNamed(function, rewriter, [](Operation *op) {
       // What is left of them, pooling for one, is lowered by its name.
-      if (!isa<linalg::GenericOp, linalg::ContractOp, linalg::FillOp>(
-              op.getOperation()) &&
-          !isa<linalg::ConvolutionOpInterface>(op.getOperation()) &&
-          op.hasPureTensorSemantics())
-        named.push_back(op);
+      return !isa<linalg::ContractOp, linalg::FillOp,
+                  linalg::ConvolutionOpInterface>(op);
     });
-    for (linalg::LinalgOp op : named) {
-      rewriter.setInsertionPoint(op);
-      (void)linalg::generalizeNamedOp(rewriter, op);
-    }
   }
 
   void raise(linalg::GenericOp op, IRRewriter &rewriter) {
@@ -110,20 +125,22 @@ struct HostRaiseContractionsPass
     Type wide = element.isF64() ? element : rewriter.getF32Type();
     if (!isa<FloatType>(element))
       return;
-    Type factor = wide;
-    auto typeOf = [](Value value) {
-      return cast<RankedTensorType>(value.getType()).getElementType();
-    };
-    Type given = typeOf(operands->first->get());
-    if (keepTypes && given == typeOf(operands->second->get()) &&
-        (given == element || element == wide)) {
-      factor = given;
+    Type left = getElementTypeOrSelf(operands->first->get()),
+         right = getElementTypeOrSelf(operands->second->get());
+    if (isByte(left) || isByte(right)) {
+      bool stay = bytes && areForLibrary(left, right, dims, ranges);
+      left = stay ? left : wide;
+      right = stay ? right : wide;
+    } else if (keepTypes && left == right &&
+               (left == element || element == wide)) {
       wide = element;
+    } else {
+      left = right = wide;
     }
     Location loc = op.getLoc();
     rewriter.setInsertionPoint(op);
-    Value lhs = convertElements(rewriter, loc, operands->first->get(), factor);
-    Value rhs = convertElements(rewriter, loc, operands->second->get(), factor);
+    Value lhs = convertElements(rewriter, loc, operands->first->get(), left);
+    Value rhs = convertElements(rewriter, loc, operands->second->get(), right);
     Value init = out->get();
     if (element != wide)
       init =

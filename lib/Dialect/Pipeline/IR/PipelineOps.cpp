@@ -175,10 +175,12 @@ LogicalResult YieldOp::verify() {
       return emitOpError() << "result " << number << " has no operand";
     auto role =
         graph.getResultAttrOfType<StringAttr>(number, PipelineDialect::kRole);
-    if (count > 1 && (!role || role.getValue() != "gradient")) // yield_c3
+    bool summed =
+        role && (role.getValue() == "gradient" || role.getValue() == "loss");
+    if (count > 1 && !summed) // yield_c3
       return emitOpError() << "result " << number << " has " << count
-                           << " operands, and only a gradient may come in "
-                           << "parts";
+                           << " operands, and only a gradient or a loss may "
+                           << "come in parts";
   }
   return success();
 }
@@ -262,6 +264,23 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
         return boundary.emitOpError()
                << "stage must be from 0 to " << stages - 1 << ", got " << end;
   }
+  return success();
+}
+
+LogicalResult StageOp::verify() {
+  if (auto rows = getRows()) { // stage_c1
+    if (rows->size() != getDevices().size())
+      return emitOpError() << "rows must have a number for each device, got "
+                           << rows->size() << " for " << getDevices().size();
+    for (int64_t count : *rows)
+      if (count < 1)
+        return emitOpError()
+               << "rows of a replica must be at least 1, got " << count;
+  }
+  if (auto of = getReplicaOf()) // stage_c2
+    if (of->size() != 3 || (*of)[0] < 0 || (*of)[1] < 0 || (*of)[1] >= (*of)[2])
+      return emitOpError() << "replica_of must be a stage, the number of the "
+                           << "replica and a count above it";
   return success();
 }
 

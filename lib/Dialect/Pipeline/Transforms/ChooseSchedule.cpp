@@ -70,6 +70,23 @@ FailureOr<Schedule> searchFor(ProgramOp program, AutoScheduleOptions options) {
   return found->schedule;
 }
 
+Schedule dealInTurn(ProgramOp program, const Schedule &schedule) {
+  if (!hasReplicas(program))
+    return schedule;
+  std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
+  Schedule dealt = schedule;
+  dealt.ranks.assign(devicesOfRanks(program).size(), {});
+  for (const Order &order : schedule.ranks)
+    for (Action action : order) {
+      const std::vector<int64_t> &replicas = ranks[action.stage];
+      if (replicas.size() > 1)
+        action.paired = false;
+      dealt.ranks[replicas[action.microbatch % int64_t(replicas.size())]]
+          .push_back(action);
+    }
+  return dealt;
+}
+
 LogicalResult checkFits(ProgramOp program, const Schedule &schedule) {
   auto microbatches = int64_t(program.getMicrobatches());
   if (schedule.microbatches != microbatches)

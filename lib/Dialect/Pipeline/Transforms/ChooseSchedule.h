@@ -32,6 +32,10 @@ mlir::FailureOr<Schedule> searchFor(ProgramOp program,
 /// microbatches, and backwards in one only where the schedule runs them so.
 mlir::LogicalResult checkFits(ProgramOp program, const Schedule &schedule);
 
+/// Deals the orders of stages out to their replicas, which take microbatches in
+/// turn. Each keeps its share of the order, so that what finished still does.
+Schedule dealInTurn(ProgramOp program, const Schedule &schedule);
+
 } // namespace stagewright::pipeline
 
 #endif // STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_CHOOSESCHEDULE_H

@@ -11,8 +11,10 @@
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/Rows.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Placed.h"
 #include "stagewright/Planning/Planners.h"
 
@@ -51,7 +53,8 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
   }
 
   LogicalResult partition() {
-    Result<Planner> algorithm = findPlanner(planner);
+    Result<Planner> algorithm =
+        findPlanner(plan.empty() ? planner.getValue() : "fixed");
     if (!algorithm)
       return emitError(getOperation().getLoc(), algorithm.error().message);
     if (failed(checkOptions()))
@@ -67,20 +70,44 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
       return failure();
     problem->microbatches = chooseMicrobatches();
     problem->maxReplicas = maxReplicas;
+    problem->fixedPlan = plan;
+    if (maxReplicas != 1)
+      problem->samples = rowsOf(*graph).samples;
     problem->recompute = recompute;
     problem->stages = stages == -1 ? 0 : int64_t(stages);
-    Result<PlacedPlan> plan = isPlaced() ? planStages(*graph, *problem)
-                                         : planDevices(*algorithm, *problem);
-    if (!plan)
-      return emitError(graph->getLoc(), plan.error().message);
+    Result<PlacedPlan> found = isPlaced() ? planStages(*graph, *problem)
+                                          : planDevices(*algorithm, *problem);
+    if (!found)
+      return emitError(graph->getLoc(), found.error().message);
 
     removeOlder();
     ClusterOp place = writeCluster(getOperation(), *machines);
     ProgramOp program = writeProgram(getOperation(), *graph, place, *problem,
-                                     plan->plan, plan->schedule);
+                                     found->plan, found->schedule);
     numBoundaries +=
         llvm::range_size(program.getBody().front().getOps<BoundaryOp>());
     return success();
+  }
+
+  /// Says how many samples each replica gets that works on a slice.
+  Status shareSamples(const Problem &problem, Plan &plan) {
+    for (auto [number, stage] : llvm::enumerate(plan.stages)) {
+      if (problem.samples == 0 || stage.devices.size() == 1 ||
+          !stage.rows.empty() || takesTurns(problem, stage))
+        continue;
+      for (double share : sharesOf(problem, stage)) {
+        stage.rows.push_back(std::llround(share * double(problem.samples)));
+        if (stage.rows.back() < 1)
+          return Error{"stage " + std::to_string(number) + " has " +
+                       std::to_string(stage.devices.size()) +
+                       " replicas for the " + std::to_string(problem.samples) +
+                       " samples of a microbatch, and one gets none; give "
+                       "fewer with max-replicas=" +
+                       std::to_string(problem.samples) +
+                       " or larger microbatches"};
+      }
+    }
+    return {};
   }
 
   /// Whether devices hold several stages.
@@ -106,6 +133,10 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
              << int64_t(stages) << " stages cannot be " << where.chunks
              << " chunks on each device; ask for a multiple of "
              << where.chunks;
+    if (isPlaced() && !plan.empty())
+      return emitError(loc) << "a plan that is given has one stage per device; "
+                            << "leave out chunks= and placement=, or the "
+                            << "schedule that needs them";
     if (isPlaced() && planner != "spp" && planner != "balance")
       return emitError(loc)
              << "planner '" << planner.getValue() << "' plans one stage "
@@ -134,18 +165,21 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     bool isSimulated = !problem.orders.empty();
     if (!isSimulated) {
       problem.orders.push_back(ExecutionOrder::OneFOneB);
-      problem.maxReplicas = 1;
+      if (plan.empty() && maxReplicas == 0)
+        problem.maxReplicas = 1;
       problem.recompute = false;
     }
-    Result<Plan> plan = runPlanner(algorithm, problem);
-    if (!plan)
-      return plan.error();
+    Result<Plan> made = runPlanner(algorithm, problem);
+    if (!made)
+      return made.error();
+    if (Status status = shareSamples(problem, *made); !status)
+      return status.error();
     if (isSimulated)
-      return PlacedPlan{*plan, scheduleOf(plan->order).str()};
-    if (Status status = retime(problem, *findGenerator(schedule), *plan);
+      return PlacedPlan{*made, scheduleOf(made->order).str()};
+    if (Status status = retime(problem, *findGenerator(schedule), *made);
         !status)
       return status.error();
-    return PlacedPlan{*plan, schedule};
+    return PlacedPlan{*made, schedule};
   }
 
   /// A plan with several stages per device.
@@ -210,6 +244,12 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     bool split = generator && generator->splitsBackward;
     if (failed(ensureUnifiedGraph(getOperation(), run, split)))
       return failure();
+    if (maxReplicas != 1) {
+      OpPassManager rule(ModuleOp::getOperationName());
+      rule.addPass(createInferSliceable());
+      if (failed(run(rule)))
+        return failure();
+    }
     auto graphs = llvm::to_vector(getOperation().getOps<GraphOp>());
     if (graphs.size() != 1)
       return emitError(getOperation().getLoc())

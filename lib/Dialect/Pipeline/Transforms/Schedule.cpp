@@ -140,7 +140,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
     if (failed(orders) || failed(checkFits(program, *orders)))
       return failure();
     Result<Generator> generator = findGenerator(orders->kind);
-    return write(program, *orders,
+    return write(program, dealInTurn(program, *orders),
                  generator ? StringRef(generator->symbol) : orders->kind);
   }
 

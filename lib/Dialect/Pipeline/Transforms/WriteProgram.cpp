@@ -13,6 +13,19 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
+void writeBoundaries(OpBuilder &builder, GraphOp graph,
+                     ArrayRef<int64_t> stageOfLayer) {
+  for (const Crossing &crossing : crossingsOf(graph, stageOfLayer)) {
+    auto node = cast<NodeOp>(crossing.value.getOwner());
+    BoundaryOp::create(
+        builder, node.getLoc(), node.getNodeNameAttr(),
+        builder.getI64IntegerAttr(crossing.value.getResultNumber()),
+        builder.getI64IntegerAttr(crossing.edge.producer.stage),
+        builder.getI64IntegerAttr(crossing.edge.lastUse.stage),
+        TypeAttr::get(crossing.value.getType()));
+  }
+}
+
 ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
                        const Problem &problem, const Plan &plan,
                        StringRef schedule) {
@@ -41,21 +54,16 @@ ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
     for (size_t device : stage.devices)
       devices.push_back(FlatSymbolRefAttr::get(
           builder.getContext(), problem.cluster.devices[device].name));
-    StageOp::create(builder, loc, builder.getI64IntegerAttr(index),
-                    builder.getArrayAttr(devices),
-                    builder.getDenseI64ArrayAttr(layers),
-                    stage.recompute ? builder.getUnitAttr() : UnitAttr(),
-                    builder.getStringAttr(toString(stage.binding)));
+    StageOp::create(
+        builder, loc, builder.getI64IntegerAttr(index),
+        builder.getArrayAttr(devices), builder.getDenseI64ArrayAttr(layers),
+        stage.recompute ? builder.getUnitAttr() : UnitAttr(),
+        builder.getStringAttr(toString(stage.binding)),
+        stage.rows.empty() ? DenseI64ArrayAttr()
+                           : builder.getDenseI64ArrayAttr(stage.rows),
+        DenseI64ArrayAttr());
   }
-  for (const Crossing &crossing : crossingsOf(graph, stageOfLayer)) {
-    auto node = cast<NodeOp>(crossing.value.getOwner());
-    BoundaryOp::create(
-        builder, node.getLoc(), node.getNodeNameAttr(),
-        builder.getI64IntegerAttr(crossing.value.getResultNumber()),
-        builder.getI64IntegerAttr(crossing.edge.producer.stage),
-        builder.getI64IntegerAttr(crossing.edge.lastUse.stage),
-        TypeAttr::get(crossing.value.getType()));
-  }
+  writeBoundaries(builder, graph, stageOfLayer);
   SymbolTable(module).insert(program);
   return program;
 }

@@ -12,6 +12,7 @@
 #ifndef STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_WRITEPROGRAM_H
 #define STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_WRITEPROGRAM_H
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Planning/Plan.h"
@@ -23,6 +24,10 @@ namespace stagewright::pipeline {
 ProgramOp writeProgram(mlir::ModuleOp module, GraphOp graph, ClusterOp cluster,
                        const Problem &problem, const Plan &plan,
                        llvm::StringRef schedule);
+
+/// Writes the values of `graph` that go from stage to stage.
+void writeBoundaries(mlir::OpBuilder &builder, GraphOp graph,
+                     llvm::ArrayRef<int64_t> stageOfLayer);
 
 } // namespace stagewright::pipeline
 

@@ -15,7 +15,18 @@ namespace {
 /// Life of one message of a channel.
 enum class Message : uint8_t { None, Claimed, Sent, Held, Released };
 
+/// Life of one rank's part of a sum.
+enum class Part : uint8_t { Missing, Begun, Awaited };
+
 std::string str(int64_t number) { return std::to_string(number); }
+
+/// Every rank that is not at its end waits for one event of one other rank.
+struct Wait {
+  const Event *at;
+  const Event *awaited;
+  size_t rank;
+  std::string needs;
+};
 
 /// The machine at one moment.
 class Runner {
@@ -33,6 +44,8 @@ public:
       holders.push_back(std::move(rings));
     }
     next.assign(machine.ranks.size(), 0);
+    for (const Sum &sum : machine.sums)
+      parts.emplace_back(sum.ranks.size(), Part::Missing);
   }
 
   std::optional<Fault> run();
@@ -43,8 +56,10 @@ private:
   bool step(size_t rank, const Event &event);
   bool stepChannel(const Event &event);
   bool stepStash(size_t rank, const Event &event);
+  bool stepSum(size_t rank, const Event &event);
   std::optional<Fault> leftOver() const;
   Fault stuck();
+  Wait waitOf(size_t rank);
 
   /// Ends the run with a fault at `event`.
   bool fail(const Event &event, std::string message, const Ring &ring,
@@ -66,7 +81,8 @@ private:
   std::vector<std::vector<int64_t>> claimed;
   /// Per rank, stash and slot: the microbatch that holds it, or -1.
   std::vector<std::vector<std::vector<int64_t>>> holders;
-  std::vector<size_t> next; ///< Per rank: its next event.
+  std::vector<size_t> next;             ///< Per rank: its next event.
+  std::vector<std::vector<Part>> parts; ///< Per sum and rank of it.
   std::optional<Fault> fault;
 };
 
@@ -163,9 +179,34 @@ bool Runner::stepStash(size_t rank, const Event &event) {
   return true;
 }
 
+bool Runner::stepSum(size_t rank, const Event &event) {
+  const Sum &sum = machine.sums[event.object];
+  std::vector<Part> &known = parts[event.object];
+  Part &own =
+      known[std::find(sum.ranks.begin(), sum.ranks.end(), int64_t(rank)) -
+            sum.ranks.begin()];
+  if (event.kind == EventKind::Reduce) {
+    own = Part::Begun;
+    return true;
+  }
+  if (own != Part::Begun) {
+    fault = Fault{{"sum '" + sum.name + "' is awaited " +
+                       (own == Part::Missing ? "before it begins" : "twice"),
+                   event.origin},
+                  {}};
+    return false;
+  }
+  if (std::find(known.begin(), known.end(), Part::Missing) != known.end())
+    return false;
+  own = Part::Awaited;
+  return true;
+}
+
 bool Runner::step(size_t rank, const Event &event) {
   if (event.kind == EventKind::Call)
     return true;
+  if (event.kind >= EventKind::Reduce)
+    return stepSum(rank, event);
   return onChannel(event.kind) ? stepChannel(event) : stepStash(rank, event);
 }
 
@@ -230,40 +271,57 @@ std::optional<Fault> Runner::leftOver() const {
                         stash.origin},
                        {}};
         }
+  for (size_t number = 0; number < parts.size(); ++number)
+    for (size_t i = 0; i < parts[number].size(); ++i)
+      if (parts[number][i] == Part::Begun) {
+        const Sum &sum = machine.sums[number];
+        return Fault{{"rank " + str(sum.ranks[i]) + " never awaits sum '" +
+                          sum.name + "'",
+                      sum.origin},
+                     {}};
+      }
   return std::nullopt;
 }
 
-Fault Runner::stuck() {
-  // Every rank that is not at its end waits for one event of one other rank.
-  struct Wait {
-    const Event *at;
-    const Event *awaited;
-    size_t rank;
-    std::string needs;
-  };
-  auto waitOf = [&](size_t rank) {
-    const Event &at = machine.ranks[rank].events[next[rank]];
+Wait Runner::waitOf(size_t rank) {
+  const Event &at = machine.ranks[rank].events[next[rank]];
+  std::string here = "rank " + str(rank) + " waits here in " + action(at);
+  EventKind kind = EventKind::Reduce;
+  int64_t m = at.microbatch;
+  size_t other = 0;
+  std::string needs;
+  if (at.kind == EventKind::Await) {
+    const std::vector<Part> &known = parts[at.object];
+    const Sum &sum = machine.sums[at.object];
+    other = sum.ranks[std::find(known.begin(), known.end(), Part::Missing) -
+                      known.begin()];
+    needs =
+        here + ": sum '" + sum.name + "' needs the part of rank " + str(other);
+  } else {
     const Ring &channel = machine.channels[at.object];
     bool claims = at.kind == EventKind::Claim;
-    size_t other = claims ? channel.to : channel.from;
-    EventKind kind = claims ? EventKind::ReleaseChannel : EventKind::Send;
-    int64_t m = claims ? claimant(at.object, at.microbatch) : at.microbatch;
-    const Event *awaited = nullptr;
-    if (other < machine.ranks.size()) {
-      const std::vector<Event> &events = machine.ranks[other].events;
-      for (size_t i = next[other]; i < events.size() && !awaited; ++i)
-        if (events[i].kind == kind && events[i].object == at.object &&
-            events[i].microbatch == m)
-          awaited = &events[i];
-    }
-    std::string needs = "rank " + str(rank) + " waits here in " + action(at) +
-                        ": its " + (claims ? "claim" : "receive") +
-                        " of microbatch " + str(at.microbatch) +
-                        " on channel '" + channel.name + "' needs the " +
-                        (claims ? "release of microbatch " + str(m) : "send") +
-                        " by rank " + str(other);
-    return Wait{&at, awaited, other, needs};
-  };
+    other = claims ? channel.to : channel.from;
+    kind = claims ? EventKind::ReleaseChannel : EventKind::Send;
+    if (claims)
+      m = claimant(at.object, at.microbatch);
+    needs = here + ": its " + (claims ? "claim" : "receive") +
+            " of microbatch " + str(at.microbatch) + " on channel '" +
+            channel.name + "' needs the " +
+            (claims ? "release of microbatch " + str(m) : "send") +
+            " by rank " + str(other);
+  }
+  const Event *awaited = nullptr;
+  if (other < machine.ranks.size()) {
+    const std::vector<Event> &events = machine.ranks[other].events;
+    for (size_t i = next[other]; i < events.size() && !awaited; ++i)
+      if (events[i].kind == kind && events[i].object == at.object &&
+          events[i].microbatch == m)
+        awaited = &events[i];
+  }
+  return {&at, awaited, other, needs};
+}
+
+Fault Runner::stuck() {
   size_t rank = 0;
   while (next[rank] == machine.ranks[rank].events.size())
     ++rank;

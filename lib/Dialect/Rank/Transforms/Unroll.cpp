@@ -16,6 +16,7 @@
 #include "stagewright/Dialect/Rank/Transforms/Memory.h"
 #include "stagewright/Support/Limits.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -27,9 +28,10 @@ namespace {
 /// Evaluates one entry.
 class Unroller {
 public:
-  Unroller(const llvm::StringMap<int32_t> &channels, const SymbolTable &symbols,
+  Unroller(const llvm::StringMap<int32_t> &channels,
+           const llvm::StringMap<int32_t> &sums, const SymbolTable &symbols,
            RankEvents &rank)
-      : channels(channels), symbols(symbols), rank(rank) {}
+      : channels(channels), sums(sums), symbols(symbols), rank(rank) {}
 
   LogicalResult unroll(ProgramOp program, int64_t microbatches);
 
@@ -40,6 +42,8 @@ private:
   LogicalResult visitTable(TableOp table);
   LogicalResult visitSwitch(scf::IndexSwitchOp choice);
   LogicalResult visitArithmetic(Operation &op);
+  void visitReduce(AllReduceOp reduce);
+  LogicalResult checkSummed(Operation &op);
 
   int64_t value(Value index) { return values.lookup(index); }
   void add(EventKind kind, Operation *op, int32_t object, Value microbatch,
@@ -54,11 +58,13 @@ private:
 
   int32_t callOf(CallOp call);
 
-  const llvm::StringMap<int32_t> &channels;
+  const llvm::StringMap<int32_t> &channels, &sums;
   const SymbolTable &symbols;
   RankEvents &rank;
   DenseMap<Value, int64_t> values;
   DenseMap<Value, int32_t> stashes;
+  /// Buffers of sums that are under way.
+  llvm::SmallMapVector<Value, StringRef, 4> summed;
   DenseMap<Operation *, int32_t> calls;
   SmallVector<int64_t> callBytes;
   char action = 0;
@@ -152,7 +158,35 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
       });
 }
 
+void Unroller::visitReduce(AllReduceOp reduce) {
+  if (reduce.getLast() &&
+      value(reduce.getMicrobatch()) != value(reduce.getLast()))
+    return;
+  for (Value buffer : reduce.getBuffers())
+    summed[buffer] = reduce.getCollective();
+  add(EventKind::Reduce, reduce, sums.lookup(reduce.getCollective()), {});
+}
+
+/// Whether `op` leaves alone what ranks sum meanwhile.
+LogicalResult Unroller::checkSummed(Operation &op) {
+  if (summed.empty())
+    return success();
+  for (Value operand : op.getOperands())
+    if (auto slot = operand.getDefiningOp<SlotOp>()) {
+      auto sum = summed.find(slot.getBuffer());
+      if (sum == summed.end())
+        continue;
+      return op.emitOpError()
+             << "uses buffer '" << slot.getBufferOp().getBufferName()
+             << "' while the sum '" << sum->second
+             << "' is under way; await it first";
+    }
+  return success();
+}
+
 LogicalResult Unroller::visit(Operation &op) {
+  if (failed(checkSummed(op)))
+    return failure();
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](scf::ForOp loop) { return visitLoop(loop); })
       .Case([&](TableOp table) { return visitTable(table); })
@@ -208,6 +242,17 @@ LogicalResult Unroller::visit(Operation &op) {
       .Case([&](CallOp call) {
         int32_t number = callOf(call);
         add(EventKind::Call, call, number, {}, callBytes[number]);
+        return success();
+      })
+      .Case([&](AllReduceOp reduce) {
+        visitReduce(reduce);
+        return success();
+      })
+      .Case([&](AwaitReducedOp await) {
+        summed.remove_if([&](const auto &entry) {
+          return entry.second == await.getCollective();
+        });
+        add(EventKind::Await, await, sums.lookup(await.getCollective()), {});
         return success();
       })
       .Case<ViewOp, ZeroOp, CopyOp, AddOp, CombineOp, scf::YieldOp>(
@@ -293,10 +338,22 @@ FailureOr<Machine> stagewright::rank::unroll(ModuleOp module,
          channel.getFrom(), channel.getTo(), channel.getOperation(),
          channel.getSparse(), -1});
   }
+  llvm::StringMap<int32_t> sums;
+  for (CollectiveOp sum : module.getOps<CollectiveOp>()) {
+    if (sum.getRanks().back() >= int64_t(programs.size()))
+      return emitError(sum.getLoc())
+             << "sums over rank " << sum.getRanks().back() << " of "
+             << programs.size();
+    sums[sum.getSymName()] = machine.sums.size();
+    machine.sums.push_back({sum.getSymName().str(),
+                            {sum.getRanks().begin(), sum.getRanks().end()},
+                            sum.getOperation()});
+  }
   SymbolTable symbols(module);
   for (ProgramOp program : programs) {
     RankEvents &rank = machine.ranks.emplace_back();
-    if (failed(Unroller(channels, symbols, rank).unroll(program, microbatches)))
+    if (failed(Unroller(channels, sums, symbols, rank)
+                   .unroll(program, microbatches)))
       return failure();
   }
   return machine;

@@ -49,6 +49,10 @@ struct VerifyRankProgramsPass
       return signalPassFailure();
     for (const RankEvents &rank : machine->ranks)
       numEvents += rank.events.size();
+    if (std::optional<Fault> fault = checkSums(*machine)) {
+      report(*fault);
+      return signalPassFailure();
+    }
     if (std::optional<Fault> fault = run(*machine)) {
       report(*fault);
       return signalPassFailure();

@@ -128,6 +128,44 @@ TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
             "batches of f32 and f32 to f32 with epilogue 0");
 }
 
+TEST(DeviceErrors, KernelsStandInWhereALibraryHasNoAlgorithm) {
+  Stub stub;
+  Variable graphs("DEVICE_FAULT", "alternatives");
+  /// What the step enqueues for rank 0 before its first action: epilogues of
+  /// products, "attention", and 'k' for a kernel.
+  auto calls = [&](const char *failure) {
+    Variable fail("STAGEWRIGHT_STUB_FAIL", failure);
+    sw_options options = Host::defaults();
+    options.direct = 1;
+    Host host = deviceHost(options);
+    stub.calls();
+    EXPECT_EQ(host.runError(), "");
+    std::string text;
+    for (const Call &call : stub.calls()) {
+      if (call.word == "copy")
+        break;
+      if (call.word == "matmul")
+        text += call.values.at("epilogue") + " ";
+      else if (call.word == "graph")
+        text += "attention ";
+      else if (call.word == "launch")
+        text += "k ";
+    }
+    return text;
+  };
+  EXPECT_EQ(calls("nothing=1"), "160 1 attention ");
+  EXPECT_EQ(calls("epilogue=1"), "1 k 1 attention ");
+  EXPECT_EQ(calls("attention=1"), "160 1 k k ");
+}
+
+TEST(DeviceErrors, KernelsStandInOnlyForCallsThatSaySo) {
+  Stub stub;
+  Variable graphs("DEVICE_FAULT", "unannounced");
+  EXPECT_EQ(deviceError(),
+            "rank 0: kernel 1 is to stand in for the call of a library, but "
+            "the call before it says that none does");
+}
+
 TEST(DeviceErrors, AMissingLibraryOfGraphsNamesItsPackages) {
   Stub stub;
   Variable graphs("DEVICE_FAULT", "graphs");

@@ -138,6 +138,26 @@ TEST(Product, AccumulatesInSingleAndRoundsToTf32WhenAsked) {
   EXPECT_EQ(asProduct(it).compute, compute64);
 }
 
+/// As compiled: terms of the sum contiguous in both operands. The library wants
+/// the first transposed and the second not ("cublasLtMatmul()", of 8 bits).
+TEST(Product, OfEightBitsIsAsTheLibraryWantsIt) {
+  for (bool rows : {true, false}) {
+    Contraction it = {};
+    it.desc.gemm = {SW_F32, 0,  32, 48, 64, {1, 1}, 64, 1,
+                    1,      64, 48, 1,  {}, {},     {}};
+    if (!rows)
+      it.desc.gemm.c_row = 1, it.desc.gemm.c_col = 32;
+    it.desc.a_dtype = SW_F8E4M3FN, it.desc.b_dtype = SW_F8E5M2;
+    LtProduct product = asProduct(it);
+    EXPECT_TRUE(product.a.transposed);
+    EXPECT_FALSE(product.b.transposed);
+    EXPECT_EQ(product.a.row, 64);
+    EXPECT_EQ(product.b.row, 64);
+    EXPECT_EQ(product.a.dtype, rows ? SW_F8E5M2 : SW_F8E4M3FN);
+    EXPECT_EQ(product.compute, compute32);
+  }
+}
+
 std::string errorOf(const Contraction &it) {
   try {
     asProduct(it);
@@ -166,7 +186,11 @@ TEST(Product, WhatTheLibraryCannotDoIsNamed) {
   it = square();
   it.desc.b_dtype = SW_I32;
   EXPECT_EQ(errorOf(it), "a contraction has B of type i32, expected f32, f64, "
-                         "f16 or bf16");
+                         "f16, bf16, f8e4m3fn or f8e5m2");
+  it = square();
+  it.desc.gemm.dtype = SW_F8E5M2;
+  EXPECT_EQ(errorOf(it), "a contraction has C of type f8e5m2, expected f32, "
+                         "f64, f16 or bf16");
 }
 
 } // namespace

@@ -127,7 +127,15 @@ static_assert(offsetof(cuda::NcclConfig, mostBlocks) ==
 static_assert(offsetof(cuda::NcclConfig, splitShare) ==
               offsetof(ncclConfig_t, splitShare));
 static_assert(+cuda::ncclStillInProgress == ncclInProgress);
-static_assert(+cuda::ncclBytes == ncclUint8);
+static_assert(+cuda::ncclInt8 == ncclInt8 && +cuda::ncclBytes == ncclUint8 &&
+              +cuda::ncclInt32 == ncclInt32 &&
+              +cuda::ncclUint32 == ncclUint32 &&
+              +cuda::ncclInt64 == ncclInt64 &&
+              +cuda::ncclUint64 == ncclUint64 &&
+              +cuda::ncclFloat16 == ncclFloat16 &&
+              +cuda::ncclFloat32 == ncclFloat32 &&
+              +cuda::ncclFloat64 == ncclFloat64 &&
+              +cuda::ncclBfloat16 == ncclBfloat16 && +cuda::ncclSum == ncclSum);
 static_assert(+cuda::NcclConfig::undefined == NCCL_CONFIG_UNDEF_INT);
 
 TEST(Toolkit, HasEveryFunctionOfTheLibraries) {

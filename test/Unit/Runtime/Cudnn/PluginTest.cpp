@@ -23,7 +23,7 @@ std::string errorOf(unsigned version, const char *library) {
   auto open =
       reinterpret_cast<OpenGraphLibrary>(dlsym(plugin, openGraphLibraryName));
   char error[1024] = {};
-  EXPECT_EQ(open(version, 90, error, sizeof(error)), nullptr);
+  EXPECT_EQ(open(version, 90, false, error, sizeof(error)), nullptr);
   return error;
 }
 

@@ -109,6 +109,28 @@ sw_attention_desc attention() {
           {32, 32, 8, 1}};
 }
 
+/// Calls that kernels can do as well: a product with GELU whose argument goes
+/// to the workspace, a product as a whole, an attention.
+void callWithAlternatives(sw_rank *rank) {
+  const sw_api &sw = *stagewright_api;
+  void *w = sw.slot(rank, 0, 0), *x = sw.slot(rank, 1, 0);
+  void *dw = sw.slot(rank, 2, 0), *room = sw.slot(rank, 4, 0);
+  void *arguments[] = {&dw, &room};
+  sw_contraction_desc desc = product(false, false);
+  desc.epilogue = SW_EPILOGUE_GELU_AUX, desc.aux_row = 4, desc.otherwise = 1;
+  sw.contract(rank, &desc, x, w, dw, nullptr, room);
+  sw.otherwise(rank, 1, arguments);
+  desc = product(false, false);
+  desc.otherwise = !asked("unannounced");
+  sw.contract(rank, &desc, x, w, dw, nullptr, nullptr);
+  sw.otherwise(rank, 1, arguments);
+  sw_attention_desc attended = attention();
+  attended.otherwise = 1;
+  sw.attend(rank, &attended, x, w, x, dw, room);
+  sw.otherwise(rank, 1, arguments);
+  sw.otherwise(rank, 1, arguments);
+}
+
 /// What a library of graphs is asked for: 4 x 4 places with a window of 2 x 2.
 void callGraphs(sw_rank *rank) {
   const sw_api &sw = *stagewright_api;
@@ -221,6 +243,8 @@ void step0(sw_rank *rank, int64_t M) {
   if (asked("graphs") || asked("attend-far") || asked("heads") ||
       asked("convolve-far") || asked("result"))
     callGraphs(rank);
+  if (asked("alternatives") || asked("unannounced"))
+    callWithAlternatives(rank);
   for (int64_t m = 0; m < std::min<int64_t>(M, 2); ++m)
     forward0(rank, m);
   for (int64_t m = 0; m < M; ++m) {

@@ -23,6 +23,13 @@
 // order. One rank claims all slots of a channel, so its program alone says
 // which microbatch had a slot before.
 //
+// A sum over ranks is begun by each of them and awaited:
+//
+//   await(s)     after  reduce(s) of all its ranks
+//
+// Engines match the sums of a group by their order, so any two ranks must begin
+// those that they have in common in one order; that is checked before the run.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MACHINE_H
@@ -37,7 +44,7 @@
 namespace stagewright::rank {
 
 /// What an event does; the first five work on a channel, the next three on a
-/// stash of the rank.
+/// stash of the rank, the last two on a sum.
 enum class EventKind : uint8_t {
   Claim,
   Send,
@@ -47,14 +54,16 @@ enum class EventKind : uint8_t {
   Acquire,
   Use,
   Release,
-  Call
+  Call,
+  Reduce,
+  Await
 };
 
 /// One event of one rank.
 struct Event {
   EventKind kind;
   char action = 0;              ///< F, B, …; 0 outside of an action.
-  int32_t object = 0;           ///< Number of the channel, stash or call.
+  int32_t object = 0;           ///< Number of the channel, stash, call or sum.
   int64_t microbatch = 0;       ///< Of the slot.
   int64_t actionMicrobatch = 0; ///< Of the action.
   int64_t bytes = 0;            ///< Call: bytes of workspace in use.
@@ -89,10 +98,18 @@ struct RankEvents {
   std::vector<Event> events;
 };
 
+/// A sum over ranks.
+struct Sum {
+  std::string name;
+  std::vector<int64_t> ranks;
+  const void *origin = nullptr;
+};
+
 /// All ranks and what joins them.
 struct Machine {
   std::vector<Ring> channels;
   std::vector<RankEvents> ranks;
+  std::vector<Sum> sums;
 };
 
 /// Why a machine does not end well: a message with the operation it is about,
@@ -106,9 +123,13 @@ struct Fault {
   std::vector<Place> notes;
 };
 
-/// Runs `machine` to its end. A fault is a cycle of ranks that wait for each
-/// other, a wait for what never comes, a slot that is overwritten or read while
-/// it is not held, or a message or slot that is left over.
+/// Where ranks do not begin each sum once, or not in one order.
+std::optional<Fault> checkSums(const Machine &machine);
+
+/// Runs `machine` to its end; expects `checkSums`. A fault is a cycle of ranks
+/// that wait for each other, a wait for what never comes, a slot that is
+/// overwritten or read while it is not held, or a message or slot that is left
+/// over.
 std::optional<Fault> run(const Machine &machine);
 
 /// Whether everything that lives in the workspace of `rank` has bytes of its

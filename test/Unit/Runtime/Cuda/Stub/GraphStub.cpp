@@ -9,6 +9,7 @@
 #include "Stub.h"
 
 #include <cstdio>
+#include <stdexcept>
 #include <vector>
 
 using namespace stub;
@@ -19,6 +20,8 @@ class GraphStub final : public stagewright::runtime::cuda::GraphLibrary {
 public:
   size_t prepareAttention(const sw_attention_desc &desc, bool gradient,
                           bool stats) override {
+    if (failure("attention"))
+      throw std::runtime_error("asked to fail");
     log("plan attention gradient=%d stats=%d causal=%d", gradient, stats,
         desc.causal);
     plans.push_back(gradient ? "gradient" : "attention");
@@ -50,7 +53,7 @@ private:
 
 extern "C" __attribute__((visibility("default")))
 stagewright::runtime::cuda::GraphLibrary *
-stagewright_open_graph_library(unsigned, int, char *error, size_t room) {
+stagewright_open_graph_library(unsigned, int, bool, char *error, size_t room) {
   if (int status = failure("stagewright_open_graph_library")) {
     std::snprintf(error, room, "asked to fail (%d)", status);
     return nullptr;

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The two ranks of a communicator join by a socket that their common id names.
-// A message is a word from its sender, its number and bytes, and an answer.
+// The ranks of a communicator join the first of them by a socket that their
+// common id names. A message is a word from its sender, its number and bytes,
+// and an answer; a sum is a word from every other rank to the first one, and
+// its answers.
 // Calls take their time, as those of a nonblocking communicator do, and one
 // that comes before the last is over is refused. A partner that dies is not
 // noticed: NCCL need not notice it either.
@@ -46,7 +48,8 @@ struct Word {
 
 /// As long as the process: threads look at it.
 struct Comm {
-  int rank = 0, socket = -1, device = 0;
+  int rank = 0, ranks = 2, device = 0;
+  std::vector<int> sockets; ///< to the first rank, or from it to all
   std::string name;
   std::atomic<int> state = inProgress; ///< of making it
   std::atomic<bool> aborted = false;
@@ -57,23 +60,37 @@ struct Comm {
 void pause() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
 
 /// Moves a few bytes; false where the communicator was aborted meanwhile.
-bool move(Comm *comm, void *data, size_t bytes, bool sends) {
+bool move(Comm *comm, int socket, void *data, size_t bytes, bool sends) {
   auto *at = static_cast<char *>(data);
   while (bytes > 0) {
     if (comm->aborted)
       return false;
     constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
-    ssize_t moved = sends ? send(comm->socket, at, bytes, flags)
-                          : recv(comm->socket, at, bytes, flags);
+    ssize_t moved =
+        sends ? send(socket, at, bytes, flags) : recv(socket, at, bytes, flags);
     if (moved > 0) {
       at += moved, bytes -= size_t(moved);
       continue;
     }
-    pollfd look = {comm->socket, short(sends ? POLLOUT : POLLIN), 0};
+    pollfd look = {socket, short(sends ? POLLOUT : POLLIN), 0};
     bool gone = moved == 0 || errno != EAGAIN;
     gone ? pause() : void(poll(&look, 1, 10));
   }
   return true;
+}
+
+/// What all say is compared by the first rank, which answers with its own.
+template <typename Word, typename Compare>
+void meet(Comm *comm, Word mine, Compare compare) {
+  bool first = comm->rank == 0;
+  for (bool sends : {!first, first})
+    for (int socket : comm->sockets) {
+      Word word = mine;
+      if (!move(comm, socket, &word, sizeof(word), sends))
+        return;
+      if (!sends)
+        compare(word);
+    }
 }
 
 /// An abstract name, which ends with its socket.
@@ -81,28 +98,29 @@ void join(Comm *comm, sockaddr_un where, socklen_t size) {
   auto *address = reinterpret_cast<sockaddr *>(&where);
   if (comm->rank == 0) {
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(listener, address, size) || listen(listener, 1)) {
+    if (bind(listener, address, size) || listen(listener, comm->ranks)) {
       comm->state = invalidUsage;
       return;
     }
-    comm->socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    for (int other = 1; other < comm->ranks; ++other)
+      comm->sockets.push_back(
+          accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     close(listener);
   } else {
-    comm->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    while (connect(comm->socket, address, size) && !comm->aborted)
+    comm->sockets.push_back(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    while (connect(comm->sockets[0], address, size) && !comm->aborted)
       pause();
   }
-  int mine = comm->device, other = 0;
-  if (!move(comm, &mine, sizeof(mine), true) ||
-      !move(comm, &other, sizeof(other), false))
+  bool same = false;
+  meet(comm, comm->device, [&](int other) { same |= other == comm->device; });
+  if (comm->aborted)
     return;
   const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-  bool refused = mine == other && !(shares && std::strcmp(shares, "1") == 0);
+  bool refused = same && !(shares && std::strcmp(shares, "1") == 0);
   comm->state = refused ? invalidUsage : 0;
 }
 
-int message(Comm *comm, bool sends, size_t bytes, Stream *stream) {
-  const char *name = sends ? "ncclSend" : "ncclRecv";
+int message(Comm *comm, const char *name, size_t bytes, Stream *stream) {
   log("%s comm=%s stream=%d bytes=%zu", name, comm->name.c_str(), stream->id,
       bytes);
   if (int status = failure(name))
@@ -111,13 +129,13 @@ int message(Comm *comm, bool sends, size_t bytes, Stream *stream) {
     return invalidArgument; // The call before is not over.
   comm->looks = 1;
   later(stream, [comm, bytes] {
-    Word mine = {comm->messages++, int64_t(bytes)}, other = {};
-    if (move(comm, &mine, sizeof(mine), true) &&
-        move(comm, &other, sizeof(other), false) &&
-        std::memcmp(&mine, &other, sizeof(mine)) != 0)
-      log("mismatch comm=%s number=%ld bytes=%ld other=%ld bytes=%ld",
-          comm->name.c_str(), mine.number, mine.bytes, other.number,
-          other.bytes);
+    Word mine = {comm->messages++, int64_t(bytes)};
+    meet(comm, mine, [&](Word other) {
+      if (std::memcmp(&mine, &other, sizeof(mine)) != 0)
+        log("mismatch comm=%s number=%ld bytes=%ld other=%ld bytes=%ld",
+            comm->name.c_str(), mine.number, mine.bytes, other.number,
+            other.bytes);
+    });
   });
   int status = enqueue(stream);
   return status ? status : inProgress;
@@ -137,7 +155,7 @@ STUB ncclGetUniqueId(Id *id) {
 STUB ncclCommInitRankConfig(Comm **comm, int ranks, Id id, int rank,
                             const int *config) {
   // Of the configuration: magic, and that it does not block.
-  if (ranks != 2 || unsigned(config[2]) != 0xcafebeef || config[4] != 0)
+  if (ranks < 2 || unsigned(config[2]) != 0xcafebeef || config[4] != 0)
     return invalidArgument;
   if (int status = failure("ncclCommInitRankConfig"))
     return status;
@@ -145,6 +163,7 @@ STUB ncclCommInitRankConfig(Comm **comm, int ranks, Id id, int rank,
   static auto &all = *new std::vector<Comm *>;
   all.push_back(*comm);
   (*comm)->rank = rank;
+  (*comm)->ranks = ranks;
   (*comm)->device = currentDevice();
   (*comm)->name = id.bytes;
   log("communicator comm=%s rank=%d device=%d", id.bytes, rank,
@@ -180,12 +199,19 @@ STUB ncclCommDestroy(Comm *comm) {
 }
 STUB ncclSend(const void *, size_t count, int, int peer, Comm *comm,
               Stream *stream) {
-  return peer == 1 && comm->rank == 0 ? message(comm, true, count, stream)
+  return peer == 1 && comm->rank == 0 ? message(comm, "ncclSend", count, stream)
                                       : invalidArgument;
 }
 STUB ncclRecv(void *, size_t count, int, int peer, Comm *comm, Stream *stream) {
-  return peer == 0 && comm->rank == 1 ? message(comm, false, count, stream)
+  return peer == 0 && comm->rank == 1 ? message(comm, "ncclRecv", count, stream)
                                       : invalidArgument;
+}
+STUB ncclAllReduce(const void *from, void *to, size_t count, int type,
+                   int operation, Comm *comm, Stream *stream) {
+  constexpr int types = 10, sum = 0;
+  return from == to && type < types && operation == sum
+             ? message(comm, "ncclAllReduce", count, stream)
+             : invalidArgument;
 }
 extern "C" __attribute__((visibility("default"))) const char *
 ncclGetErrorString(int) {

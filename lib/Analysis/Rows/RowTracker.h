@@ -1,0 +1,102 @@
+//===- RowTracker.h - rows through one body ---------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to this room. One member function per family of operations; each
+// gives the results their kinds, or records a mix and leaves them whole, so
+// that what follows is seen as after a layer that runs on whole microbatches.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_ANALYSIS_ROWS_ROWTRACKER_H
+#define STAGEWRIGHT_LIB_ANALYSIS_ROWS_ROWTRACKER_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "stagewright/Analysis/Rows.h"
+
+namespace stagewright::pipeline {
+
+/// Whether every element of `value` is zero, as far as is easily seen.
+bool isZero(mlir::Value value);
+
+/// What an operation on scalars, or elementwise on tensors, makes of operands
+/// of `kinds`. `zeros`: which are zero. A sum over rows stays one under linear
+/// operations only; a carried sum may get a summand of its row.
+RowKind combine(mlir::Operation *op, llvm::ArrayRef<RowKind> kinds,
+                llvm::ArrayRef<bool> zeros);
+
+class RowTracker {
+public:
+  RowTracker(int64_t samples, BodyRows &rows) : samples(samples), rows(rows) {}
+
+  void visit(mlir::Block &block) {
+    for (mlir::Operation &op : block)
+      visit(op);
+  }
+
+private:
+  void visit(mlir::Operation &op);
+  void visitStructured(mlir::linalg::LinalgOp op);
+  void visitElementwise(mlir::Operation &op);
+  void visitUnknown(mlir::Operation &op);
+  // Tensors (RowsOfTensors.cpp).
+  bool visitTensorOp(mlir::Operation &op);
+  void visitExpand(mlir::tensor::ExpandShapeOp op);
+  void visitCollapse(mlir::tensor::CollapseShapeOp op);
+  void visitExtract(mlir::tensor::ExtractOp op);
+  void visitInsert(mlir::tensor::InsertOp op);
+  void visitExtractSlice(mlir::tensor::ExtractSliceOp op);
+  void visitInsertSlice(mlir::tensor::InsertSliceOp op);
+  void visitPad(mlir::tensor::PadOp op);
+  void visitConcat(mlir::tensor::ConcatOp op);
+  bool visitAttention(mlir::Operation &op); ///< RowsOfAttention.cpp
+  // Loops (RowsOfLoops.cpp).
+  void visitFor(mlir::scf::ForOp op);
+  void visitIf(mlir::scf::IfOp op);
+  std::optional<int64_t> rowsPerSample(mlir::scf::ForOp op);
+  bool tryFor(mlir::scf::ForOp op, llvm::ArrayRef<RowKind> carried);
+  // Structured operations (RowsOfStructured.cpp).
+  std::optional<BodyRows::Loop> findLoop(mlir::linalg::LinalgOp op);
+  bool wantSlices(mlir::linalg::LinalgOp op, BodyRows::Loop loop);
+  void setScalars(mlir::linalg::LinalgOp op, bool reducesRows);
+
+  RowKind kindOf(mlir::Value value) const { return rows.kindOf(value); }
+  void set(mlir::Value value, RowKind kind) {
+    if (kind == RowKind())
+      rows.kinds.erase(value);
+    else
+      rows.kinds[value] = kind;
+  }
+  void want(mlir::OpOperand &use, RowKind kind) { rows.wanted[&use] = kind; }
+  /// Records that `op` mixes rows.
+  void mix(mlir::Operation *op, const llvm::Twine &reason) {
+    if (!rows.mix)
+      rows.mix = RowMix{op->getLoc(), reason.str()};
+    for (mlir::Value result : op->getResults())
+      set(result, {});
+  }
+  /// Rows of `type` at `dim`, whole samples; none if they are not.
+  std::optional<RowKind> rowsAt(mlir::RankedTensorType type,
+                                int64_t dim) const {
+    int64_t size = type.getDimSize(dim);
+    if (samples < 1 || size < samples || size % samples != 0)
+      return std::nullopt;
+    return RowKind{RowKind::Rows, dim, size / samples};
+  }
+  /// Whether `value` counts the rows of the loop at hand.
+  bool isRowNumber(mlir::OpFoldResult value, int64_t perSample) const;
+
+  int64_t samples;
+  BodyRows &rows;
+  int64_t nextSum = 0;
+  int64_t loopsAround = 0; ///< Over rows, around what is visited.
+};
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_LIB_ANALYSIS_ROWS_ROWTRACKER_H

@@ -1,0 +1,194 @@
+//===- Buckets.cpp - gradients that ranks sum together --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stage that lies on several ranks has a part of its gradients on each. They
+// are summed in buckets, as PyTorch's DistributedDataParallel does (Li et al.,
+// "PyTorch Distributed", VLDB 2020): gradients in the order in which they are
+// complete, so that the first buckets travel while the rest of the backward
+// runs. All ranks begin the buckets in one order; where a rank has a later one
+// earlier, it waits with it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+namespace {
+
+/// When a part is complete on its rank: behind a node of an action of the
+/// order, counted from the end of the order.
+struct Moment {
+  int64_t action = 0; ///< Negative; 0: at the end of the step.
+  int64_t part = 0;
+  unsigned position = 0;
+  BucketPlan::Start start;
+
+  friend bool operator<(const Moment &a, const Moment &b) {
+    return std::tie(a.action, a.part, a.position) <
+           std::tie(b.action, b.part, b.position);
+  }
+};
+
+/// Finds the last addition to each accumulator.
+class Moments {
+public:
+  explicit Moments(const Plan &plan) : plan(plan) {
+    for (int64_t rank = 0; rank < plan.numRanks(); ++rank) {
+      Order order = orderOfCopies(plan, rank);
+      for (auto [index, action] : llvm::enumerate(order))
+        for (auto [part, key] :
+             llvm::enumerate(plan.partsOf({action.kind, action.stage})))
+          last[key] = {int64_t(index) - int64_t(order.size()),
+                       int64_t(part),
+                       0,
+                       {false, key, 0, action.microbatch}};
+    }
+  }
+
+  /// Of the one part that `rank` has of `result`; at the end if it has several.
+  Moment of(int64_t result, int64_t rank) const {
+    int64_t parts = llvm::count_if(plan.accumulators, [&](const auto &part) {
+      return part.result == result && plan.rankOfStage[part.stage] == rank;
+    });
+    if (parts != 1)
+      return {};
+    std::optional<Moment> latest;
+    for (const auto &[key, action] : plan.actions) {
+      auto known = last.find(key);
+      if (known == last.end() || plan.rankOf(key) != rank)
+        continue;
+      auto add = [&](unsigned position) {
+        Moment moment = known->second;
+        moment.position = moment.start.position = position;
+        if (!latest || *latest < moment)
+          latest = moment;
+      };
+      for (auto [position, node] : llvm::enumerate(action.nodes))
+        for (auto [ignored, summed] : node.accumulated)
+          if (summed == result)
+            add(position);
+      if (llvm::is_contained(action.passedThrough, result))
+        add(action.nodes.size());
+    }
+    return latest.value_or(Moment());
+  }
+
+private:
+  const Plan &plan;
+  std::map<ActionKey, Moment> last;
+};
+
+/// The ranks that sum `result` together; none where it has an owner.
+SmallVector<int64_t> ranksOf(const Plan &plan, int64_t result) {
+  pipeline::GraphOp graph = plan.graph;
+  auto role = graph.getResultAttrOfType<StringAttr>(
+      result, pipeline::PipelineDialect::kRole);
+  if (!plan.isAccumulated(result) || !role || role.getValue() != "gradient")
+    return {};
+  std::map<int64_t, int64_t> rankOf; ///< By stage of the program.
+  SmallVector<int64_t> ranks;
+  bool shared = false;
+  for (const AccumulatorPlan &part : plan.accumulators) {
+    if (part.result != result)
+      continue;
+    int64_t rank = plan.rankOfStage[part.stage];
+    auto [known, isNew] =
+        rankOf.try_emplace(plan.originalStage(part.stage), rank);
+    shared |= known->second != rank;
+    ranks.push_back(rank);
+  }
+  if (!shared)
+    return {};
+  llvm::sort(ranks);
+  ranks.erase(llvm::unique(ranks), ranks.end());
+  return ranks;
+}
+
+/// A gradient and when the last of its ranks has its part.
+struct Candidate {
+  int64_t result;
+  SmallVector<int64_t> ranks;
+  std::map<int64_t, Moment> moments; ///< By rank.
+  Moment latest;
+};
+
+} // namespace
+
+void stagewright::torank::chooseBuckets(Plan &plan, int64_t bytes) {
+  plan.bucketOfResult.assign(plan.rankOfResult.size(), -1);
+  if (bytes <= 0)
+    return;
+  Moments moments(plan);
+  std::vector<Candidate> candidates;
+  for (int64_t result = 0; result < int64_t(plan.rankOfResult.size());
+       ++result) {
+    Candidate it{result, ranksOf(plan, result), {}, {}};
+    for (int64_t rank : it.ranks) {
+      Moment moment = moments.of(result, rank);
+      if (it.moments.empty() || it.latest < moment)
+        it.latest = moment;
+      it.moments[rank] = moment;
+    }
+    if (!it.ranks.empty())
+      candidates.push_back(std::move(it));
+  }
+  llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return a.latest < b.latest;
+  });
+
+  // Full buckets begin in the order in which they become full, the others
+  // after the last of their gradients.
+  struct Open {
+    BucketPlan bucket;
+    std::map<int64_t, Moment> moments;
+    int64_t size = 0;
+    size_t order = 0;
+  };
+  std::vector<Open> closed;
+  std::map<std::pair<std::vector<int64_t>, const void *>, Open> open;
+  pipeline::GraphOp graph = plan.graph;
+  for (auto [order, it] : llvm::enumerate(candidates)) {
+    auto type = cast<RankedTensorType>(graph.getResultTypes()[it.result]);
+    std::vector<int64_t> ranks(it.ranks.begin(), it.ranks.end());
+    auto key = std::pair(ranks, type.getElementType().getAsOpaquePointer());
+    Open &bucket = open[key];
+    bucket.bucket.ranks = it.ranks;
+    bucket.bucket.results.push_back(it.result);
+    bucket.order = order;
+    for (auto &[rank, moment] : it.moments) {
+      auto [known, isNew] = bucket.moments.try_emplace(rank, moment);
+      if (known->second < moment)
+        known->second = moment;
+    }
+    bucket.size += rank::getSlotStride(
+        MemRefType::get(type.getShape(), type.getElementType()));
+    if (bucket.size >= bytes) {
+      closed.push_back(std::move(bucket));
+      open.erase(key);
+    }
+  }
+  for (auto &[key, bucket] : open)
+    closed.push_back(std::move(bucket));
+  llvm::sort(closed,
+             [](const Open &a, const Open &b) { return a.order < b.order; });
+
+  std::map<int64_t, Moment> before; ///< By rank: its last beginning.
+  for (Open &it : closed) {
+    for (auto &[rank, moment] : it.moments) {
+      auto [known, isNew] = before.try_emplace(rank, moment);
+      if (known->second < moment)
+        known->second = moment;
+      it.bucket.starts[rank] = known->second.start;
+    }
+    for (int64_t result : it.bucket.results)
+      plan.bucketOfResult[result] = int64_t(plan.buckets.size());
+    plan.buckets.push_back(std::move(it.bucket));
+  }
+}

@@ -1,0 +1,77 @@
+//===- Sums.cpp - sums over ranks -----------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankEmitter.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+void stagewright::torank::emitCollectives(const Plan &plan, ModuleNames &names,
+                                          OpBuilder &builder) {
+  pipeline::GraphOp graph = plan.graph;
+  for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
+    int64_t bytes = 0;
+    Type element;
+    for (int64_t result : bucket.results) {
+      MemRefType type = memoryOf(graph.getResultTypes()[result]);
+      bytes += rank::getSlotStride(type);
+      element = type.getElementType();
+    }
+    int64_t one = rank::getSlotBytes(MemRefType::get({1}, element));
+    auto sum = rank::CollectiveOp::create(
+        builder, graph.getLoc(), "gradients." + std::to_string(number),
+        bucket.ranks, TypeAttr::get(MemRefType::get({bytes / one}, element)));
+    names.symbols.insert(sum);
+    names.sums.push_back(FlatSymbolRefAttr::get(sum.getSymNameAttr()));
+  }
+}
+
+bool RankEmitter::isSummed(unsigned accumulator) const {
+  int64_t result = plan.accumulators[accumulator].result;
+  return plan.bucketOfResult[result] >= 0 &&
+         plan.accumulatorOf(result, rank) == accumulator;
+}
+
+void RankEmitter::beginSum(unsigned number, Value m, Value last) {
+  SmallVector<Value> buffers;
+  for (int64_t result : plan.buckets[number].results)
+    buffers.push_back(accumulators.at(plan.accumulatorOf(result, rank)));
+  rank::AllReduceOp::create(builder, loc, names.sums[number], buffers, m, last);
+}
+
+/// What the node at `position` of an action completes in the last microbatch.
+void RankEmitter::beginSums(const ActionKey &key, unsigned position, Value m) {
+  for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
+    auto found = bucket.starts.find(rank);
+    if (found == bucket.starts.end())
+      continue;
+    const BucketPlan::Start &start = found->second;
+    if (!start.atEnd && start.key == key && start.position == position)
+      beginSum(number, m, plan.family ? lastMicrobatch : constant(start.last));
+  }
+}
+
+/// A rank that has several parts of a gradient adds them first.
+void RankEmitter::beginLateSums() {
+  for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
+    auto found = bucket.starts.find(rank);
+    if (found == bucket.starts.end() || !found->second.atEnd)
+      continue;
+    for (int64_t result : bucket.results)
+      for (auto [part, buffer] : accumulators)
+        if (plan.accumulators[part].result == result && !isSummed(part))
+          rank::AddOp::create(builder, loc, slots[buffer], ownedSlot(result));
+    beginSum(number);
+  }
+}
+
+void RankEmitter::awaitSums() {
+  for (auto [number, bucket] : llvm::enumerate(plan.buckets))
+    if (bucket.starts.count(rank))
+      rank::AwaitReducedOp::create(builder, loc, names.sums[number]);
+}

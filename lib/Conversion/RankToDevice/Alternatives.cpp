@@ -1,0 +1,93 @@
+//===- Alternatives.cpp - kernels for what a library may not do -----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The operations that calls of the library will take the place of are still
+// there when kernels are outlined. What is outlined here is launched only where
+// the library has no algorithm (sw_api's `otherwise`): it costs code, no time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../RankToHost/KernelOutliner.h"
+#include "Attention/Halves.h"
+#include "Attention/Library.h"
+#include "Epilogues.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+#define GEN_PASS_DEF_DEVICEOUTLINEALTERNATIVES
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+namespace {
+
+struct DeviceOutlineAlternativesPass
+    : impl::DeviceOutlineAlternativesBase<DeviceOutlineAlternativesPass> {
+  void runOnOperation() override {
+    host::KernelOutliner outliner(getOperation());
+    SmallVector<func::FuncOp> bodies;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (host::isBody(function))
+        bodies.push_back(function);
+    for (func::FuncOp body : bodies)
+      for (Operation &op : llvm::make_early_inc_range(body.front())) {
+        if (auto gradient = dyn_cast<pipeline::AttentionGradientOp>(op))
+          replaceLater(gradient, outliner);
+        else if (op.hasAttr(kLibrary) ||
+                 (op.hasAttr(kEpilogue) && isa<linalg::GenericOp>(op)) ||
+                 isProductOfBytes(op))
+          outline(&op, outliner);
+      }
+  }
+
+  /// Whether `op` is one call of the library that not every device has.
+  static bool isProductOfBytes(Operation &op) {
+    auto product = dyn_cast<linalg::ContractOp>(op);
+    Type type = product ? getElementTypeOrSelf(op.getOperand(0)) : Type();
+    return product && type.getIntOrFloatBitWidth() == 8 &&
+           isOneProduct(product);
+  }
+
+  /// Puts the call of a kernel that does what `op` does behind it.
+  void outline(Operation *op, host::KernelOutliner &outliner) {
+    auto write = [&](OpBuilder &builder, IRMapping &mapping) {
+      Operation *copy = builder.clone(*op, mapping);
+      for (StringRef mark : {kLibrary, kEpilogue})
+        copy->removeAttr(mark);
+      // The library's contraction stays one; this one is computed as it says.
+      if (auto product = dyn_cast<linalg::ContractOp>(copy)) {
+        IRRewriter rewriter(builder);
+        auto generic = *linalg::generalizeNamedOp(rewriter, product);
+        if (op->hasAttr(host::kOverwrite))
+          generic->setAttr(host::kOverwrite, rewriter.getUnitAttr());
+      }
+    };
+    outliner.outline({op, {}, {}, write, nullptr});
+    Operation *call = op->getPrevNode();
+    call->setAttr(kOtherwise, UnitAttr::get(&getContext()));
+    call->moveAfter(op);
+    ++numAlternatives;
+  }
+
+  /// A gradient that the library makes in one call.
+  void replaceLater(pipeline::AttentionGradientOp whole,
+                    host::KernelOutliner &outliner) {
+    OpBuilder builder(whole->getContext());
+    builder.setInsertionPointAfter(whole);
+    Halves halves = writeHalves(builder, whole);
+    SmallVector<Operation *> all = halves.sums;
+    all.append({halves.queries, halves.keys});
+    for (Operation *op : all)
+      outline(op, outliner);
+    for (Operation *op : all)
+      op->erase();
+  }
+};
+
+} // namespace
+} // namespace stagewright::device

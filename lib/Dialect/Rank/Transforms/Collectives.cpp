@@ -1,0 +1,75 @@
+//===- Collectives.cpp - sums that all their ranks begin alike ------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Dialect/Rank/Transforms/Machine.h"
+#include <algorithm>
+
+using namespace stagewright::rank;
+
+/// The events by which `rank` begins sums that `other` takes part in.
+static std::vector<const Event *> begun(const Machine &machine, int64_t rank,
+                                        int64_t other) {
+  std::vector<const Event *> found;
+  for (const Event &event : machine.ranks[rank].events) {
+    if (event.kind != EventKind::Reduce)
+      continue;
+    const std::vector<int64_t> &ranks = machine.sums[event.object].ranks;
+    if (std::find(ranks.begin(), ranks.end(), other) != ranks.end())
+      found.push_back(&event);
+  }
+  return found;
+}
+
+/// Where a rank of a sum does not begin it, or does so again.
+static std::optional<Fault> checkCounts(const Machine &machine) {
+  std::vector<std::vector<int64_t>> counts(machine.ranks.size());
+  for (size_t rank = 0; rank < machine.ranks.size(); ++rank) {
+    counts[rank].resize(machine.sums.size());
+    for (const Event &event : machine.ranks[rank].events)
+      if (event.kind == EventKind::Reduce && ++counts[rank][event.object] > 1)
+        return Fault{{"sum '" + machine.sums[event.object].name +
+                          "' begins twice on rank " + std::to_string(rank),
+                      event.origin},
+                     {}};
+  }
+  for (size_t number = 0; number < machine.sums.size(); ++number)
+    for (int64_t rank : machine.sums[number].ranks)
+      if (counts[rank][number] == 0)
+        return Fault{{"sum '" + machine.sums[number].name +
+                          "' never begins on rank " + std::to_string(rank),
+                      machine.sums[number].origin},
+                     {}};
+  return std::nullopt;
+}
+
+std::optional<Fault> stagewright::rank::checkSums(const Machine &machine) {
+  if (machine.sums.empty())
+    return std::nullopt;
+  if (std::optional<Fault> fault = checkCounts(machine))
+    return fault;
+  auto name = [&](const Event *event) {
+    return "'" + machine.sums[event->object].name + "'";
+  };
+  for (size_t left = 0; left < machine.ranks.size(); ++left)
+    for (size_t right = left + 1; right < machine.ranks.size(); ++right) {
+      auto ours = begun(machine, left, right);
+      auto theirs = begun(machine, right, left);
+      for (size_t i = 0; i < ours.size(); ++i) {
+        if (ours[i]->object == theirs[i]->object)
+          continue;
+        return Fault{{"ranks begin sums in different orders: rank " +
+                          std::to_string(left) + " begins " + name(ours[i]) +
+                          " where rank " + std::to_string(right) + " begins " +
+                          name(theirs[i]),
+                      ours[i]->origin},
+                     {{"rank " + std::to_string(right) + " begins " +
+                           name(theirs[i]) + " here",
+                       theirs[i]->origin}}};
+      }
+    }
+  return std::nullopt;
+}

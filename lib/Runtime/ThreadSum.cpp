@@ -1,0 +1,52 @@
+//===- ThreadSum.cpp - a sum over ranks that are threads
+//--------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ThreadSum.h"
+
+#include "DType.h"
+
+#include <algorithm>
+
+namespace stagewright::runtime {
+
+namespace {
+/// Bytes of a block at each rank: small enough to share, and for the caches of
+/// all that add.
+constexpr int64_t blockBytes = 1 << 16;
+} // namespace
+
+ThreadSum::ThreadSum(const Collective &described,
+                     const std::vector<Layout> &layouts,
+                     const std::vector<std::byte *> &arenas)
+    : dtype(described.dtype), elements(described.elements),
+      block(blockBytes / dtypeSize(described.dtype)),
+      count((elements + block - 1) / block) {
+  for (const Bucket &bucket : described.buckets)
+    arrays.push_back(arenas[bucket.rank] +
+                     layouts[bucket.rank].buffers[bucket.first].offset);
+}
+
+void ThreadSum::reset() {
+  begun.store(0, std::memory_order_relaxed);
+  next.store(0, std::memory_order_relaxed);
+  added.store(0, std::memory_order_relaxed);
+}
+
+bool ThreadSum::addBlock() {
+  if (next.load(std::memory_order_relaxed) >= count)
+    return false;
+  int64_t number = next.fetch_add(1);
+  if (number >= count)
+    return false;
+  sumToAll(dtype, arrays, number * block,
+           std::min(elements, (number + 1) * block));
+  added.fetch_add(1);
+  return true;
+}
+
+} // namespace stagewright::runtime

@@ -1,0 +1,50 @@
+//===- ThreadSum.h - a sum over ranks that are threads ----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// When all ranks have begun, the bucket is cut into blocks. Every rank that has
+// nothing better to do takes the next one, adds the ranks' elements in the
+// order of the ranks, and stores the sums in all of them: which rank adds which
+// block changes no bit. Nothing is copied or allocated.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_THREADSUM_H
+#define STAGEWRIGHT_LIB_RUNTIME_THREADSUM_H
+
+#include "Layout.h"
+#include "Sum.h"
+
+#include <atomic>
+
+namespace stagewright::runtime {
+
+class ThreadSum {
+public:
+  ThreadSum(const Collective &described, const std::vector<Layout> &layouts,
+            const std::vector<std::byte *> &arenas);
+
+  void reset();
+  int64_t ranks() const { return int64_t(arrays.size()); }
+  int64_t blocks() const { return count; }
+  bool isReady() const { return begun.load() == ranks(); }
+  /// Adds one block, if one is left. Expects `isReady`.
+  bool addBlock();
+
+  /// How many ranks have begun, and how many blocks are there.
+  alignas(64) std::atomic<int64_t> begun{0};
+  alignas(64) std::atomic<int64_t> added{0};
+
+private:
+  sw_dtype dtype;
+  int64_t elements, block, count;
+  std::vector<std::byte *> arrays; ///< by rank of the collective
+  alignas(64) std::atomic<int64_t> next{0};
+};
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_THREADSUM_H
