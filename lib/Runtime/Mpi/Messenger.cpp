@@ -44,6 +44,15 @@ constexpr int looks = 2000;
 /// Seconds that others have to come after one has failed.
 constexpr double grace = 0.5;
 
+/// Seconds after which the others have not waited for a word of this process.
+constexpr double witness = 0.7;
+
+int64_t timeOfDay() {
+  timespec time = {};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
 class MpiMessenger final : public Messenger {
 public:
   MpiMessenger();
@@ -302,6 +311,8 @@ void MpiMessenger::say(const Word &word) {
   told = true;
   words.add(number, word);
   said.assign(size_t(processes), word);
+  for (Word &copy : said)
+    copy.sent = timeOfDay();
   saying.assign(size_t(processes), MPI_REQUEST_NULL);
   for (int to = 0; to < processes; ++to)
     if (to != number)
@@ -319,6 +330,8 @@ bool MpiMessenger::stopTold() {
       return stopped;
     words.add(status.MPI_SOURCE, heard);
     stopped = true;
+    // One that was stopped itself, and is woken to be ended, is no witness.
+    told = told || timeOfDay() - heard.sent > int64_t(witness * 1e9);
     listen();
     tellStop();
   }
