@@ -4,6 +4,7 @@ Fifty runs of a small GPT with AdamW and a checkpoint every five steps (scripts/
 error, no process left, no checkpoint lost or half, the same loss and parameters after the run is resumed).
 """
 
+import array
 import json
 import os
 import pathlib
@@ -13,7 +14,6 @@ import statistics
 import subprocess
 import time
 
-import numpy as np
 from house.console import ROOT, Failure
 
 from ..stand.report import Result, Table
@@ -32,7 +32,7 @@ def prepared(session):
     module, tokens = session.work / "faults.mlir", session.work / "faults.bin"
     call([session.python, "-m", "stagewright", "import", "jax", ROOT / MODEL, "-o", module, "--quiet"],
          {"PYTHONPATH": str(ROOT / "python")})
-    (np.frombuffer(TEXT.read_bytes(), np.uint8) % 64).astype("<u2").tofile(tokens)
+    tokens.write_bytes(array.array("H", (letter % 64 for letter in TEXT.read_bytes())).tobytes())
     return module, tokens
 
 
