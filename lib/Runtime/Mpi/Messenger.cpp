@@ -47,12 +47,6 @@ constexpr double grace = 0.5;
 /// Seconds after which the others have not waited for a word of this process.
 constexpr double witness = 0.7;
 
-int64_t timeOfDay() {
-  timespec time = {};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
-
 class MpiMessenger final : public Messenger {
 public:
   MpiMessenger();
