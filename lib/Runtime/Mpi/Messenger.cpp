@@ -45,7 +45,7 @@ constexpr int looks = 2000;
 constexpr double grace = 0.5;
 
 /// Seconds after which the others have not waited for a word of this process.
-constexpr double witness = 0.7;
+constexpr double witness = 0.4;
 
 class MpiMessenger final : public Messenger {
 public:
