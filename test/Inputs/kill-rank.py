@@ -19,7 +19,8 @@ import sys
 import time
 
 ERROR = re.compile(r"rank (\d+): action \d+[A-Z]\d+ (sends|waits for) microbatch \d+ of channel '[^']+' (to|from) rank (\d+): "
-                   r"|rank \d+: all its messages are done: ")  # it fell between the last message and the next step
+                   r"|rank \d+: all its messages are done: "  # it fell between the last message and the next step
+                   r"|rank \d+: the process of rank \d+ has (ended|said nothing for [\d.]+ s)")  # or into what all do between two steps
 
 
 def family(parent):

@@ -229,6 +229,8 @@ void DeviceStep::run() {
   int64_t end = now();
   lastSeconds = double(end - start) * 1e-9;
   limit.measured(lastSeconds);
+  if (peers)
+    peers->assembly().limitWaits(limit.seconds());
   if (!records.empty())
     tell(start, end);
   ran = true;

@@ -11,17 +11,9 @@
 #include "Error.h"
 
 #include <climits>
-#include <ctime>
 #include <mpi.h>
 
 namespace stagewright::runtime {
-
-/// Nanoseconds, on all hosts alike.
-inline int64_t timeOfDay() {
-  timespec time = {};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
 
 /// Throws an `Error` where a call has not succeeded.
 inline void check(int code, const char *what) {

@@ -21,6 +21,7 @@
 #include "Mpi/Calls.h"
 #include "Mpi/Neighbours.h"
 #include "Mpi/Sums.h"
+#include "Mpi/Woken.h"
 #include "Processes/Patience.h"
 #include "stagewright-rt/runtime.h"
 
@@ -43,9 +44,6 @@ constexpr int64_t most = 1 << 30;
 constexpr int looks = 2000;
 /// Seconds that others have to come after one has failed.
 constexpr double grace = 0.5;
-
-/// Seconds after which the others have not waited for a word of this process.
-constexpr double witness = 0.4;
 
 class MpiMessenger final : public Messenger {
 public:
@@ -138,6 +136,7 @@ MpiMessenger::MpiMessenger() {
   // The rank's thread and nobody else calls.
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given),
         "begin");
+  Woken::watch();
   join(MPI_COMM_WORLD, 0);
 }
 
@@ -300,13 +299,15 @@ void MpiMessenger::tellStop() {
 }
 
 void MpiMessenger::say(const Word &word) {
+  for (Patience patience(0, 0.2);
+       !told && !stopped && Woken::lately() && !patience.isOver();
+       patience.pause())
+    stopTold(); // The others may have said it meanwhile.
   if (told)
     return;
   told = true;
   words.add(number, word);
   said.assign(size_t(processes), word);
-  for (Word &copy : said)
-    copy.sent = timeOfDay();
   saying.assign(size_t(processes), MPI_REQUEST_NULL);
   for (int to = 0; to < processes; ++to)
     if (to != number)
@@ -325,7 +326,7 @@ bool MpiMessenger::stopTold() {
     words.add(status.MPI_SOURCE, heard);
     stopped = true;
     // One that was stopped itself, and is woken to be ended, is no witness.
-    told = told || timeOfDay() - heard.sent > int64_t(witness * 1e9);
+    told = told || Woken::lately();
     listen();
     tellStop();
   }

@@ -24,7 +24,6 @@ namespace stagewright::runtime {
 /// Crosses between processes as it is.
 struct Word {
   int64_t when = 0;    ///< by the clock of its host
-  int64_t sent = 0;    ///< by the time of day, in nanoseconds
   int64_t awaited = 0; ///< 1 + the rank that it waits for; 0: none
   int64_t raised = 0;  ///< 1: an error, else where the rank is
   char text[1000] = {};

@@ -71,10 +71,10 @@ bool Sockets::moveAll(std::vector<Part> parts, Patience patience) {
       last = now();
       continue;
     }
-    if (double(now() - last) * 1e-9 > Deadline::first)
+    if (double(now() - last) * 1e-9 > limit)
       abort(1, "rank " + std::to_string(number) + ": the process of rank " +
                    std::to_string(parts[0].peer) + " has said nothing for " +
-                   std::to_string(int(Deadline::first)) + " seconds");
+                   printSeconds(limit));
     patience.pause();
   }
 }
