@@ -167,7 +167,11 @@ void Artifact::open(const std::string &path) {
   auto *table = static_cast<const sw_api **>(dlsym(handle, "stagewright_api"));
   if (!table)
     raise("malformed artifact: it does not export 'stagewright_api'");
-  *table = description.cuda ? &cuda::deviceCodeApi() : &generatedCodeApi();
+  // A file that is open already has it: ranks of its steps may be reading it.
+  const sw_api *api =
+      description.cuda ? &cuda::deviceCodeApi() : &generatedCodeApi();
+  if (*table != api)
+    *table = api;
   for (const RankManifest &rank : description.ranks) {
     std::string name = rank.entry + processor.suffix;
     void *entry = dlsym(handle, name.c_str());

@@ -317,6 +317,7 @@ void MpiMessenger::say(const Word &word) {
 }
 
 bool MpiMessenger::stopTold() {
+  Woken::runs();
   for (;;) {
     int flag = 0;
     MPI_Status status;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launcher that ends a process wakes it before (SIGCONT). What such a process
-// then finds, it finds too late: its waits have run out because it was stopped.
+// A launcher that ends processes sends all of them SIGCONT before. One that had
+// been stopped then finds everything too late: its waits have run out because
+// it stood still itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,22 +34,29 @@ public:
     sigaction(SIGCONT, &ours, nullptr);
   }
 
-  /// Within the last seconds.
+  /// Called again and again: this process runs.
+  static void runs() { seen.store(clock(), std::memory_order_relaxed); }
+
+  /// Within the last seconds, after it had stood still.
   static bool lately() {
-    constexpr int64_t seconds = 3;
+    constexpr int64_t milliseconds = 3000;
     int64_t at = when.load();
-    return at != 0 && clock() - at <= seconds;
+    return at != 0 && clock() - at <= milliseconds;
   }
 
 private:
   static int64_t clock() {
     timespec time = {};
-    clock_gettime(CLOCK_MONOTONIC, &time); // which a handler may call
-    return time.tv_sec;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time); // which a handler may call
+    return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
   }
-  static void notice(int) { when.store(clock()); }
+  static void notice(int) {
+    constexpr int64_t still = 500;
+    if (clock() - seen.load(std::memory_order_relaxed) > still)
+      when.store(clock());
+  }
 
-  static inline std::atomic<int64_t> when{0};
+  static inline std::atomic<int64_t> when{0}, seen{0};
 };
 
 } // namespace stagewright::runtime
