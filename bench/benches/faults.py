@@ -16,6 +16,7 @@ import time
 
 from house.console import ROOT, Failure
 
+from ..stand.hosts import AS_ROOT
 from ..stand.report import Result, Table
 from ..stand.sides import call
 
@@ -23,7 +24,6 @@ MODEL = "test/Integration/models/training.py:gpt_adamw"
 TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
 RUNS, RANKS, STEPS = 50, 4, 300
 LONG, BUSY = 20000, 1000
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 AT_MOST = 2.0  # times the deadline
 
 

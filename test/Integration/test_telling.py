@@ -14,13 +14,13 @@ from safetensors.numpy import load_file
 
 import stagewright
 from stagewright.frontend.jax_step import load_model
+from test_processes import AS_ROOT
 from workshop import BUILD, HERE, call, tool
 
 MODEL, STEPS, MICROBATCHES = "numbers.py:dropout", 6, 8
 TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
 MPI = pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstagewright-mpi.so").exists(),
                          reason="there is no MPI")
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 @pytest.fixture(scope="module")

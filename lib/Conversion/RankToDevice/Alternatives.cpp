@@ -30,11 +30,7 @@ struct DeviceOutlineAlternativesPass
     : impl::DeviceOutlineAlternativesBase<DeviceOutlineAlternativesPass> {
   void runOnOperation() override {
     host::KernelOutliner outliner(getOperation());
-    SmallVector<func::FuncOp> bodies;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (host::isBody(function))
-        bodies.push_back(function);
-    for (func::FuncOp body : bodies)
+    for (func::FuncOp body : outliner.bodies())
       for (Operation &op : llvm::make_early_inc_range(body.front())) {
         if (auto gradient = dyn_cast<pipeline::AttentionGradientOp>(op))
           replaceLater(gradient, outliner);

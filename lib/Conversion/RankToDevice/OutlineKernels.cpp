@@ -128,11 +128,7 @@ struct DeviceOutlineKernelsPass
     : impl::DeviceOutlineKernelsBase<DeviceOutlineKernelsPass> {
   void runOnOperation() override {
     host::KernelOutliner outliner(getOperation());
-    SmallVector<func::FuncOp> bodies;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (host::isBody(function))
-        bodies.push_back(function);
-    for (func::FuncOp body : bodies) {
+    for (func::FuncOp body : outliner.bodies()) {
       checkEpilogues(body.front());
       for (const Group &group : collectGroups(body.front())) {
         int64_t parts = partsOf(group);

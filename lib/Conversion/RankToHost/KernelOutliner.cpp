@@ -8,6 +8,7 @@
 #include "KernelOutliner.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Conversion/RankToHost/Passes.h"
 
 using namespace mlir;
 
@@ -21,6 +22,14 @@ static bool isBarePointer(MemRefType type) {
          succeeded(type.getStridesAndOffset(strides, offset)) &&
          !ShapedType::isDynamic(offset) &&
          llvm::none_of(strides, ShapedType::isDynamic);
+}
+
+SmallVector<func::FuncOp> KernelOutliner::bodies() const {
+  SmallVector<func::FuncOp> found;
+  for (auto function : cast<ModuleOp>(symbols.getOp()).getOps<func::FuncOp>())
+    if (isBody(function))
+      found.push_back(function);
+  return found;
 }
 
 /// Collects what `op` reads from outside, and what of it moves inside.

@@ -28,6 +28,9 @@ class KernelOutliner {
 public:
   explicit KernelOutliner(mlir::ModuleOp module) : symbols(module) {}
 
+  /// The bodies of nodes, as they are before the first kernel is added.
+  llvm::SmallVector<mlir::func::FuncOp> bodies() const;
+
   struct Request {
     llvm::ArrayRef<mlir::Operation *> ops; ///< from the first to the last
     /// What moves inside too, and arguments that `ops` do not name.

@@ -93,11 +93,7 @@ struct HostOutlineKernelsPass
 
   void runOnOperation() override {
     KernelOutliner outliner(getOperation());
-    SmallVector<func::FuncOp> bodies;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isBody(function))
-        bodies.push_back(function);
-    for (func::FuncOp body : bodies)
+    for (func::FuncOp body : outliner.bodies())
       for (Operation &op : llvm::make_early_inc_range(body.front()))
         if (isKernel(op))
           outline(&op, outliner);

@@ -97,7 +97,8 @@ TEST(Artifact, ForeignFilesAreNamed) {
 
 TEST(Artifact, WhatItNeedsIsCheckedBeforeItIsOpened) {
   EXPECT_EQ(errorOfFile("newer.swx"),
-            "artifact has version 99, this runtime reads 4; compile it again");
+            "artifact has version 99, this runtime reads " +
+                std::to_string(SW_ABI_VERSION) + "; compile it again");
   EXPECT_EQ(errorOfFile("features.swx"),
             "artifact needs processor features that this machine lacks: "
             "warp-drive; compile it for this processor");

@@ -31,20 +31,31 @@ Type typeFor(Type type, RowKind kind, Samples samples) {
   return tensor.clone(shape);
 }
 
+namespace {
+/// Where the rows of a part lie in a tensor that has those of `from`.
+struct Place {
+  Place(OpBuilder &builder, RankedTensorType part, RowKind kind, Samples rows,
+        Samples from)
+      : offsets(part.getRank(), builder.getIndexAttr(0)),
+        strides(part.getRank(), builder.getIndexAttr(1)) {
+    for (int64_t size : part.getShape())
+      sizes.push_back(builder.getIndexAttr(size));
+    offsets[kind.dim] =
+        builder.getIndexAttr((rows.first - from.first) * kind.perSample);
+  }
+
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+};
+} // namespace
+
 /// The rows of `part` of `value`, which has those of `from`.
 static Value sliceOf(OpBuilder &builder, Location loc, Value value,
                      RowKind kind, Samples from, Samples part) {
   auto type = cast<RankedTensorType>(value.getType());
   auto result = cast<RankedTensorType>(typeFor(type, kind, part));
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
-  SmallVector<OpFoldResult> sizes;
-  for (int64_t size : result.getShape())
-    sizes.push_back(builder.getIndexAttr(size));
-  offsets[kind.dim] =
-      builder.getIndexAttr((part.first - from.first) * kind.perSample);
-  return tensor::ExtractSliceOp::create(builder, loc, result, value, offsets,
-                                        sizes, strides);
+  Place place(builder, result, kind, part, from);
+  return tensor::ExtractSliceOp::create(
+      builder, loc, result, value, place.offsets, place.sizes, place.strides);
 }
 
 namespace {
@@ -304,15 +315,9 @@ func::FuncOp makeJoin(Location loc, RankedTensorType whole, RowKind kind,
                                          type.getElementType());
   for (auto [part, input] : llvm::zip(parts, function.getArguments())) {
     auto partType = cast<RankedTensorType>(input.getType());
-    SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
-    SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
-    SmallVector<OpFoldResult> sizes;
-    for (int64_t size : partType.getShape())
-      sizes.push_back(builder.getIndexAttr(size));
-    offsets[kind.dim] =
-        builder.getIndexAttr((part.first - all.first) * kind.perSample);
-    joined = tensor::InsertSliceOp::create(builder, loc, input, joined, offsets,
-                                           sizes, strides);
+    Place place(builder, partType, kind, part, all);
+    joined = tensor::InsertSliceOp::create(
+        builder, loc, input, joined, place.offsets, place.sizes, place.strides);
   }
   finish(builder, function, {joined});
   return function;
