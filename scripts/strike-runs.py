@@ -100,7 +100,7 @@ class Runs:
         return [found[rank] for rank in sorted(found)]
 
     def struck(self, number, seconds):
-        """One run that is struck after about so many seconds of steps; the figures, or nothing where it was over before."""
+        """One run that is struck after about so many seconds of steps; the figures, or nothing where all was done before."""
         kind, writing = KINDS[number % len(KINDS)], number % 4 == 3
         folder = self.work / f"run-{number}"
         victim = random.randrange(self.options.ranks)
@@ -119,6 +119,8 @@ class Runs:
             os.kill(ranks[victim], getattr(signal, "SIG" + kind))
         told = self.wait_for_all(run, ranks, folder)
         seconds, text = time.monotonic() - (told if kind == "raise" else begin), self.said(folder)
+        if "error" not in text and (folder / f"step-{self.options.steps:012}").exists():
+            return None  # it ended a process that had nothing left to do but to leave
         deadline = float(re.findall(r"pp-run: deadline ([\d.]+) s", text)[-1])
         figures = dict(run=number, kind=kind, rank=victim, writing=writing, seconds=seconds, deadline=deadline)
         self.judge(run, ranks, text, figures, before, folder)

@@ -15,17 +15,14 @@
 #include "Faults.h"
 #include "Info.h"
 #include "Launch.h"
+#include "Options.h"
 #include "Report.h"
-#include "Supervisor.h"
 #include "Tensors.h"
 #include "Tracing.h"
-#include "Training.h"
 
 #include "Deadline.h"
 #include "Error.h"
 #include "Processors.h"
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -38,93 +35,6 @@ using namespace stagewright::runtime;
 using json = nlohmann::json;
 
 namespace {
-
-struct Options {
-  std::string artifact, inputs, outputs, profile, info, devices, transport, nan;
-  std::vector<std::string> trace;
-  std::optional<int64_t> microbatches;
-  int64_t steps = 1, threads = 1;
-  bool repeat = false, check = false, pin = false, json = false;
-  bool direct = false, dry = false, processes = false, anyHosts = false,
-       anyOrder = false;
-  double deadline = 0;
-  TrainingOptions training;
-  SupervisorOptions supervisor;
-
-  Figures figures() const { return {!profile.empty(), check}; }
-};
-
-void declare(CLI::App &app, Options &options) {
-  app.add_option("artifact", options.artifact, "What pp-compile wrote")
-      ->required()
-      ->type_name("STEP.swx");
-  app.add_option("--inputs", options.inputs,
-                 "Arguments by position; batch arguments have the "
-                 "microbatches as their first dimension")
-      ->type_name("FILE.safetensors");
-  app.add_option("--outputs", options.outputs, "Where to write the results")
-      ->type_name("FILE.safetensors");
-  app.add_option("--microbatches", options.microbatches,
-                 "Number of microbatches, if not the compiled one");
-  app.add_flag("--repeat-microbatch", options.repeat,
-               "The batch arguments hold one microbatch, used for all");
-  app.add_option("--steps", options.steps, "How many steps to run");
-  app.add_option("--trace", options.trace,
-                 "Where to write the last step for ui.perfetto.dev or "
-                 "chrome://tracing; steps=10:12 writes these, to trace.json "
-                 "if no file is given too")
-      ->type_name("FILE.json|steps=A:B")
-      ->allow_extra_args(false);
-  app.add_option("--profile", options.profile,
-                 "Where to write the median time of every node, for "
-                 "pipeline-estimate-cost; also prints how idle ranks were")
-      ->type_name("FILE.json");
-  app.add_flag("--check-memory", options.check,
-               "Check the life of every buffer and the printed live bytes");
-  app.add_option("--threads-per-rank", options.threads,
-                 "Threads that share the work of each rank (default: 1)")
-      ->type_name("N");
-  app.add_flag("--pin", options.pin,
-               "Pin the threads of rank r to the processors from r * N on");
-  app.add_option("--devices", options.devices,
-                 "The GPU of every rank, as in 0,0,1,1 (default: in order)")
-      ->type_name("LIST");
-  app.add_flag("--no-graph", options.direct,
-               "Enqueue every step anew instead of replaying a CUDA graph");
-  app.add_flag("--dry-run", options.dry,
-               "Record, order and verify a step for GPUs without running it; "
-               "needs no GPU");
-  app.add_flag("--processes", options.processes,
-               "Every rank on GPUs in a process of its own, started here, with "
-               "messages by NCCL");
-  app.add_option("--transport", options.transport,
-                 "'threads': all ranks are this process; 'mpi': each is a "
-                 "process that mpirun or srun started (default: as started)")
-      ->type_name("NAME");
-  app.add_flag("--any-hosts", options.anyHosts,
-               "Give process i rank i, whatever hosts the plan was made for");
-  app.add_flag("--any-order", options.anyOrder,
-               "Let the GPU's libraries add up in another order at every run: "
-               "faster, with less memory, and other last bits each time");
-  app.add_option("--deadline", options.deadline,
-                 "Seconds that a rank may stand still, and a step on GPUs may "
-                 "take (default: 10 times the median of the steps before, at "
-                 "least 2)")
-      ->type_name("SECONDS");
-  app.add_flag("--json", options.json,
-               "Print loss, seconds of every step and bytes as JSON");
-  app.add_flag("--info{text}", options.info,
-               "Print what the artifact is, and stop; --info=json prints its "
-               "manifest");
-  app.add_option("--nan", options.nan,
-                 "What a loss or parameter that is infinite or no number does: "
-                 "'stop' the run or 'ignore' (default: steps with an "
-                 "optimizer stop)")
-      ->type_name("WHAT")
-      ->group("Faults");
-  declareSupervisor(app, options.supervisor);
-  declareTraining(app, options.training);
-}
 
 template <typename T> using Owned = std::unique_ptr<T, void (*)(T *)>;
 
@@ -156,20 +66,6 @@ void warnOfThreads(int64_t ranks, int64_t threads) {
               << (processors() == 1 ? "" : "s")
               << " and will wait for each other; give fewer with "
                  "--threads-per-rank\n";
-}
-
-void check(const Options &options) {
-  if (options.microbatches && *options.microbatches < 1)
-    raise("the number of microbatches is ", *options.microbatches,
-          ", expected at least 1");
-  if (options.steps < 1)
-    raise("the number of steps is ", options.steps, ", expected at least 1");
-  if (options.threads < 1 || options.threads > 1024)
-    raise("the number of threads per rank is ", options.threads,
-          ", expected 1 to 1024");
-  if (!options.nan.empty() && options.nan != "stop" && options.nan != "ignore")
-    raise("--nan is '", options.nan, "', expected 'stop' or 'ignore'");
-  checkTraining(options.training);
 }
 
 int dryRun(const Options &options) {

@@ -42,8 +42,6 @@ namespace {
 constexpr int64_t most = 1 << 30;
 /// Looks at a message without a pause.
 constexpr int looks = 2000;
-/// Seconds that others have to come after one has failed.
-constexpr double grace = 0.5;
 
 class MpiMessenger final : public Messenger {
 public:

@@ -22,6 +22,10 @@
 
 namespace stagewright::runtime {
 
+/// Seconds that others have to come after one has failed. All that live come
+/// in thousandths; where one hangs, all wait for so long.
+constexpr double grace = 0.3;
+
 class Patience {
 public:
   /// `spins` looks without a nap; over after `seconds`, 0: never.

@@ -20,8 +20,6 @@ namespace {
 
 /// A look at a message costs as much as four at memory.
 constexpr int looksOfMemory = 4;
-/// Seconds that the others have to hear of a failure.
-constexpr double grace = 0.5;
 
 } // namespace
 

@@ -1,0 +1,271 @@
+//===- ManifestParts.cpp - what a manifest is made of ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Artifact/ManifestParts.h"
+
+#include "DType.h"
+#include "Error.h"
+#include "Sum.h"
+#include "stagewright/Support/Limits.h"
+
+namespace stagewright::runtime {
+
+int64_t integer(const json &object, const char *key, int64_t low,
+                int64_t high) {
+  const json &value = object.at(key);
+  if (!value.is_number_integer())
+    raise("malformed manifest: '", key, "' is not an integer");
+  auto number = value.get<int64_t>();
+  if (number < low || number > high)
+    raise("malformed manifest: '", key, "' is ", number, ", expected ", low,
+          " to ", high);
+  return number;
+}
+
+std::string string(const json &object, const char *key) {
+  return object.at(key).get<std::string>();
+}
+
+Interface parseInterface(const json &object, bool isResult) {
+  Interface it;
+  it.position = integer(object, "position", 0, maxDepth);
+  it.name = string(object, "name");
+  it.role = string(object, "role");
+  if (isResult)
+    it.combine = string(object, "combine");
+  auto dtype = dtypeFromName(string(object, "dtype"));
+  if (!dtype)
+    raise("malformed manifest: element type '", string(object, "dtype"),
+          "' is unknown");
+  it.dtype = *dtype;
+  it.shape = object.at("shape").get<std::vector<int64_t>>();
+  auto bytes = tensorBytes(it.dtype, it.shape);
+  if (!bytes || *bytes > kMostBytes)
+    raise("malformed manifest: '", it.name, "' has shape ",
+          printShape(it.shape));
+  it.bytes = *bytes;
+  it.slices = integer(object, "slices", 0, maxDepth);
+  if (it.slices > 0 && (it.shape.empty() || it.shape[0] % it.slices != 0))
+    raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),
+          " cannot have ", it.slices, " slices");
+  it.batchDim = integer(object, "batch_dim", 0, 1000);
+  if (object.contains("symbol"))
+    it.symbol = string(object, "symbol");
+  bool joined = isResult && it.combine == "concat" && !it.shape.empty();
+  if (joined && it.batchDim >= int64_t(it.shape.size()))
+    raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),
+          " has no dimension ", it.batchDim);
+  if (it.role == "gradient" && it.combine == "concat")
+    raise("malformed manifest: gradient '", it.name, "' is concatenated");
+  return it;
+}
+
+Channel parseChannel(const json &object, int64_t ranks) {
+  Channel channel;
+  channel.name = string(object, "name");
+  channel.from = integer(object, "from", 0, ranks - 1);
+  channel.to = integer(object, "to", 0, ranks - 1);
+  channel.bytes = integer(object, "bytes", 0, kMostBytes);
+  channel.depth = integer(object, "depth", 1, maxDepth);
+  channel.depthAll = object.at("depth_all").get<bool>();
+  // Artifacts from before there were communicators have none.
+  if (object.contains("round"))
+    channel.round = integer(object, "round", 0, 2 * ranks);
+  if (channel.from == channel.to)
+    raise("malformed manifest: channel '", channel.name, "' joins rank ",
+          channel.from, " to itself");
+  return channel;
+}
+
+static BufferKind parseKind(const std::string &name) {
+  static const std::map<std::string, BufferKind> kinds = {
+      {"parameter", BufferKind::Parameter},
+      {"constant", BufferKind::Constant},
+      {"seed", BufferKind::Seed},
+      {"state", BufferKind::State},
+      {"batch", BufferKind::Batch},
+      {"microbatch", BufferKind::Microbatch},
+      {"gradient", BufferKind::Gradient},
+      {"accumulator", BufferKind::Accumulator},
+      {"output", BufferKind::Output},
+      {"stash", BufferKind::Stash},
+      {"workspace", BufferKind::Workspace}};
+  auto found = kinds.find(name);
+  if (found == kinds.end())
+    raise("malformed manifest: buffer kind '", name, "' is unknown");
+  return found->second;
+}
+
+/// The index of `position` in `list`, -1 for position -1.
+static int64_t indexOf(const std::vector<Interface> &list, int64_t position,
+                       const std::string &buffer) {
+  if (position < 0)
+    return -1;
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].position == position)
+      return int64_t(i);
+  raise("malformed manifest: buffer '", buffer, "' belongs to position ",
+        position, ", which is not declared");
+}
+
+/// What a buffer holds of an argument or result must be all of it or one
+/// slice.
+static void checkPart(const Buffer &buffer, const Interface &whole) {
+  bool sliced = buffer.slice >= 0;
+  if (sliced && buffer.slice >= whole.slices)
+    raise("malformed manifest: buffer '", buffer.name, "' is slice ",
+          buffer.slice, " of '", whole.name, "', which has ", whole.slices);
+  int64_t expected = sliced ? whole.bytes / whole.slices : whole.bytes;
+  if (buffer.bytes != expected)
+    raise("malformed manifest: buffer '", buffer.name, "' has ", buffer.bytes,
+          " bytes, but its part of '", whole.name, "' has ", expected);
+}
+
+Buffer parseBuffer(const json &object, const Manifest &manifest) {
+  Buffer buffer;
+  buffer.name = string(object, "name");
+  buffer.kind = parseKind(string(object, "kind"));
+  buffer.bytes = integer(object, "bytes", 0, kMostBytes);
+  buffer.depth = integer(object, "depth", 1, maxDepth);
+  buffer.depthAll = object.at("depth_all").get<bool>();
+  buffer.slice = integer(object, "slice", -1, maxDepth);
+  if (object.contains("place"))
+    buffer.place = integer(object, "place", -1, kMostBytes);
+  if (buffer.place >= 0 &&
+      (buffer.kind != BufferKind::Stash || buffer.depth != 1 ||
+       buffer.depthAll || buffer.place % 64 != 0))
+    raise("malformed manifest: buffer '", buffer.name, "' has place ",
+          buffer.place, ", but is no stash of depth 1 at a multiple of 64");
+  buffer.argument =
+      indexOf(manifest.arguments, integer(object, "argument", -1, maxDepth),
+              buffer.name);
+  buffer.result = indexOf(manifest.results,
+                          integer(object, "result", -1, maxDepth), buffer.name);
+
+  // The kind says how the host's array is read, its role how large that is.
+  std::string kind = string(object, "kind");
+  if (buffer.argument >= 0 && kind != manifest.arguments[buffer.argument].role)
+    raise("malformed manifest: buffer '", buffer.name, "' of kind '", kind,
+          "' belongs to argument ", manifest.arguments[buffer.argument].label(),
+          " of role '", manifest.arguments[buffer.argument].role, "'");
+  // An optimizer replaces parameters and state where they lie.
+  bool replaced = buffer.argument >= 0 && buffer.result >= 0 &&
+                  (kind == "parameter" || kind == "state") &&
+                  manifest.results[buffer.result].role == kind;
+  if (buffer.result >= 0 && buffer.kind <= BufferKind::Microbatch && !replaced)
+    raise("malformed manifest: buffer '", buffer.name, "' of kind '", kind,
+          "' belongs to result ", manifest.results[buffer.result].label());
+  if (buffer.result >= 0 && buffer.slice >= 0 &&
+      manifest.results[buffer.result].combine == "concat")
+    raise("malformed manifest: buffer '", buffer.name, "' is slice ",
+          buffer.slice, " of result ", manifest.results[buffer.result].label(),
+          ", which is concatenated");
+
+  switch (buffer.kind) {
+  case BufferKind::Parameter:
+  case BufferKind::Constant:
+  case BufferKind::Seed:
+  case BufferKind::State:
+  case BufferKind::Batch:
+    if (buffer.argument < 0)
+      raise("malformed manifest: buffer '", buffer.name,
+            "' holds an argument, but names none");
+    checkPart(buffer, manifest.arguments[buffer.argument]);
+    break;
+  case BufferKind::Microbatch:
+    if (buffer.bytes != 4 && buffer.bytes != 8)
+      raise("malformed manifest: buffer '", buffer.name,
+            "' of microbatch numbers has ", buffer.bytes,
+            " bytes, expected 4 or 8");
+    break;
+  default:
+    if (buffer.result >= 0)
+      checkPart(buffer, manifest.results[buffer.result]);
+  }
+  return buffer;
+}
+
+static void parseExtents(const json &list, const char *key,
+                         int64_t (&extents)[3]) {
+  if (!list.is_array() || list.size() != 3)
+    raise("malformed manifest: '", key, "' is no list of 3 extents");
+  for (size_t i = 0; i < 3; ++i) {
+    if (!list[i].is_number_integer())
+      raise("malformed manifest: '", key, "' holds ", list[i].dump());
+    extents[i] = list[i].get<int64_t>();
+    if (extents[i] < 1 || extents[i] >= int64_t(1) << 31)
+      raise("malformed manifest: '", key, "' holds ", extents[i],
+            ", expected 1 to 2147483647");
+  }
+}
+
+Kernel parseKernel(const json &object) {
+  constexpr int64_t maxThreads = 1024, maxShared = 232448, maxArguments = 511;
+  Kernel kernel;
+  kernel.name = string(object, "name");
+  parseExtents(object.at("grid"), "grid", kernel.grid);
+  parseExtents(object.at("block"), "block", kernel.block);
+  kernel.shared = integer(object, "shared", 0, maxShared);
+  kernel.arguments = integer(object, "arguments", 0, maxArguments);
+  if (kernel.grid[1] > 65535 || kernel.grid[2] > 65535)
+    raise("malformed manifest: kernel '", kernel.name, "' has a grid of ",
+          printShape(kernel.grid), ", expected at most 65535 after the first");
+  if (kernel.block[0] > maxThreads || kernel.block[1] > maxThreads ||
+      kernel.block[0] * kernel.block[1] * kernel.block[2] > maxThreads)
+    raise("malformed manifest: kernel '", kernel.name, "' has a block of ",
+          printShape(kernel.block), ", expected at most 1024 threads");
+  return kernel;
+}
+
+/// A bucket is one range of the arena, as long as that of every other rank.
+static Bucket parseBucket(const json &object, const Manifest &manifest,
+                          const Collective &of) {
+  Bucket bucket;
+  bucket.rank = integer(object, "rank", 0, int64_t(manifest.ranks.size()) - 1);
+  const auto &buffers = manifest.ranks[size_t(bucket.rank)].buffers;
+  bucket.first = integer(object, "first", 0, int64_t(buffers.size()) - 1);
+  bucket.count =
+      integer(object, "buffers", 1, int64_t(buffers.size()) - bucket.first);
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < bucket.count; ++i) {
+    const Buffer &buffer = buffers[size_t(bucket.first + i)];
+    if (buffer.kind != BufferKind::Gradient &&
+        buffer.kind != BufferKind::Accumulator)
+      raise("malformed manifest: collective '", of.name, "' sums buffer '",
+            buffer.name, "', which is no gradient and no accumulator");
+    bytes += (buffer.bytes + 63) / 64 * 64;
+  }
+  if (bytes != of.elements * dtypeSize(of.dtype))
+    raise("malformed manifest: collective '", of.name, "' has ", bytes,
+          " bytes on rank ", bucket.rank, " and ", of.elements,
+          " elements of type ", dtypeName(of.dtype));
+  return bucket;
+}
+
+Collective parseCollective(const json &object, const Manifest &manifest) {
+  Collective it;
+  it.name = string(object, "name");
+  auto dtype = dtypeFromName(string(object, "dtype"));
+  if (!dtype || !canSum(*dtype))
+    raise("malformed manifest: collective '", it.name, "' sums elements of '",
+          string(object, "dtype"), "'");
+  it.dtype = *dtype;
+  it.elements = integer(object, "elements", 0, kMostBytes / 8);
+  for (const json &bucket : object.at("buckets")) {
+    it.buckets.push_back(parseBucket(bucket, manifest, it));
+    size_t count = it.buckets.size();
+    if (count > 1 && it.buckets[count - 2].rank >= it.buckets[count - 1].rank)
+      raise("malformed manifest: the ranks of collective '", it.name,
+            "' do not increase");
+  }
+  if (it.buckets.size() < 2)
+    raise("malformed manifest: collective '", it.name, "' has ",
+          it.buckets.size(), " ranks, expected 2 or more");
+  return it;
+}
+
+} // namespace stagewright::runtime

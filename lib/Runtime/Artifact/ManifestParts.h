@@ -1,0 +1,44 @@
+//===- ManifestParts.h - what a manifest is made of -------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The parts of a manifest, read from JSON and checked: an artifact may have
+// been damaged, and what it says is used as indices and sizes. All throw
+// `Error`, or what the JSON library throws for a missing member.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_ARTIFACT_MANIFESTPARTS_H
+#define STAGEWRIGHT_LIB_RUNTIME_ARTIFACT_MANIFESTPARTS_H
+
+#include "Artifact/Manifest.h"
+
+#include <nlohmann/json.hpp>
+
+namespace stagewright::runtime {
+
+using json = nlohmann::json;
+
+/// An upper bound of numbers that no other one limits.
+constexpr int64_t maxDepth = int64_t(1) << 32;
+
+/// An integer member within [low, high].
+int64_t integer(const json &object, const char *key, int64_t low, int64_t high);
+std::string string(const json &object, const char *key);
+
+Interface parseInterface(const json &object, bool isResult);
+Channel parseChannel(const json &object, int64_t ranks);
+/// `manifest` has its arguments, results and channels.
+Buffer parseBuffer(const json &object, const Manifest &manifest);
+/// Limits of all devices of compute capability 8.0 and later, CUDA C++
+/// Programming Guide, "Compute Capabilities".
+Kernel parseKernel(const json &object);
+/// `manifest` has its ranks.
+Collective parseCollective(const json &object, const Manifest &manifest);
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_ARTIFACT_MANIFESTPARTS_H

@@ -1,0 +1,41 @@
+//===- Options.h - what pp-run is asked for ---------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TOOLS_PP_RUN_OPTIONS_H
+#define STAGEWRIGHT_TOOLS_PP_RUN_OPTIONS_H
+
+#include "Report.h"
+#include "Supervisor.h"
+#include "Training.h"
+
+#include <CLI/CLI.hpp>
+
+namespace stagewright::runtime {
+
+struct Options {
+  std::string artifact, inputs, outputs, profile, info, devices, transport, nan;
+  std::vector<std::string> trace;
+  std::optional<int64_t> microbatches;
+  int64_t steps = 1, threads = 1;
+  bool repeat = false, check = false, pin = false, json = false;
+  bool direct = false, dry = false, processes = false, anyHosts = false,
+       anyOrder = false;
+  double deadline = 0;
+  TrainingOptions training;
+  SupervisorOptions supervisor;
+
+  Figures figures() const { return {!profile.empty(), check}; }
+};
+
+void declare(CLI::App &app, Options &options);
+
+/// Throws `Error` for values that no artifact could make right.
+void check(const Options &options);
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_TOOLS_PP_RUN_OPTIONS_H
