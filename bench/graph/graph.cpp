@@ -17,7 +17,7 @@
 #include "DType.h"
 #include "Error.h"
 #include "Files/Safetensors.h"
-#include "HostTensors.h"
+#include "Memory/HostTensors.h"
 
 #include <nlohmann/json.hpp>
 

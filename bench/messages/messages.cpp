@@ -14,7 +14,7 @@
 
 #include "Error.h"
 #include "Processes/MessageTransport.h"
-#include "Processors.h"
+#include "Threads/Processors.h"
 
 #include <mpi.h>
 #include <nlohmann/json.hpp>

@@ -7,7 +7,7 @@
 
 #include "Alternatives.h"
 #include "Error.h"
-#include "Guarded.h"
+#include "Faults/Guarded.h"
 #include "Products/Blas.h"
 #include "Products/ParallelGemm.h"
 #include "Twins/Twins.h"

@@ -7,10 +7,10 @@
 
 #include "Cuda/Prepare.h"
 #include "DType.h"
-#include "Deadline.h"
 #include "Error.h"
+#include "Faults/Deadline.h"
 #include "Files/MappedFile.h"
-#include "HostTensors.h"
+#include "Memory/HostTensors.h"
 #include "Processes/Processes.h"
 #include "Products/Blas.h"
 #include "Runner.h"

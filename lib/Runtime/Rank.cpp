@@ -7,7 +7,7 @@
 
 #include "Rank.h"
 
-#include "Finite.h"
+#include "Faults/Finite.h"
 
 namespace stagewright::runtime {
 

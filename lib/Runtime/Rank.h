@@ -8,11 +8,11 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_RANK_H
 #define STAGEWRIGHT_LIB_RUNTIME_RANK_H
 
-#include "Checker.h"
-#include "Injection.h"
-#include "Layout.h"
-#include "Pool.h"
+#include "Faults/Injection.h"
+#include "Memory/Checker.h"
+#include "Memory/Layout.h"
 #include "Recording/Recorder.h"
+#include "Threads/Pool.h"
 #include "Transport.h"
 
 #include "stagewright-rt/runtime.h"

@@ -10,7 +10,7 @@
 #include "Cuda/DeviceStep.h"
 #include "Error.h"
 #include "Processes/ProcessStep.h"
-#include "Step.h"
+#include "Threads/Step.h"
 
 namespace stagewright::runtime {
 

@@ -15,7 +15,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_RUNNER_H
 
 #include "Artifact/Artifact.h"
-#include "Layout.h"
+#include "Memory/Layout.h"
 #include "Recording/Recorder.h"
 
 #include <memory>

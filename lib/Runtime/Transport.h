@@ -22,7 +22,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_TRANSPORT_H
 #define STAGEWRIGHT_LIB_RUNTIME_TRANSPORT_H
 
-#include "Whereabouts.h"
+#include "Faults/Whereabouts.h"
 
 #include <atomic>
 #include <cstddef>

@@ -7,8 +7,8 @@
 
 #include "Faults.h"
 
-#include "Deadline.h"
 #include "Error.h"
+#include "Faults/Deadline.h"
 
 #include <cmath>
 #include <csignal>

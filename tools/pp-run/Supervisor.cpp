@@ -8,9 +8,9 @@
 #include "Supervisor.h"
 
 #include "Error.h"
+#include "Faults/Stillness.h"
 #include "Launch.h"
 #include "Recording/Recorder.h"
-#include "Stillness.h"
 #include "Training/Checkpoint.h"
 
 #include <algorithm>

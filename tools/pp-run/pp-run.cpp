@@ -20,9 +20,9 @@
 #include "Tensors.h"
 #include "Tracing.h"
 
-#include "Deadline.h"
 #include "Error.h"
-#include "Processors.h"
+#include "Faults/Deadline.h"
+#include "Threads/Processors.h"
 
 #include <algorithm>
 #include <csignal>

@@ -8,8 +8,8 @@
 #include "Communicators.h"
 
 #include "DType.h"
-#include "Deadline.h"
 #include "Error.h"
+#include "Faults/Deadline.h"
 
 #include <algorithm>
 #include <set>

@@ -20,7 +20,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_DEVICESTEP_H
 
-#include "Deadline.h"
+#include "Faults/Deadline.h"
 #include "Program.h"
 #include "Runner.h"
 

@@ -7,8 +7,8 @@
 
 #include "Peers.h"
 
-#include "Deadline.h"
 #include "Error.h"
+#include "Faults/Deadline.h"
 #include "Prepare.h"
 
 #include <atomic>

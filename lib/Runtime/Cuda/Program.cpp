@@ -9,7 +9,7 @@
 
 #include "Error.h"
 #include "Slots.h"
-#include "Step.h"
+#include "Threads/Step.h"
 
 #include <csetjmp>
 #include <cstring>

@@ -20,7 +20,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_PROGRAM_H
 
 #include "Artifact/Artifact.h"
-#include "Layout.h"
+#include "Memory/Layout.h"
 
 namespace stagewright::runtime::cuda {
 

@@ -14,7 +14,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_SLOTS_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_SLOTS_H
 
-#include "Layout.h"
+#include "Memory/Layout.h"
 
 #include <map>
 

@@ -16,7 +16,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_STAGING_H
 
 #include "Device.h"
-#include "HostTensors.h"
+#include "Memory/HostTensors.h"
 #include "Program.h"
 
 namespace stagewright::runtime::cuda {

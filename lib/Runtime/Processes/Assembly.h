@@ -15,7 +15,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_ASSEMBLY_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_ASSEMBLY_H
 
-#include "Deadline.h"
+#include "Faults/Deadline.h"
 #include "Processes/Patience.h"
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_JOIN_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_JOIN_H
 
-#include "HostTensors.h"
+#include "Memory/HostTensors.h"
 #include "Processes/Processes.h"
 #include "Runner.h"
 

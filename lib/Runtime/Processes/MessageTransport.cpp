@@ -7,8 +7,8 @@
 
 #include "Processes/MessageTransport.h"
 
-#include "Deadline.h"
 #include "Error.h"
+#include "Faults/Deadline.h"
 #include "Processes/Patience.h"
 
 #include <algorithm>

@@ -25,8 +25,8 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_MESSAGETRANSPORT_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_MESSAGETRANSPORT_H
 
-#include "Arena.h"
-#include "Layout.h"
+#include "Memory/Arena.h"
+#include "Memory/Layout.h"
 #include "Processes/Messenger.h"
 #include "Transport.h"
 

@@ -14,8 +14,8 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PATIENCE_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PATIENCE_H
 
+#include "Faults/Stillness.h"
 #include "Recording/Recorder.h"
-#include "Stillness.h"
 
 #include <algorithm>
 #include <ctime>

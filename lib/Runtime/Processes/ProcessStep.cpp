@@ -9,8 +9,8 @@
 
 #include "Error.h"
 #include "Processes/Join.h"
-#include "Processors.h"
 #include "Products/Blas.h"
+#include "Threads/Processors.h"
 
 #include <algorithm>
 

@@ -15,9 +15,9 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSSTEP_H
 #define STAGEWRIGHT_LIB_RUNTIME_PROCESSES_PROCESSSTEP_H
 
-#include "Arena.h"
-#include "Deadline.h"
-#include "HostTensors.h"
+#include "Faults/Deadline.h"
+#include "Memory/Arena.h"
+#include "Memory/HostTensors.h"
 #include "Processes/MessageTransport.h"
 #include "Processes/Processes.h"
 #include "Rank.h"

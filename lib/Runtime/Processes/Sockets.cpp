@@ -7,8 +7,8 @@
 
 #include "Processes/Sockets.h"
 
-#include "Deadline.h"
 #include "Error.h"
+#include "Faults/Deadline.h"
 
 #include <algorithm>
 #include <cerrno>

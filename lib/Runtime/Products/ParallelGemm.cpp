@@ -7,7 +7,7 @@
 
 #include "Products/ParallelGemm.h"
 
-#include "Guarded.h"
+#include "Faults/Guarded.h"
 #include "Products/Blas.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Deadline.h"
+#include "Faults/Deadline.h"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Error.h"
-#include "Finite.h"
-#include "Injection.h"
+#include "Faults/Finite.h"
+#include "Faults/Injection.h"
+#include "Faults/Stillness.h"
 #include "Processes/LastWords.h"
-#include "Stillness.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "Artifact/Artifact.h"
 #include "Error.h"
 #include "Files/MappedFile.h"
-#include "Layout.h"
+#include "Memory/Layout.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Error.h"
-#include "Guarded.h"
+#include "Faults/Guarded.h"
 #include "Products/Blas.h"
 #include "Products/ParallelGemm.h"
 #include "Team.h"

@@ -8,7 +8,7 @@
 #include "Sum.h"
 #include "DType.h"
 #include "Error.h"
-#include "ThreadTransport.h"
+#include "Threads/ThreadTransport.h"
 
 #include <gtest/gtest.h>
 

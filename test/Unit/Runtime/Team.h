@@ -8,8 +8,8 @@
 #ifndef STAGEWRIGHT_TEST_UNIT_RUNTIME_TEAM_H
 #define STAGEWRIGHT_TEST_UNIT_RUNTIME_TEAM_H
 
-#include "Guarded.h"
-#include "ThreadTransport.h"
+#include "Faults/Guarded.h"
+#include "Threads/ThreadTransport.h"
 
 #include <memory>
 #include <random>

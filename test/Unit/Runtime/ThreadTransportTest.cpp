@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ThreadTransport.h"
+#include "Threads/ThreadTransport.h"
 #include "Error.h"
 
 #include <gtest/gtest.h>

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_INJECTION_H
-#define STAGEWRIGHT_LIB_RUNTIME_INJECTION_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_FAULTS_INJECTION_H
+#define STAGEWRIGHT_LIB_RUNTIME_FAULTS_INJECTION_H
 
 #include <cstdint>
 #include <memory>
@@ -45,4 +45,4 @@ private:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_INJECTION_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_FAULTS_INJECTION_H

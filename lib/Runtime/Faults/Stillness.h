@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_STILLNESS_H
-#define STAGEWRIGHT_LIB_RUNTIME_STILLNESS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_FAULTS_STILLNESS_H
+#define STAGEWRIGHT_LIB_RUNTIME_FAULTS_STILLNESS_H
 
 #include <algorithm>
 #include <cstdint>
@@ -41,4 +41,4 @@ private:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_STILLNESS_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_FAULTS_STILLNESS_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Checker.h"
+#include "Memory/Checker.h"
 
 #include "Error.h"
 

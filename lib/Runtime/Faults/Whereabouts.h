@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_WHEREABOUTS_H
-#define STAGEWRIGHT_LIB_RUNTIME_WHEREABOUTS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_FAULTS_WHEREABOUTS_H
+#define STAGEWRIGHT_LIB_RUNTIME_FAULTS_WHEREABOUTS_H
 
 #include <atomic>
 #include <cstddef>
@@ -89,4 +89,4 @@ private:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_WHEREABOUTS_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_FAULTS_WHEREABOUTS_H

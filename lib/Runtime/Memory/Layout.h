@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_LAYOUT_H
-#define STAGEWRIGHT_LIB_RUNTIME_LAYOUT_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_MEMORY_LAYOUT_H
+#define STAGEWRIGHT_LIB_RUNTIME_MEMORY_LAYOUT_H
 
 #include "Artifact/Manifest.h"
 
@@ -51,4 +51,4 @@ int64_t predictedPeak(const Manifest &manifest, int64_t rank,
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_LAYOUT_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_MEMORY_LAYOUT_H

@@ -17,11 +17,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_THREADTRANSPORT_H
-#define STAGEWRIGHT_LIB_RUNTIME_THREADTRANSPORT_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_THREADS_THREADTRANSPORT_H
+#define STAGEWRIGHT_LIB_RUNTIME_THREADS_THREADTRANSPORT_H
 
-#include "Layout.h"
-#include "ThreadSum.h"
+#include "Memory/Layout.h"
+#include "Threads/ThreadSum.h"
 #include "Transport.h"
 
 #include <memory>
@@ -111,4 +111,4 @@ private:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_THREADTRANSPORT_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_THREADS_THREADTRANSPORT_H

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_PROCESSORS_H
-#define STAGEWRIGHT_LIB_RUNTIME_PROCESSORS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_THREADS_PROCESSORS_H
+#define STAGEWRIGHT_LIB_RUNTIME_THREADS_PROCESSORS_H
 
 #include <cstdint>
 
@@ -49,4 +49,4 @@ template <typename Done> bool spin(int limit, Done done) {
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSORS_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_THREADS_PROCESSORS_H

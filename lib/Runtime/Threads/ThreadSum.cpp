@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ThreadSum.h"
+#include "Threads/ThreadSum.h"
 
 #include "DType.h"
 

@@ -13,10 +13,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_CHECKER_H
-#define STAGEWRIGHT_LIB_RUNTIME_CHECKER_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_MEMORY_CHECKER_H
+#define STAGEWRIGHT_LIB_RUNTIME_MEMORY_CHECKER_H
 
-#include "Layout.h"
+#include "Memory/Layout.h"
 
 #include <cstddef>
 
@@ -57,4 +57,4 @@ private:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_CHECKER_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_MEMORY_CHECKER_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_FINITE_H
-#define STAGEWRIGHT_LIB_RUNTIME_FINITE_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_FAULTS_FINITE_H
+#define STAGEWRIGHT_LIB_RUNTIME_FAULTS_FINITE_H
 
 #include "stagewright-rt/runtime.h"
 
@@ -31,4 +31,4 @@ std::string describeNotFinite(const Manifest &manifest, const sw_rank &rank);
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_FINITE_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_FAULTS_FINITE_H

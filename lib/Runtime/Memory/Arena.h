@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_ARENA_H
-#define STAGEWRIGHT_LIB_RUNTIME_ARENA_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_MEMORY_ARENA_H
+#define STAGEWRIGHT_LIB_RUNTIME_MEMORY_ARENA_H
 
 #include <cstddef>
 #include <cstdint>
@@ -40,4 +40,4 @@ private:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_ARENA_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_MEMORY_ARENA_H

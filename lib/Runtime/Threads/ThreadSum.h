@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_THREADSUM_H
-#define STAGEWRIGHT_LIB_RUNTIME_THREADSUM_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_THREADS_THREADSUM_H
+#define STAGEWRIGHT_LIB_RUNTIME_THREADS_THREADSUM_H
 
-#include "Layout.h"
+#include "Memory/Layout.h"
 #include "Sum.h"
 
 #include <atomic>
@@ -47,4 +47,4 @@ private:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_THREADSUM_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_THREADS_THREADSUM_H

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Step.h"
+#include "Threads/Step.h"
 
 #include "Error.h"
-#include "Processors.h"
 #include "Products/Blas.h"
+#include "Threads/Processors.h"
 
 #include <algorithm>
 #include <cstring>

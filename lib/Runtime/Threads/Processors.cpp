@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Processors.h"
+#include "Threads/Processors.h"
 
 #include <pthread.h>
 #include <sched.h>

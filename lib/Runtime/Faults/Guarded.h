@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_GUARDED_H
-#define STAGEWRIGHT_LIB_RUNTIME_GUARDED_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_FAULTS_GUARDED_H
+#define STAGEWRIGHT_LIB_RUNTIME_FAULTS_GUARDED_H
 
 #include "Rank.h"
 
@@ -37,4 +37,4 @@ template <typename Body> auto guarded(sw_rank *rank, Body body) {
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_GUARDED_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_FAULTS_GUARDED_H

@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_HOSTTENSORS_H
-#define STAGEWRIGHT_LIB_RUNTIME_HOSTTENSORS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_MEMORY_HOSTTENSORS_H
+#define STAGEWRIGHT_LIB_RUNTIME_MEMORY_HOSTTENSORS_H
 
-#include "Layout.h"
+#include "Memory/Layout.h"
 
 #include <cstddef>
 
@@ -63,4 +63,4 @@ void forBuffers(const Manifest &manifest, int64_t Buffer::*member,
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_HOSTTENSORS_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_MEMORY_HOSTTENSORS_H

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ThreadTransport.h"
+#include "Threads/ThreadTransport.h"
 
-#include "Deadline.h"
 #include "Error.h"
-#include "Processors.h"
+#include "Faults/Deadline.h"
+#include "Threads/Processors.h"
 
 #include <algorithm>
 #include <cstring>

@@ -12,18 +12,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_STEP_H
-#define STAGEWRIGHT_LIB_RUNTIME_STEP_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_THREADS_STEP_H
+#define STAGEWRIGHT_LIB_RUNTIME_THREADS_STEP_H
 
-#include "Arena.h"
-#include "Checker.h"
-#include "Deadline.h"
-#include "HostTensors.h"
-#include "Pool.h"
+#include "Faults/Deadline.h"
+#include "Faults/Stillness.h"
+#include "Memory/Arena.h"
+#include "Memory/Checker.h"
+#include "Memory/HostTensors.h"
 #include "Rank.h"
 #include "Runner.h"
-#include "Stillness.h"
-#include "ThreadTransport.h"
+#include "Threads/Pool.h"
+#include "Threads/ThreadTransport.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -84,4 +84,4 @@ private:
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_STEP_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_THREADS_STEP_H

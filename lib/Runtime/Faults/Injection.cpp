@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Injection.h"
+#include "Faults/Injection.h"
 
 #include "Artifact/Manifest.h"
 #include "Error.h"

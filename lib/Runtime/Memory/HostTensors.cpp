@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HostTensors.h"
+#include "Memory/HostTensors.h"
 
 #include "DType.h"
 #include "Error.h"

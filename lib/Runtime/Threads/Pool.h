@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_POOL_H
-#define STAGEWRIGHT_LIB_RUNTIME_POOL_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_THREADS_POOL_H
+#define STAGEWRIGHT_LIB_RUNTIME_THREADS_POOL_H
 
 #include <csetjmp>
 #include <cstdint>
@@ -64,4 +64,4 @@ Place &here();
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_POOL_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_THREADS_POOL_H

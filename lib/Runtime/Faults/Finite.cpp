@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Finite.h"
+#include "Faults/Finite.h"
 
 #include "Artifact/Manifest.h"
 #include "DType.h"

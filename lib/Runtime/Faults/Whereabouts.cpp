@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Whereabouts.h"
+#include "Faults/Whereabouts.h"
 #include "Artifact/Manifest.h"
 
 namespace stagewright::runtime {
