@@ -107,7 +107,8 @@ static Result<WrittenStage> parseStage(const Problem &problem,
   int64_t devices = int64_t(problem.cluster.devices.size());
   if (stage.replicas < 1 || stage.replicas > devices)
     return Error{"stage '" + written + "' of the plan needs 1 to " +
-                 std::to_string(devices) + " replicas, as many as devices"};
+                 std::to_string(devices) + " replicas, as many as cluster '" +
+                 problem.cluster.name + "' has devices"};
   return stage;
 }
 
@@ -147,7 +148,8 @@ static Result<std::vector<Plan>> parseRanges(const Problem &problem,
   if (taken > int64_t(problem.cluster.devices.size()))
     return Error{"the plan needs " + std::to_string(taken) +
                  " devices, cluster '" + problem.cluster.name + "' has " +
-                 std::to_string(problem.cluster.devices.size())};
+                 std::to_string(problem.cluster.devices.size()) +
+                 "; take fewer replicas or a larger cluster"};
   std::vector<size_t> order = recursiveOrder(network);
   std::vector<Plan> plans = {place(stages, order)};
   std::reverse(order.begin(), order.end());

@@ -36,21 +36,26 @@ static Status checkRows(const Problem &problem, const StagePlan &stage,
                         size_t number) {
   if (stage.rows.empty())
     return {};
+  const std::string otherwise = ", or leave them out and the speed of the "
+                                "devices decides";
   if (stage.rows.size() != stage.devices.size())
     return Error{
         nameOf(number) + " has " + std::to_string(stage.devices.size()) +
-        " devices, and samples for " + std::to_string(stage.rows.size())};
+        " devices, and samples for " + std::to_string(stage.rows.size()) +
+        "; state one number for each" + otherwise};
   int64_t sum = 0;
   for (int64_t count : stage.rows) {
     if (count < 1)
       return Error{nameOf(number) + " gives a replica " +
-                   std::to_string(count) + " samples, at least 1 is needed"};
+                   std::to_string(count) + " samples, at least 1 is needed; "
+                   "take the sample from another, or fewer replicas"};
     sum += count;
   }
   if (problem.samples > 0 && sum != problem.samples)
     return Error{nameOf(number) + " gives its replicas " + std::to_string(sum) +
                  " samples, a microbatch has " +
-                 std::to_string(problem.samples)};
+                 std::to_string(problem.samples) +
+                 "; let them sum up to that" + otherwise};
   for (int64_t layer : stage.layers)
     if (layer >= 0 && layer < int64_t(problem.layers.size()) &&
         !problem.layers[layer].sliceable)
@@ -112,7 +117,9 @@ static Status checkCover(const Problem &problem, const Plan &plan,
   for (size_t layer = 0; layer < stageOf.size(); ++layer)
     if (stageOf[layer] < 0)
       return Error{"layer '" + problem.layers[layer].name +
-                   "' lies on no stage of the plan"};
+                   "' lies on no stage of the plan; its stages need all layers "
+                   "from 0 to " +
+                   std::to_string(stageOf.size() - 1)};
   return {};
 }
 
@@ -128,7 +135,8 @@ static Status checkFlow(const Problem &problem,
             "a value of layer '" + problem.layers[value.producer.layer].name +
             "' on stage " + std::to_string(stageOf[value.producer.layer]) +
             " is used by layer '" + problem.layers[use.layer].name +
-            "' on the earlier stage " + std::to_string(stageOf[use.layer])};
+            "' on the earlier stage " + std::to_string(stageOf[use.layer]) +
+            "; list stages in the order of their layers"};
   }
   return {};
 }

@@ -31,9 +31,9 @@ def compiled(workshop, devices, stages, schedule, model=GPT):
     return workshop.once(("hybrid", model, stages, schedule), make)
 
 
-def check(workshop, artifact, model=GPT):
-    results, printed = workshop.run_artifact(model, artifact, "--check-memory")
-    wrong = golden.disagreements(workshop.golden(model)[1], results)
+def check(workshop, artifact, model=GPT, microbatches=8):
+    results, printed = workshop.run_artifact(model, artifact, "--check-memory", microbatches=microbatches)
+    wrong = golden.disagreements(workshop.golden(model, microbatches)[1], results)
     assert not wrong, "\n".join(wrong)
     return results, printed
 
@@ -44,6 +44,13 @@ def test_replicas_give_the_numbers_of_jax(workshop, plan, schedule):
     devices, stages = PLANS[plan]
     _, printed = check(workshop, compiled(workshop, devices, stages, schedule))
     assert printed.count("live bytes") == devices
+
+
+@pytest.mark.parametrize("microbatches", (1, 3, 21))
+@pytest.mark.parametrize("plan", ("3+1 uneven", "2+3"))
+def test_any_number_of_microbatches_runs(workshop, plan, microbatches):
+    devices, stages = PLANS[plan]
+    check(workshop, compiled(workshop, devices, stages, "1f1b"), microbatches=microbatches)
 
 
 @pytest.mark.parametrize("model,stages,schedule", OTHERS, ids=[model for model, *_ in OTHERS])

@@ -50,6 +50,10 @@ static void readArguments(GraphOp graph, GraphRows &rows) {
                             " and " + std::to_string(extent(number)) + " rows"};
       return;
     }
+  if (samples == 1) {
+    rows.mix = RowMix{graph.getLoc(), "a microbatch has one sample"};
+    return;
+  }
   rows.samples = samples;
   for (unsigned number : batches)
     rows.kinds[graph.getArgument(number)] = {RowKind::Rows,
@@ -73,6 +77,8 @@ GraphRows rowsOf(GraphOp graph) {
   SymbolTable symbols(graph->getParentOfType<ModuleOp>());
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
     int64_t layer = node.getLayer();
+    if (rows.mix && node.getCallee())
+      rows.mixes.try_emplace(layer, *rows.mix);
     if (node.getSliceable() == false)
       rows.mixes.try_emplace(
           layer, RowMix{node.getLoc(),

@@ -54,7 +54,8 @@ void RowTracker::visitExpand(tensor::ExpandShapeOp op) {
   if (!kind.isRows())
     return set(op, kind);
   auto type = cast<RankedTensorType>(op.getType());
-  for (int64_t dim : op.getReassociationIndices()[kind.dim]) {
+  ReassociationIndices group = op.getReassociationIndices()[kind.dim];
+  for (int64_t dim : group) {
     if (type.getDimSize(dim) == 1)
       continue;
     if (std::optional<RowKind> found = rowsAt(type, dim))

@@ -24,8 +24,41 @@ namespace stagewright::torank {
 /// schedules run G forwards and backwards per chunk in turn.
 static constexpr size_t kMostBodiesPerCase = 8;
 
-/// The loops of every rank, if `plan.data` is what a generator makes for every
-/// number of microbatches, with stage r alone on rank r.
+/// By stage: which of the stages that were scheduled it is a replica of.
+/// Replicas of one are neighbours.
+static std::vector<int64_t> scheduledStages(const Plan &plan) {
+  std::vector<int64_t> scheduled;
+  for (size_t stage = 0; stage < plan.replicaOf.size(); ++stage)
+    scheduled.push_back(
+        stage == 0 ? 0
+                   : scheduled.back() +
+                         (plan.replicaOf[stage] != plan.replicaOf[stage - 1]));
+  return scheduled;
+}
+
+/// What `generator` makes for every number of microbatches, with stage r alone
+/// on rank r. Replicas run the order of their stage.
+static ScheduleFamily familyFor(const Plan &plan, const Generator &generator) {
+  std::vector<int64_t> scheduled = scheduledStages(plan);
+  ScheduleFamily family = familyOf(generator, scheduled.back() + 1,
+                                   pipeline::isForwardOnly(plan.graph));
+  if (scheduled.back() + 1 == plan.numStages)
+    return family;
+  return [=](int64_t microbatches) {
+    Schedule all = family(microbatches);
+    std::vector<Order> orders = std::move(all.ranks);
+    all.ranks.clear();
+    for (auto [stage, of] : llvm::enumerate(scheduled)) {
+      all.ranks.push_back(orders[of]);
+      for (Action &action : all.ranks.back())
+        action.stage = int64_t(stage);
+    }
+    all.stages = int64_t(scheduled.size());
+    return all;
+  };
+}
+
+/// The loops of every rank, if `plan.data` is of such a family.
 static std::optional<std::vector<std::vector<Segment>>>
 matchFamily(Plan &plan) {
   Result<Generator> generator = findGenerator(plan.data.kind);
@@ -34,8 +67,7 @@ matchFamily(Plan &plan) {
       plan.numCopies() != 1 ||
       int64_t(plan.data.ranks.size()) != plan.numStages)
     return std::nullopt;
-  ScheduleFamily family =
-      familyOf(*generator, plan.numStages, pipeline::isForwardOnly(plan.graph));
+  ScheduleFamily family = familyFor(plan, *generator);
   if (family(plan.data.microbatches).ranks != plan.data.ranks)
     return std::nullopt;
   auto segments = compressToSegments(family);

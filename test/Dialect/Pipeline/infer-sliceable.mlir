@@ -240,3 +240,17 @@ pipeline.graph @mixing(%x: tensor<4x6xf32> {pipeline.role = "batch"}, %at: tenso
   %8 = pipeline.node "plain.F" @plain.F phase F layer 8 (%x) : (tensor<4x6xf32>) -> tensor<4x6xf32>
   pipeline.yield %7 results [0] : tensor<6xf32>
 }
+
+// -----
+
+// One sample cannot be shared: replicas take whole microbatches in turn.
+// CHECK-LABEL: pipeline.graph @one
+// CHECK: "a.F" {{.*}} {mixes = "a microbatch has one sample", sliceable = false}
+func.func private @a.F(%x: tensor<1x16xf32>) -> tensor<1x1x16xf32> {
+  %0 = tensor.expand_shape %x [[0, 1], [2]] output_shape [1, 1, 16] : tensor<1x16xf32> into tensor<1x1x16xf32>
+  return %0 : tensor<1x1x16xf32>
+}
+pipeline.graph @one(%x: tensor<1x16xf32> {pipeline.role = "batch"}) -> (tensor<1x1x16xf32> {pipeline.role = "output"}) attributes {layers = ["a"]} {
+  %0 = pipeline.node "a.F" @a.F phase F layer 0 (%x) : (tensor<1x16xf32>) -> tensor<1x1x16xf32>
+  pipeline.yield %0 results [0] : tensor<1x1x16xf32>
+}

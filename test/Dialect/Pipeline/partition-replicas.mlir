@@ -4,6 +4,8 @@
 // RUN: pp-opt %s -pipeline-partition="cluster=local:3 microbatches=4 plan='[0,1)x2:7+1 [1,2)'" | FileCheck %s --check-prefix=GIVEN
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:3 microbatches=4 plan='[0,1)x2:7+2 [1,2)'" 2>&1 | FileCheck %s --check-prefix=SAMPLES
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:9 microbatches=4 plan='[0,2)x9'" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: pp-opt %s -pipeline-partition="cluster=local:9 microbatches=4" | FileCheck %s --check-prefix=MOST
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:2 microbatches=4 plan='[0,1)@d0+d1 [1,2)@d1'" 2>&1 | FileCheck %s --check-prefix=SHARED
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:4 microbatches=4 plan='[0,1)x2 [1,2)' placement=twin" 2>&1 | FileCheck %s --check-prefix=TWIN
 // RUN: pp-opt %s -mlir-disable-threading -pipeline-partition="cluster=local:2 microbatches=4" > %t.one
 // RUN: pp-opt %s -pipeline-partition="cluster=local:2 microbatches=4" > %t.many
@@ -20,8 +22,11 @@
 // GIVEN: pipeline.stage 0 on [@d0, @d1] layers [0] {{{.*}}, rows = array<i64: 7, 1>}
 // GIVEN: pipeline.stage 1 on [@d2] layers [1] {bound_by
 // SAMPLES: error: stage 0 of the plan gives its replicas 9 samples, a microbatch has 8
+// Nine replicas of everything would be as fast as eight, with one of them idle.
+// MOST: rows = array<i64: 1, 1, 1, 1, 1, 1, 1, 1>
+// SHARED: error: stages 0 and 1 of the plan share device 'd1'; a plan that is given has one stage per device
 // TWIN: error: a plan that is given has one stage per device; leave out chunks= and placement=, or the schedule that needs them
-// NONE: error: stage 0 has 9 replicas for the 8 samples of a microbatch, and one gets none; give fewer with max-replicas=8 or larger microbatches
+// NONE: error: stage 0 has 9 replicas for the 8 samples of a microbatch, and one gets none; give it at most 8, or larger microbatches
 pipeline.graph @step(%x: tensor<8xf32> {pipeline.role = "batch"}) -> (tensor<8xf32> {pipeline.role = "output"})
     attributes {layers = ["a", "b"]} {
   %0 = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 1000000, read = 0, written = 0> : (tensor<8xf32>) -> tensor<8xf32>

@@ -70,6 +70,6 @@ pipeline.cluster @local {
   pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
 }
 pipeline.program @plan of @step on @local microbatches 2 {
-  // expected-error @+1 {{runs its forward again before the backward, which schedules say action by action; partition with recompute=false}}
+  // expected-error @+1 {{runs its forward again before the backward, which schedules say action by action; leave out the r of a plan that is given, else partition with recompute=false}}
   pipeline.stage 0 on [@d0] layers [0] {recompute}
 }

@@ -196,9 +196,10 @@ TEST(Fixed, WrongPlans) {
                     "layers");
   expectError(problem, "[0,4)x0",
               "stage '[0,4)x0' of the plan needs 1 to 2 replicas, as many as "
-              "devices");
+              "cluster 'test' has devices");
   expectError(problem, "[0,2)x2 [2,4)x1",
-              "the plan needs 3 devices, cluster 'test' has 2");
+              "the plan needs 3 devices, cluster 'test' has 2; take "
+              "fewer replicas or a larger cluster");
   expectError(problem, "[0,4)@d7",
               "stage '[0,4)@d7' of the plan names device 'd7', which cluster "
               "'test' does not have");
@@ -209,7 +210,8 @@ TEST(Fixed, WrongPlans) {
                   "' lies on stages 0 and 1 of the plan");
   expectError(problem, "[0,2) [3,4)",
               "layer '" + problem.layers[2].name +
-                  "' lies on no stage of the plan");
+                  "' lies on no stage of the plan; its stages need all "
+                  "layers from 0 to 3");
   expectError(problem, "{", "'the plan' is not JSON");
 }
 
@@ -218,12 +220,15 @@ TEST(Fixed, WrongSamples) {
   problem.samples = 4;
   expectError(problem, "[0,2)x2:3+2 [2,3)",
               "stage 0 of the plan gives its replicas 5 samples, a microbatch "
-              "has 4");
+              "has 4; let them sum up to that, or leave them out and the speed "
+              "of the devices decides");
   expectError(problem, "[0,2)x2:4 [2,3)",
-              "stage 0 of the plan has 2 devices, and samples for 1");
+              "stage 0 of the plan has 2 devices, and samples for 1; "
+              "state one number for each, or leave them out and the speed of "
+              "the devices decides");
   expectError(problem, "[0,2)x2:4+0 [2,3)",
               "stage 0 of the plan gives a replica 0 samples, at least 1 is "
-              "needed");
+              "needed; take the sample from another, or fewer replicas");
   problem.layers[1].sliceable = false;
   problem.layers[1].mixes = "'math.exp' does";
   expectError(problem, "[0,2)x2:3+1 [2,3)",

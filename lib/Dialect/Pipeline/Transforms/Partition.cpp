@@ -18,6 +18,8 @@
 #include "stagewright/Planning/Placed.h"
 #include "stagewright/Planning/Planners.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace stagewright::pipeline {
@@ -72,7 +74,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     problem->maxReplicas = maxReplicas;
     problem->fixedPlan = plan;
     if (maxReplicas != 1)
-      problem->samples = rowsOf(*graph).samples;
+      limitReplicas(*graph, *problem);
     problem->recompute = recompute;
     problem->stages = stages == -1 ? 0 : int64_t(stages);
     Result<PlacedPlan> found = isPlaced() ? planStages(*graph, *problem)
@@ -89,6 +91,16 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     return success();
   }
 
+  /// Reads how many samples there are to share. A planner then gives no stage
+  /// more replicas than that, unless a layer lets them take turns.
+  void limitReplicas(GraphOp graph, Problem &problem) {
+    GraphRows rows = rowsOf(graph);
+    problem.samples = rows.samples;
+    if (rows.samples > 0 && rows.mixes.empty() && plan.empty() &&
+        (maxReplicas == 0 || maxReplicas > rows.samples))
+      problem.maxReplicas = rows.samples;
+  }
+
   /// Says how many samples each replica gets that works on a slice.
   Status shareSamples(const Problem &problem, Plan &plan) {
     for (auto [number, stage] : llvm::enumerate(plan.stages)) {
@@ -101,10 +113,10 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
           return Error{"stage " + std::to_string(number) + " has " +
                        std::to_string(stage.devices.size()) +
                        " replicas for the " + std::to_string(problem.samples) +
-                       " samples of a microbatch, and one gets none; give "
-                       "fewer with max-replicas=" +
+                       " samples of a microbatch, and one gets none; give it "
+                       "at most " +
                        std::to_string(problem.samples) +
-                       " or larger microbatches"};
+                       ", or larger microbatches"};
       }
     }
     return {};
@@ -155,6 +167,19 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     return success();
   }
 
+  /// One that is given may put two stages on one device.
+  static Status checkDevicesApart(const Problem &problem, const Plan &plan) {
+    std::map<size_t, size_t> stageOf; ///< By device.
+    for (auto [number, stage] : llvm::enumerate(plan.stages))
+      for (size_t device : stage.devices)
+        if (auto [known, isNew] = stageOf.try_emplace(device, number); !isNew)
+          return Error{"stages " + std::to_string(known->second) + " and " +
+                       std::to_string(number) + " of the plan share device '" +
+                       problem.cluster.devices[device].name +
+                       "'; a plan that is given has one stage per device"};
+    return {};
+  }
+
   /// A plan with one stage per device by `algorithm`, for the schedules that it
   /// simulates, or for 1F1B and then timed with the schedule that is asked for.
   Result<PlacedPlan> planDevices(const Planner &algorithm, Problem &problem) {
@@ -172,6 +197,8 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     Result<Plan> made = runPlanner(algorithm, problem);
     if (!made)
       return made.error();
+    if (Status status = checkDevicesApart(problem, *made); !status)
+      return status.error();
     if (Status status = shareSamples(problem, *made); !status)
       return status.error();
     if (isSimulated)

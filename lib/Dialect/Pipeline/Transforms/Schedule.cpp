@@ -135,7 +135,8 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
       if (stage.getRecompute())
         return stage.emitOpError()
                << "runs its forward again before the backward, which schedules "
-               << "say action by action; partition with recompute=false";
+               << "say action by action; leave out the r of a plan that is "
+               << "given, else partition with recompute=false";
     FailureOr<Schedule> orders = ordersOf(program);
     if (failed(orders) || failed(checkFits(program, *orders)))
       return failure();
