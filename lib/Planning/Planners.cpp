@@ -7,6 +7,7 @@
 
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Planning/Bounds.h"
+#include <algorithm>
 #include <array>
 
 namespace stagewright {
@@ -46,9 +47,22 @@ std::span<const Planner> allPlanners() {
   return planners;
 }
 
-Result<Plan> runPlanner(const Planner &planner, const Problem &problem) {
-  if (Status status = problem.check(); !status)
+/// `asked` where no stage has more replicas than samples, unless a layer lets
+/// them take turns or the plan is given.
+static Problem withSamples(Problem asked) {
+  bool limits = asked.samples > 0 && asked.fixedPlan.empty() &&
+                (asked.maxReplicas == 0 || asked.maxReplicas > asked.samples) &&
+                std::all_of(asked.layers.begin(), asked.layers.end(),
+                            [](const Layer &layer) { return layer.sliceable; });
+  if (limits)
+    asked.maxReplicas = asked.samples;
+  return asked;
+}
+
+Result<Plan> runPlanner(const Planner &planner, const Problem &asked) {
+  if (Status status = asked.check(); !status)
     return status.error();
+  const Problem problem = withSamples(asked);
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();

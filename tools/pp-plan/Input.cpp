@@ -10,8 +10,11 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Analysis/Rows.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/Pipelines/Compile.h"
 #include "stagewright/Planning/Formats.h"
@@ -112,9 +115,19 @@ static FailureOr<Problem> problemOfModule(ModuleOp module,
   if (graphs.size() != 1)
     return emitError(module.getLoc())
            << "one graph can be planned, the module has " << graphs.size();
+  // As pipeline-partition finds what can be sliced.
+  bool replicates = options.maxReplicas.value_or(0) != 1;
+  if (replicates) {
+    PassManager rule(module.getContext());
+    rule.addPass(pipeline::createInferSliceable());
+    if (failed(rule.run(module)))
+      return failure();
+  }
   FailureOr<Problem> problem = pipeline::problemOf(graphs.front(), **cluster);
   if (failed(problem))
     return failure();
+  if (replicates)
+    problem->samples = pipeline::rowsOf(graphs.front()).samples;
   auto stated = module->getAttrOfType<IntegerAttr>(
       pipeline::PipelineDialect::kMicrobatches);
   if (stated)

@@ -1,5 +1,4 @@
-//===- Measured.cpp - a plan with measured times
-//---------------------------===//
+//===- Measured.cpp - a plan with measured times --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

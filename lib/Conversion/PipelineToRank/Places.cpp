@@ -129,7 +129,9 @@ LogicalResult Placer::passThrough(BlockArgument argument, int64_t result) {
              << "result " << result << " is joined over microbatches that "
              << "ranks " << plan.rankOfStage[stage] << " and "
              << plan.rankOfStage[taker]
-             << " run; a stage on several ranks can only sum its results";
+             << " run; a stage on several ranks can only sum its results: give "
+                "it "
+             << "one device, or leave the result out";
     plan.actions[{ActionKind::Forward, taker}].passedThrough.push_back(result);
     plan.rankOfResult[result] = plan.rankOfStage[taker];
     if (plan.isAccumulated(result))

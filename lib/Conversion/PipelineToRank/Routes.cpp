@@ -120,7 +120,9 @@ LogicalResult Router::yieldParts() {
         return emitError(plan.graph.getLoc())
                << "result " << result << " is joined over microbatches that "
                << "ranks " << rankOf(value, 0) << " and " << rankOf(value, copy)
-               << " run; a stage on several ranks can only sum its results";
+               << " run; a stage on several ranks can only sum its results: "
+                  "give it "
+               << "one device, or leave the result out";
       values.push_back(maps[copy].lookupOrDefault(value));
       results.push_back(result);
     }

@@ -66,7 +66,7 @@ pipeline.schedule @s of @plan kind "gpipe" {
 func.func private @id(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
-// expected-error @below {{result 0 is joined over microbatches that ranks 0 and 1 run; a stage on several ranks can only sum its results}}
+// expected-error @below {{result 0 is joined over microbatches that ranks 0 and 1 run; a stage on several ranks can only sum its results: give it one device, or leave the result out}}
 pipeline.graph @step(%x: tensor<4xf32> {pipeline.role = "batch"}) -> (tensor<4xf32> {pipeline.role = "output", pipeline.combine = "concat"}) attributes {layers = ["a"]} {
   %0 = pipeline.node "n" @id phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
   pipeline.yield %0 results [0] : tensor<4xf32>

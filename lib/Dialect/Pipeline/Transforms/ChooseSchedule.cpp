@@ -1,5 +1,4 @@
-//===- ChooseSchedule.cpp - where a program's orders come from
-//-------------===//
+//===- ChooseSchedule.cpp - where a program's orders come from ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

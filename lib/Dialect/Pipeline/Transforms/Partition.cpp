@@ -74,7 +74,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     problem->maxReplicas = maxReplicas;
     problem->fixedPlan = plan;
     if (maxReplicas != 1)
-      limitReplicas(*graph, *problem);
+      problem->samples = rowsOf(*graph).samples;
     problem->recompute = recompute;
     problem->stages = stages == -1 ? 0 : int64_t(stages);
     Result<PlacedPlan> found = isPlaced() ? planStages(*graph, *problem)
@@ -89,16 +89,6 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     numBoundaries +=
         llvm::range_size(program.getBody().front().getOps<BoundaryOp>());
     return success();
-  }
-
-  /// Reads how many samples there are to share. A planner then gives no stage
-  /// more replicas than that, unless a layer lets them take turns.
-  void limitReplicas(GraphOp graph, Problem &problem) {
-    GraphRows rows = rowsOf(graph);
-    problem.samples = rows.samples;
-    if (rows.samples > 0 && rows.mixes.empty() && plan.empty() &&
-        (maxReplicas == 0 || maxReplicas > rows.samples))
-      problem.maxReplicas = rows.samples;
   }
 
   /// Says how many samples each replica gets that works on a slice.

@@ -1,5 +1,4 @@
-//===- ScheduleCommunication.cpp - pipeline-schedule-communication
-//---------===//
+//===- ScheduleCommunication.cpp - pipeline-schedule-communication --------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
