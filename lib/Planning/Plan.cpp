@@ -47,15 +47,16 @@ static Status checkRows(const Problem &problem, const StagePlan &stage,
   for (int64_t count : stage.rows) {
     if (count < 1)
       return Error{nameOf(number) + " gives a replica " +
-                   std::to_string(count) + " samples, at least 1 is needed; "
+                   std::to_string(count) +
+                   " samples, at least 1 is needed; "
                    "take the sample from another, or fewer replicas"};
     sum += count;
   }
   if (problem.samples > 0 && sum != problem.samples)
     return Error{nameOf(number) + " gives its replicas " + std::to_string(sum) +
                  " samples, a microbatch has " +
-                 std::to_string(problem.samples) +
-                 "; let them sum up to that" + otherwise};
+                 std::to_string(problem.samples) + "; let them sum up to that" +
+                 otherwise};
   for (int64_t layer : stage.layers)
     if (layer >= 0 && layer < int64_t(problem.layers.size()) &&
         !problem.layers[layer].sliceable)

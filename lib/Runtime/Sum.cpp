@@ -1,5 +1,4 @@
-//===- Sum.cpp - adding what ranks have
-//-------------------------------------===//
+//===- Sum.cpp - adding what ranks have -----------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

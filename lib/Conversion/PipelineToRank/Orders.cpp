@@ -29,10 +29,10 @@ static constexpr size_t kMostBodiesPerCase = 8;
 static std::vector<int64_t> scheduledStages(const Plan &plan) {
   std::vector<int64_t> scheduled;
   for (size_t stage = 0; stage < plan.replicaOf.size(); ++stage)
-    scheduled.push_back(
-        stage == 0 ? 0
-                   : scheduled.back() +
-                         (plan.replicaOf[stage] != plan.replicaOf[stage - 1]));
+    scheduled.push_back(stage == 0
+                            ? 0
+                            : scheduled.back() + (plan.replicaOf[stage] !=
+                                                  plan.replicaOf[stage - 1]));
   return scheduled;
 }
 

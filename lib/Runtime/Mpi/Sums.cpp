@@ -1,5 +1,4 @@
-//===- Sums.cpp - sums over processes by MPI
-//-------------------------------===//
+//===- Sums.cpp - sums over processes by MPI ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

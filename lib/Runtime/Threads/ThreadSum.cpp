@@ -1,5 +1,4 @@
-//===- ThreadSum.cpp - a sum over ranks that are threads
-//--------------------===//
+//===- ThreadSum.cpp - a sum over ranks that are threads ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -99,9 +99,10 @@ TEST(Plan, VerifyRefusesGaps) {
   EXPECT_TRUE(verify(problem, plan));
   plan.stages[0].layers = {0};
   plan.stages[1].layers = {2};
-  EXPECT_EQ(verify(problem, plan).error().message,
-            "layer 'a' lies on no stage of the plan; its stages need all layers "
-            "from 0 to 2");
+  EXPECT_EQ(
+      verify(problem, plan).error().message,
+      "layer 'a' lies on no stage of the plan; its stages need all layers "
+      "from 0 to 2");
   plan.stages[1].layers = {0, 1, 2};
   EXPECT_EQ(verify(problem, plan).error().message,
             "layer 'a' lies on stages 0 and 1 of the plan");
