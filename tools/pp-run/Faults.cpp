@@ -10,6 +10,7 @@
 #include "Error.h"
 #include "Faults/Deadline.h"
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <iostream>
@@ -24,6 +25,15 @@ static void noteSignal(int number) {
 void catchSignals() {
   for (int number : {SIGTERM, SIGINT, SIGUSR1})
     std::signal(number, noteSignal);
+}
+
+bool stopsAtNan(const std::string &asked, const nlohmann::json &manifest) {
+  if (!asked.empty())
+    return asked == "stop";
+  const nlohmann::json &results = manifest.at("results");
+  return std::any_of(results.begin(), results.end(), [](const auto &it) {
+    return it.at("role") == "parameter";
+  });
 }
 
 void requireFinite(std::optional<double> loss) {

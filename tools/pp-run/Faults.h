@@ -11,12 +11,17 @@
 #include "stagewright-rt/runtime.h"
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 /// SIGTERM, SIGINT and SIGUSR1 (which mpirun passes on) let the run end after
 /// its step; the same signal once more ends it at once.
 void catchSignals();
+
+/// Whether a step ends the run that gives no numbers: as `asked`, else where
+/// it has an optimizer.
+bool stopsAtNan(const std::string &asked, const nlohmann::json &manifest);
 
 /// Throws where the loss is infinite or no number.
 void requireFinite(std::optional<double> loss);

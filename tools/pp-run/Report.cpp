@@ -15,6 +15,13 @@
 
 using nlohmann::json;
 
+std::vector<double> LastSeconds::values() const {
+  std::vector<double> kept;
+  for (int64_t i = std::max<int64_t>(0, count - limit); i < count; ++i)
+    kept.push_back(ring[size_t(i % limit)]);
+  return kept;
+}
+
 /// By rank, over all steps.
 static std::vector<double> idleShares(sw_step *step, const json &manifest) {
   std::vector<double> shares;
@@ -60,13 +67,16 @@ static void reportIdle(sw_step *step, const json &manifest) {
 }
 
 void report(const Figures &figures, sw_step *step, const json &manifest,
-            std::vector<double> seconds) {
+            const LastSeconds &times) {
   size_t ranks = manifest.at("ranks").size();
+  std::vector<double> seconds = times.values();
   std::sort(seconds.begin(), seconds.end());
   std::cout << "step   " << milliseconds(seconds[seconds.size() / 2]);
   if (seconds.size() > 1)
-    std::cout << " (median of " << seconds.size() << ", fastest "
-              << milliseconds(seconds[0]) << ")";
+    std::cout << " (median of "
+              << (times.steps() > int64_t(seconds.size()) ? "the last " : "")
+              << seconds.size() << ", fastest " << milliseconds(seconds[0])
+              << ")";
   std::cout << "\narena  " << sw_step_arena_bytes(step, -1) << " bytes on "
             << ranks << (ranks == 1 ? " rank\n" : " ranks\n");
   if (figures.idle)
@@ -81,13 +91,13 @@ void report(const Figures &figures, sw_step *step, const json &manifest,
 }
 
 void reportJson(const Figures &figures, sw_step *step, const json &manifest,
-                std::optional<double> loss, const std::vector<double> &seconds,
-                const std::vector<double> &enqueue) {
+                std::optional<double> loss, const LastSeconds &seconds,
+                const LastSeconds &enqueue) {
   json found = {{"loss", nullptr},
-                {"seconds", seconds},
+                {"seconds", seconds.values()},
                 {"arena_bytes", sw_step_arena_bytes(step, -1)}};
-  if (!enqueue.empty())
-    found["enqueue_seconds"] = enqueue;
+  if (enqueue.steps() > 0)
+    found["enqueue_seconds"] = enqueue.values();
   if (loss)
     found["loss"] = *loss;
   if (figures.idle) {

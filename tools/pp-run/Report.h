@@ -14,22 +14,38 @@
 #include <optional>
 #include <vector>
 
+/// Seconds of the last steps of a run: one of weeks needs no more memory than
+/// one of a minute.
+class LastSeconds {
+public:
+  LastSeconds() : ring(limit) {}
+
+  void add(double seconds) { ring[size_t(count++ % limit)] = seconds; }
+  /// How many were added.
+  int64_t steps() const { return count; }
+  /// Those that are kept, the oldest first.
+  std::vector<double> values() const;
+
+private:
+  static constexpr int64_t limit = 4096;
+  std::vector<double> ring;
+  int64_t count = 0;
+};
+
 /// What is said besides times and arenas.
 struct Figures {
   bool idle = false;   ///< How long ranks had nothing to do.
   bool memory = false; ///< Live bytes beside those printed.
 };
 
-/// Prints time, memory and what else is asked for, for people. `seconds` are
-/// those of every step.
+/// Prints time, memory and what else is asked for, for people.
 void report(const Figures &figures, sw_step *step,
-            const nlohmann::json &manifest, std::vector<double> seconds);
+            const nlohmann::json &manifest, const LastSeconds &times);
 
 /// The same as one line of JSON. The loss is null where the step has none;
 /// `enqueue` is empty on processors.
 void reportJson(const Figures &figures, sw_step *step,
                 const nlohmann::json &manifest, std::optional<double> loss,
-                const std::vector<double> &seconds,
-                const std::vector<double> &enqueue);
+                const LastSeconds &seconds, const LastSeconds &enqueue);
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_REPORT_H

@@ -93,16 +93,6 @@ void writeFiles(const Options &options, Launch &launch,
   });
 }
 
-/// Whether a step ends the run that gives no numbers.
-bool stopsAtNan(const Options &options, const json &manifest) {
-  if (!options.nan.empty())
-    return options.nan == "stop";
-  const json &results = manifest.at("results");
-  return std::any_of(results.begin(), results.end(), [](const json &it) {
-    return it.at("role") == "parameter";
-  });
-}
-
 /// One step and what belongs to it. What fails here is a fault of the run.
 void runStep(const Options &options, Launch &launch, Training &training,
              const sw_program *program, sw_step *step, const json &manifest,
@@ -115,7 +105,7 @@ void runStep(const Options &options, Launch &launch, Training &training,
     // Ranks on devices neither look at their results nor agree by themselves.
     if (manifest.at("target").value("kind", "") == "cuda")
       launch.together([&] {
-        if (stopsAtNan(options, manifest))
+        if (stopsAtNan(options.nan, manifest))
           requireFinite(readLoss(program, step, manifest, count));
       });
   } catch (const Error &error) {
@@ -162,7 +152,7 @@ int run(const Options &options, Launch &launch) {
                     launch.joined(),
                     options.anyHosts,
                     options.anyOrder,
-                    stopsAtNan(options, manifest)};
+                    stopsAtNan(options.nan, manifest)};
   if (!launch.joined())
     warnOfThreads(int64_t(manifest.at("ranks").size()), options.threads);
   Owned<sw_step> step(nullptr, sw_step_destroy);
@@ -193,13 +183,13 @@ int run(const Options &options, Launch &launch) {
   DeadlineTeller deadline(launch.speaks() &&
                               (training->saves() || launch.joined()),
                           options.deadline);
-  std::vector<double> seconds, enqueue;
+  LastSeconds seconds, enqueue;
   for (int64_t i = first; i < options.steps && !sw_interrupted(); ++i) {
     runStep(options, launch, *training, program.get(), step.get(), manifest,
             count, i);
-    seconds.push_back(sw_step_seconds(step.get()));
+    seconds.add(sw_step_seconds(step.get()));
     if (cuda)
-      enqueue.push_back(sw_step_enqueue_seconds(step.get()));
+      enqueue.add(sw_step_enqueue_seconds(step.get()));
     deadline.after(step.get());
     bool ends = i + 1 == options.steps || sw_interrupted();
     if (tracing.due(i + 1, ends))
