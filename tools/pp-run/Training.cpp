@@ -19,55 +19,21 @@ Training::Training(const TrainingOptions &options, const RunFacts &facts,
     : options(options), facts(facts), launch(launch),
       batches(options.data, "--data", options.seed, facts.manifest,
               facts.microbatches),
-      inputs(options.values, facts.manifest), positions(batches.positions()) {
+      inputs(options.values, facts.manifest), positions(batches.positions()),
+      checkpoints(options.checkpoints, options.keep, facts.manifest) {
   positions.insert(inputs.positions().begin(), inputs.positions().end());
-  if (!options.checkpoints.empty() && facts.program)
-    writer.emplace(options.checkpoints, options.keep);
-}
-
-/// Calls `visit` with every parameter and state that the step replaces: its
-/// argument and its result.
-template <typename Visit>
-static void forReplaced(const json &manifest, Visit visit) {
-  for (const json &result : manifest.at("results")) {
-    std::string role = result.at("role");
-    if (role == "parameter" || role == "state")
-      for (const json &argument : manifest.at("arguments"))
-        if (argument.at("role") == role &&
-            argument.at("name") == result.at("name"))
-          visit(role, argument, result);
-  }
-}
-
-void Training::resume(sw_step *step) {
-  Checkpoint from = Checkpoint::newest(options.checkpoints);
-  forReplaced(facts.manifest, [&](const std::string &role, const json &argument,
-                                  const json &) {
-    auto dtype = *dtypeFromName(argument.at("dtype").get<std::string>());
-    auto shape = argument.at("shape").get<std::vector<int64_t>>();
-    auto bytes = from.find(role, argument.at("name"), dtype, shape);
-    sw_tensor tensor = {dtype, int32_t(shape.size()), shape.data(),
-                        const_cast<std::byte *>(bytes.data())};
-    if (sw_step_set_input(step, argument.at("position"), &tensor) != 0)
-      throw Error(sw_error());
-  });
-  first = done = saved = from.step();
 }
 
 int64_t Training::begin(sw_step *step, int64_t steps) {
   all = steps;
-  bool trains = false;
-  forReplaced(facts.manifest, [&](auto &&...) { trains = true; });
-  if (writer && !trains)
-    raise("--checkpoints: the step has no optimizer, so nothing changes; "
-          "import the model with the option 'update'");
+  checkpoints.begin(launch);
   if (options.resume)
-    resume(step);
+    first = done = checkpoints.resume(step);
   if (first >= all)
     raise("the checkpoint is of step ", first, ", and --steps is ", all,
           "; nothing is left to run");
   inputs.check(all);
-  if (trains && !options.sameSeed)
+  if (checkpoints.any() && !options.sameSeed)
     inputs.foldSeeds(facts.manifest, facts.inputs);
   if (options.validation.given())
     validation.emplace(options.validation, facts.manifest, facts.inputs);
@@ -142,61 +108,15 @@ void Training::after(sw_step *step, int64_t number) {
     figures.validation = validation->run(step, launch);
   if (progress)
     progress->tell(figures);
-  if (writer && options.every && done % options.every == 0)
-    save(step, done);
-}
-
-std::string Training::lastGood() {
-  if (!writer)
-    return "";
-  if (launch.speaks())
-    writer->finish();
-  std::optional<int64_t> step = newestStep(options.checkpoints);
-  return step ? "step " + std::to_string(*step) + " in '" +
-                    options.checkpoints + "'"
-              : "";
-}
-
-/// All processes wait for the one that writes, and each knows that the others
-/// live.
-void Training::waitForWriting() {
-  for (int busy = 1; busy == 1;) {
-    busy = sw_any(writer->isBusy(0.2));
-    if (busy < 0)
-      raiseLastError();
-  }
-}
-
-void Training::save(sw_step *step, int64_t steps) {
-  waitForWriting();
-  Snapshot snapshot;
-  snapshot.step = steps;
-  forReplaced(facts.manifest, [&](const std::string &role, const json &,
-                                  const json &result) {
-    Snapshot::Tensor it;
-    it.role = role;
-    it.name = result.at("name");
-    it.dtype = *dtypeFromName(result.at("dtype").get<std::string>());
-    it.shape = result.at("shape").get<std::vector<int64_t>>();
-    it.bytes.resize(size_t(tensorBytes(it.dtype, it.shape).value_or(0)));
-    sw_tensor wanted = {it.dtype, int32_t(it.shape.size()), it.shape.data(),
-                        it.bytes.data()};
-    if (sw_step_get_output(step, result.at("position"), &wanted) != 0)
-      throw Error(sw_error());
-    snapshot.tensors.push_back(std::move(it));
-  });
-  if (launch.speaks())
-    writer->write(std::move(snapshot));
-  saved = steps;
+  if (options.every && done % options.every == 0)
+    checkpoints.save(step, done);
 }
 
 void Training::finish(sw_step *step) {
-  if (!writer)
+  if (!saves())
     return;
-  if (saved != done)
-    save(step, done);
-  waitForWriting();
-  writer->finish();
+  checkpoints.save(step, done);
+  checkpoints.finish();
   if (sw_interrupted() && launch.speaks())
     std::fprintf(stderr,
                  "\npp-run: interrupted after step %lld, which is saved; "

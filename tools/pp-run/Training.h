@@ -9,10 +9,10 @@
 #define STAGEWRIGHT_TOOLS_PP_RUN_TRAINING_H
 
 #include "Batches.h"
+#include "Checkpoints.h"
 #include "Launch.h"
 #include "Progress.h"
 #include "StepInputs.h"
-#include "Training/Checkpoint.h"
 #include "Validation.h"
 
 #include <CLI/CLI.hpp>
@@ -68,15 +68,12 @@ public:
   /// A checkpoint of the last step, if it has none yet; waits for the writing.
   void finish(sw_step *step);
   /// Whether steps are saved, so that an interrupted run can go on.
-  bool saves() const { return writer.has_value(); }
+  bool saves() const { return checkpoints.saves(); }
   /// The last checkpoint, for errors; empty where there is none.
-  std::string lastGood();
+  std::string lastGood() { return checkpoints.lastGood(launch); }
 
 private:
-  void resume(sw_step *step);
   void beginToTell(sw_step *step, bool recorded);
-  void save(sw_step *step, int64_t steps);
-  void waitForWriting();
 
   const TrainingOptions &options;
   RunFacts facts;
@@ -84,11 +81,11 @@ private:
   Batches batches;
   StepInputs inputs;
   std::set<int64_t> positions;
-  std::optional<stagewright::runtime::CheckpointWriter> writer;
+  Checkpoints checkpoints;
   std::optional<Validation> validation;
   std::optional<Progress> progress; ///< Of the process that speaks.
   bool tells = false, measures = false;
-  int64_t first = 0, all = 0, done = 0, saved = -1; ///< Counts of steps.
+  int64_t first = 0, all = 0, done = 0; ///< Counts of steps.
 };
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_TRAINING_H

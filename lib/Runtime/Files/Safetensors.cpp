@@ -104,24 +104,30 @@ parseSafetensors(std::span<const std::byte> file) {
   return tensors;
 }
 
-void writeSafetensors(const std::string &path,
-                      const std::map<std::string, TensorView> &tensors) {
-  json header = json::object();
+SafetensorsFile::SafetensorsFile(
+    const std::map<std::string, TensorView> &tensors) {
+  json entries = json::object();
   uint64_t offset = 0;
-  std::vector<std::span<const std::byte>> parts(2);
   for (auto &[name, tensor] : tensors) {
-    header[name] = {{"dtype", dtypeUpperName(tensor.dtype)},
-                    {"shape", tensor.shape},
-                    {"data_offsets", {offset, offset + tensor.bytes.size()}}};
+    entries[name] = {{"dtype", dtypeUpperName(tensor.dtype)},
+                     {"shape", tensor.shape},
+                     {"data_offsets", {offset, offset + tensor.bytes.size()}}};
     offset += tensor.bytes.size();
-    parts.push_back(tensor.bytes);
   }
-  std::string text = header.dump();
+  std::string text = entries.dump();
   text.resize((text.size() + 7) / 8 * 8, ' '); // tensors start aligned
   uint64_t length = text.size();
-  parts[0] = std::as_bytes(std::span(&length, 1));
-  parts[1] = std::as_bytes(std::span(text));
-  writeFileAtomically(path, parts);
+  header.resize(lengthBytes + length);
+  std::memcpy(header.data(), &length, lengthBytes);
+  std::memcpy(header.data() + lengthBytes, text.data(), length);
+  parts.emplace_back(header);
+  for (auto &[name, tensor] : tensors)
+    parts.push_back(tensor.bytes);
+}
+
+void writeSafetensors(const std::string &path,
+                      const std::map<std::string, TensorView> &tensors) {
+  writeFileAtomically(path, SafetensorsFile(tensors).parts);
 }
 
 } // namespace stagewright::runtime

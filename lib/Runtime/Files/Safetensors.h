@@ -36,6 +36,14 @@ struct TensorView {
 std::map<std::string, TensorView>
 parseSafetensors(std::span<const std::byte> file);
 
+/// A file before it is written. The tensors' bytes are still their owners'.
+struct SafetensorsFile {
+  explicit SafetensorsFile(const std::map<std::string, TensorView> &tensors);
+
+  std::vector<std::byte> header;
+  std::vector<std::span<const std::byte>> parts; ///< the header first
+};
+
 /// Writes the tensors in one step, in the order of their names.
 void writeSafetensors(const std::string &path,
                       const std::map<std::string, TensorView> &tensors);

@@ -123,6 +123,17 @@ void copyIn(const HostArenas &arenas, size_t argument,
   forBuffers(manifest, &Buffer::argument, int64_t(argument), visit);
 }
 
+std::byte *placeOf(const Buffer &buffer, std::byte *data) {
+  return data + std::max<int64_t>(buffer.slice, 0) * buffer.bytes;
+}
+
+const std::byte *lastSlot(const HostArenas &arenas, size_t rank,
+                          size_t buffer) {
+  const Ring &ring = arenas.layouts[rank].buffers[buffer];
+  return arenas.bases[rank] + ring.offset +
+         (arenas.microbatches - 1) % ring.slots * ring.stride;
+}
+
 void copyOut(const HostArenas &arenas, size_t number, const sw_tensor &tensor) {
   const Manifest &manifest = arenas.manifest;
   const Interface &result = manifest.results[number];
@@ -131,15 +142,12 @@ void copyOut(const HostArenas &arenas, size_t number, const sw_tensor &tensor) {
   auto visit = [&](size_t r, size_t b) {
     const Buffer &buffer = manifest.ranks[r].buffers[b];
     const Ring &ring = arenas.layouts[r].buffers[b];
-    const std::byte *base = arenas.bases[r] + ring.offset;
     if (buffer.bytes == 0)
       return;
     if (result.combine == "concat")
-      gather(result, ring, base, count, data);
+      gather(result, ring, arenas.bases[r] + ring.offset, count, data);
     else
-      // Of several slots the last microbatch's is meant.
-      std::memcpy(data + std::max<int64_t>(buffer.slice, 0) * buffer.bytes,
-                  base + (count - 1) % ring.slots * ring.stride,
+      std::memcpy(placeOf(buffer, data), lastSlot(arenas, r, b),
                   size_t(buffer.bytes));
   };
   forBuffers(manifest, &Buffer::result, int64_t(number), visit);

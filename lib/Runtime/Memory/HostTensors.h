@@ -47,6 +47,11 @@ size_t findResult(const HostArenas &arenas, int64_t position,
 void copyIn(const HostArenas &arenas, size_t argument, const sw_tensor &tensor);
 void copyOut(const HostArenas &arenas, size_t result, const sw_tensor &tensor);
 
+/// Where a buffer's part of a result belongs, whose elements begin at `data`.
+std::byte *placeOf(const Buffer &buffer, std::byte *data);
+/// The slot of the last microbatch, which is meant where there are several.
+const std::byte *lastSlot(const HostArenas &arenas, size_t rank, size_t buffer);
+
 /// Fills the buffers that hold the numbers of the microbatches.
 void fillMicrobatchNumbers(const HostArenas &arenas);
 

@@ -43,8 +43,32 @@ size_t findGathered(const Assembly &assembly, const HostArenas &view,
   return findResult(view, position, tensor);
 }
 
+/// Of a result that lies in its buffers as the host wants it, whole or in
+/// slices: each part straight to its place.
+static void gatherParts(Assembly &assembly, const HostArenas &view,
+                        size_t result, const sw_tensor &tensor) {
+  int64_t self = assembly.self();
+  auto *data = static_cast<std::byte *>(tensor.data);
+  auto visit = [&](size_t r, size_t b) {
+    const Buffer &buffer = view.manifest.ranks[r].buffers[b];
+    std::byte *to = self == 0 ? placeOf(buffer, data) : nullptr;
+    const std::byte *from = int64_t(r) == self ? lastSlot(view, r, b) : nullptr;
+    if (buffer.bytes == 0 || (!to && !from))
+      return;
+    if (to && from)
+      std::memcpy(to, from, size_t(buffer.bytes));
+    else if (to)
+      assembly.receiveNow(int64_t(r), to, buffer.bytes);
+    else
+      assembly.sendNow(0, from, buffer.bytes);
+  };
+  forBuffers(view.manifest, &Buffer::result, int64_t(result), visit);
+}
+
 void gatherResult(Assembly &assembly, const HostArenas &view, size_t result,
                   const sw_tensor &tensor) {
+  if (view.manifest.results[result].combine != "concat")
+    return gatherParts(assembly, view, result, tensor);
   int64_t self = assembly.self(), bytes = 0;
   std::vector<Layout> compact = view.layouts;
   auto place = [&](size_t r, size_t b) {

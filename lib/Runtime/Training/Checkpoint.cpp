@@ -29,9 +29,25 @@ static std::string fileOf(const std::string &role) {
   return role == "state" ? "state.safetensors" : "params.safetensors";
 }
 
-static uint32_t checksum(std::span<const std::byte> bytes) {
-  return uint32_t(
-      crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
+/// Of bytes that follow those with the sum `before`.
+static uint32_t checksum(std::span<const std::byte> bytes,
+                         uint32_t before = 0) {
+  return bytes.empty()
+             ? before
+             : uint32_t(crc32_z(before,
+                                reinterpret_cast<const Bytef *>(bytes.data()),
+                                bytes.size()));
+}
+
+/// Length and sum of a file, for the manifest.
+static json describe(const SafetensorsFile &file) {
+  size_t bytes = 0;
+  uint32_t sum = 0;
+  for (std::span<const std::byte> part : file.parts) {
+    bytes += part.size();
+    sum = checksum(part, sum);
+  }
+  return {{"bytes", bytes}, {"crc32", sum}};
 }
 
 /// Brings a file, or the names in a folder, to the disk.
@@ -72,12 +88,10 @@ static void writeFiles(const fs::path &folder, const Snapshot &snapshot) {
                                                 tensor.bytes};
   json manifest = {{"version", version}, {"step", snapshot.step}};
   for (const auto &[name, tensors] : byFile) {
-    fs::path path = folder / name;
-    writeSafetensors(path.string(), tensors);
-    synchronise(path);
-    MappedFile written(path.string());
-    manifest["files"][name] = {{"bytes", written.bytes().size()},
-                               {"crc32", checksum(written.bytes())}};
+    SafetensorsFile file(tensors);
+    writeFileAtomically((folder / name).string(), file.parts);
+    synchronise(folder / name);
+    manifest["files"][name] = describe(file);
   }
   std::string text = manifest.dump(1) + "\n";
   std::span<const std::byte> part(
@@ -125,11 +139,11 @@ CheckpointWriter::~CheckpointWriter() {
     writing.wait();
 }
 
-void CheckpointWriter::write(Snapshot snapshot) {
+void CheckpointWriter::write(std::shared_ptr<const Snapshot> snapshot) {
   finish();
   writing =
       std::async(std::launch::async, [this, snapshot = std::move(snapshot)] {
-        writeCheckpoint(directory, snapshot, keep);
+        writeCheckpoint(directory, *snapshot, keep);
       });
 }
 

@@ -47,7 +47,8 @@ public:
   ~CheckpointWriter();
 
   /// Begins to write; waits for the checkpoint before, and throws its error.
-  void write(Snapshot snapshot);
+  /// Until this one is written nobody may change the snapshot.
+  void write(std::shared_ptr<const Snapshot> snapshot);
   /// Waits for what is being written; throws its error.
   void finish();
   /// Whether something is being written, still after so many seconds.

@@ -174,7 +174,7 @@ TEST_F(Training, ReadsTheNewestCheckpointAndKeepsTheLast) {
   {
     CheckpointWriter writer(place, 2);
     for (int64_t step = 1; step <= 4; ++step)
-      writer.write(snapshotOf(step, float(step)));
+      writer.write(std::make_shared<Snapshot>(snapshotOf(step, float(step))));
     writer.finish();
   }
   EXPECT_EQ(std::distance(fs::directory_iterator(place), {}), 2);
