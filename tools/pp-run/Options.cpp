@@ -69,7 +69,8 @@ void declare(CLI::App &app, Options &options) {
                  "least 2)")
       ->type_name("SECONDS");
   app.add_flag("--json", options.json,
-               "Print loss, seconds of the last 4096 steps and bytes as JSON");
+               "Print loss, seconds of the last 4096 steps, of all with what "
+               "is between them, and bytes as JSON");
   app.add_flag("--info{text}", options.info,
                "Print what the artifact is, and stop; --info=json prints its "
                "manifest");

@@ -28,7 +28,7 @@ struct Options {
   TrainingOptions training;
   SupervisorOptions supervisor;
 
-  Figures figures() const { return {!profile.empty(), check}; }
+  Figures figures() const { return {!profile.empty(), check, 0}; }
 };
 
 void declare(CLI::App &app, Options &options);

@@ -95,7 +95,8 @@ void reportJson(const Figures &figures, sw_step *step, const json &manifest,
                 const LastSeconds &enqueue) {
   json found = {{"loss", nullptr},
                 {"seconds", seconds.values()},
-                {"arena_bytes", sw_step_arena_bytes(step, -1)}};
+                {"arena_bytes", sw_step_arena_bytes(step, -1)},
+                {"wall_seconds", figures.wall}};
   if (enqueue.steps() > 0)
     found["enqueue_seconds"] = enqueue.values();
   if (loss)

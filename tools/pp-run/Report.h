@@ -36,6 +36,7 @@ private:
 struct Figures {
   bool idle = false;   ///< How long ranks had nothing to do.
   bool memory = false; ///< Live bytes beside those printed.
+  double wall = 0;     ///< Seconds of all steps and of what is between them.
 };
 
 /// Prints time, memory and what else is asked for, for people.

@@ -22,6 +22,7 @@
 
 #include "Error.h"
 #include "Faults/Deadline.h"
+#include "Recording/Recorder.h"
 #include "Threads/Processors.h"
 
 #include <algorithm>
@@ -184,6 +185,8 @@ int run(const Options &options, Launch &launch) {
                               (training->saves() || launch.joined()),
                           options.deadline);
   LastSeconds seconds, enqueue;
+  Figures figures = options.figures();
+  int64_t begun = now();
   for (int64_t i = first; i < options.steps && !sw_interrupted(); ++i) {
     runStep(options, launch, *training, program.get(), step.get(), manifest,
             count, i);
@@ -195,6 +198,7 @@ int run(const Options &options, Launch &launch) {
     if (tracing.due(i + 1, ends))
       launch.together([&] { tracing.write(step.get()); });
   }
+  figures.wall = double(now() - begun) * 1e-9;
   launch.together([&] { training->finish(step.get()); });
   if (sw_interrupted() && !training->saves())
     return 128 + SIGTERM; // The rest of its work is lost.
@@ -205,13 +209,13 @@ int run(const Options &options, Launch &launch) {
   if (!launch.speaks())
     return 0;
   if (options.json) {
-    reportJson(options.figures(), step.get(), manifest, loss, seconds, enqueue);
+    reportJson(figures, step.get(), manifest, loss, seconds, enqueue);
     return 0;
   }
   if (loss)
     std::printf("loss   %.9g\n", *loss);
   std::fflush(stdout);
-  report(options.figures(), step.get(), manifest, seconds);
+  report(figures, step.get(), manifest, seconds);
   return 0;
 }
 
