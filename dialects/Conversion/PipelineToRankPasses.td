@@ -35,7 +35,7 @@ def LowerPipelineToRank : Pass<"lower-pipeline-to-rank", "::mlir::ModuleOp"> {
     **Never** grows in code with the number of microbatches, and never changes the order of a rank.
   }];
   let options = [
-    Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400",
+    Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"1048576",
            "bytes of gradients that ranks sum at once; 0: parts go to the owner of the parameter, which adds them">];
   let statistics = [
     Statistic<"numChannels", "channels", "Values that travel between ranks, once per receiving stage">,

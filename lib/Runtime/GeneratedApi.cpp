@@ -152,14 +152,23 @@ void nodeEnd(sw_rank *rank, int64_t node, int64_t workspaceBytes) {
   });
 }
 
+/// Sums over processes go on only while MPI is called, and a node may take
+/// longer than a round of them.
+void moveSums(const sw_rank *rank) {
+  if (!here().shares && rank->transport->hasSums())
+    rank->transport->progress();
+}
+
 void contract(const sw_gemm_desc *desc, const void *a, const void *b, void *c) {
   sw_rank *rank = here().rank;
+  moveSums(rank);
   guarded(rank, [&] { parallelGemm(*rank, *desc, a, b, c); });
 }
 
 void parallel(void (*body)(void **arguments, int64_t lower, int64_t upper),
               void **arguments, int64_t extent, int64_t grain) {
   sw_rank *rank = here().rank;
+  moveSums(rank);
   if (!rank->pool || here().shares || extent <= grain)
     return body(arguments, 0, extent);
   guarded(rank, [&] {

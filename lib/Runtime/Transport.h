@@ -59,6 +59,8 @@ public:
 
   /// Moves messages on that are under way, if that needs the rank's help.
   virtual void progress() noexcept {}
+  /// Sums under way that need such help often: the rank's thread alone asks.
+  bool hasSums() const { return sumsUnderWay > 0; }
 
   /// Stops every rank; the first text is kept.
   virtual void fail(int64_t rank, const std::string &text) = 0;
@@ -82,7 +84,8 @@ protected:
                        int64_t rank, int64_t channel, int64_t m, bool sender);
 
   alignas(64) std::atomic<bool> failed{false}; ///< read by all, all the time
-  std::vector<Whereabouts> places;             ///< by rank
+  int64_t sumsUnderWay = 0;
+  std::vector<Whereabouts> places; ///< by rank
 };
 
 } // namespace stagewright::runtime

@@ -16,19 +16,21 @@ GPT = "gpt.py:gpt_slices"
 # Devices and stages with their replicas.
 PLANS = {"3+1": (4, "[0,3)x3 [3,5)x1"), "3+1 uneven": (4, "[0,3)x3:4+1+2 [3,5)x1"), "1+3": (4, "[0,2)x1 [2,5)x3:1+3+3"),
          "1+2+1": (4, "[0,1)x1 [1,3)x2:5+2 [3,5)x1"), "2+3": (5, "[0,2)x2:3+4 [2,5)x3:2+2+3")}
-# Random bits, values that skip stages, logits joined from replicas and microbatches, grouped heads and other bodies.
+# Random bits, a parameter of two stages, values that skip them, grouped heads, other bodies, and logits joined from
+# replicas and microbatches.
 OTHERS = (("gpt.py:gpt_slices_dropout", "[0,3)x3:4+1+2 [3,5)x1", "1f1b"),
+          ("gpt.py:gpt_deep_tied", "[0,3)x2 [3,10)x2", "1f1b"),
           ("encoder_decoder.py:encoder_decoder", "[0,4)x2 [4,7)x1", "1f1b"), ("llama.py:llama", "[0,2)x1 [2,4)x2", "zb-h1"),
           ("gpt.py:gpt_forward", "[0,2)x2 [2,6)x3", "forward-only"), ("mlp.py:mlp", "[0,2)x3 [2,5)x2", "gpipe"))
 
 
-def compiled(workshop, devices, stages, schedule, model=GPT):
+def compiled(workshop, devices, stages, schedule, model=GPT, flags=()):
     def make():
-        path = workshop.path("hybrid", model, stages, schedule, "swx")
+        path = workshop.path("hybrid", model, stages, schedule, *flags, "swx")
         tool("pp-compile", workshop.module(model), f"--cluster=local:{devices}", f"--plan={stages}",
-             f"--schedule={schedule}", "--microbatches=8", "--quiet", "-o", path)
+             f"--schedule={schedule}", "--microbatches=8", "--quiet", "-o", path, *flags)
         return path
-    return workshop.once(("hybrid", model, stages, schedule), make)
+    return workshop.once(("hybrid", model, stages, schedule, *flags), make)
 
 
 def check(workshop, artifact, model=GPT, microbatches=8):
@@ -58,8 +60,11 @@ def test_other_models(workshop, model, stages, schedule):
     check(workshop, compiled(workshop, 5, stages, schedule, model), model)
 
 
-@pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstagewright-mpi.so").exists(),
-                    reason="there is no MPI")
+NO_MPI = pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstagewright-mpi.so").exists(),
+                            reason="there is no MPI")
+
+
+@NO_MPI
 @pytest.mark.parametrize("plan", ("3+1 uneven", "1+2+1"))
 def test_processes_give_the_bits_of_threads(workshop, plan):
     artifact = compiled(workshop, *PLANS[plan], "1f1b")
@@ -68,4 +73,14 @@ def test_processes_give_the_bits_of_threads(workshop, plan):
     call(*command(workshop, artifact, f"--outputs={out}", ranks=4, model=GPT), env=AS_ROOT)
     found = load_file(out)
     assert {k: v.tobytes() for k, v in found.items()} == {k: v.tobytes() for k, v in threads.items()}
+
+
+@NO_MPI
+def test_four_processes_sum_many_buckets(workshop):
+    """Four have another order of summands than threads, in buckets of one gradient or two."""
+    artifact = compiled(workshop, 4, "[0,5)x4", "1f1b", flags=("--bucket-bytes=4096",))
+    out = workshop.path("hybrid", "four", "safetensors")
+    call(*command(workshop, artifact, f"--outputs={out}", ranks=4, model=GPT), env=AS_ROOT)
+    wrong = golden.disagreements(workshop.golden(GPT)[1], load_file(out))
+    assert not wrong, "\n".join(wrong)
 

@@ -127,7 +127,7 @@ cl::opt<std::string>
 cl::opt<std::string> bucketBytes(
     "bucket-bytes",
     cl::desc("Ranks that share a stage sum its gradients in buckets of this "
-             "many bytes, beside the rest of the backward (default: 26214400, "
+             "many bytes, beside the rest of the backward (default: 1048576, "
              "on GPUs 0); 0: one of them sums, and sends what it updated"),
     cl::value_desc("bytes"), cl::cat(category));
 cl::opt<std::string> scoreBytes(

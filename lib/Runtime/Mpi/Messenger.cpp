@@ -131,6 +131,7 @@ private:
 
 MpiMessenger::MpiMessenger() {
   int given = 0;
+  MpiSums::chooseAlgorithm();
   // The rank's thread and nobody else calls.
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given),
         "begin");

@@ -12,6 +12,7 @@
 #include "Sum.h"
 
 #include <climits>
+#include <cstdlib>
 
 namespace stagewright::runtime {
 
@@ -62,6 +63,12 @@ template <sw_dtype dtype> MPI_Op made(MPI_Op &operation) {
 }
 
 } // namespace
+
+void MpiSums::chooseAlgorithm() {
+  // Unless the user has chosen; other engines do not know the name.
+  ::setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "rabenseifner",
+           /*overwrite=*/0);
+}
 
 MPI_Op MpiSums::operationOf(sw_dtype dtype) {
   if (dtype == SW_BF16)

@@ -25,6 +25,11 @@ namespace stagewright::runtime {
 
 class MpiSums {
 public:
+  /// Before MPI begins. Open MPI sums in place by a tree, whatever the size:
+  /// every byte goes up and down once, and never both ways at a time. Halves
+  /// that are summed apart and then gathered take half the time on a link, and
+  /// add in the same order.
+  static void chooseAlgorithm();
   /// Describes a sum over `ranks` of `all`; all of them do so in one order.
   int64_t prepare(MPI_Comm all, void *data, sw_dtype dtype, int64_t elements,
                   std::span<const int64_t> ranks);

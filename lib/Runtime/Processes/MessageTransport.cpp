@@ -216,10 +216,12 @@ int64_t MessageTransport::sumOf(int64_t rank, int64_t collective) const {
 void MessageTransport::allReduce(int64_t rank, int64_t collective) {
   checkFailed();
   messenger.start(sumOf(rank, collective));
+  ++sumsUnderWay;
 }
 
 void MessageTransport::awaitReduced(int64_t rank, int64_t collective) {
   waitFor(sumOf(rank, collective), Whereabouts::ForSum, collective, 0);
+  --sumsUnderWay;
 }
 
 void MessageTransport::progress() noexcept {
