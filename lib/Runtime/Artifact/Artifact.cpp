@@ -141,6 +141,14 @@ const void *Artifact::data(const Interface &argument) const {
   return address;
 }
 
+const void *Artifact::constant(const ConstantArray &array) const {
+  void *address = dlsym(handle, array.symbol.c_str());
+  if (!address)
+    raise("malformed artifact: it does not export '", array.symbol,
+          "', which its kernels read");
+  return address;
+}
+
 const void *Artifact::deviceCode() const {
   void *address = dlsym(handle, "stagewright_fatbin");
   if (!address)

@@ -54,6 +54,9 @@ public:
   /// says; null when it has none.
   const void *data(const Interface &argument) const;
 
+  /// Where a constant array of its kernels lies in the host's memory.
+  const void *constant(const ConstantArray &array) const;
+
   /// The code of its kernels; an `Error` where it has none.
   const void *deviceCode() const;
 

@@ -102,6 +102,9 @@ Manifest parse(std::string_view text) {
         target.at("architectures").get<std::vector<std::string>>();
     for (const json &object : root.at("kernels"))
       manifest.kernels.push_back(parseKernel(object));
+    for (const json &object : root.value("constants", json::array()))
+      manifest.constants.push_back(
+          {string(object, "symbol"), integer(object, "bytes", 0, maxDepth)});
   } else if (kind != "host")
     raise("malformed manifest: target kind '", kind, "' is unknown");
   manifest.libraries = root.at("libraries").get<std::vector<std::string>>();

@@ -107,6 +107,12 @@ struct Kernel {
   int64_t arguments = 0;        ///< values of 8 bytes
 };
 
+/// An array of the artifact that kernels read; devices have copies of it.
+struct ConstantArray {
+  std::string symbol; ///< where it lies in the host's memory
+  int64_t bytes = 0;
+};
+
 struct RankManifest {
   std::string device, entry;
   int64_t host = 0; ///< where the device is, in numbers of the plan
@@ -128,6 +134,7 @@ struct Manifest {
   bool cuda = false;                      ///< rank programs address a device
   std::vector<std::string> architectures; ///< of the device code
   std::vector<Kernel> kernels;
+  std::vector<ConstantArray> constants; ///< that these read
   int64_t microbatches = 1;
   bool only = false;                         ///< runs that number and no other
   std::vector<ProcessorManifest> processors; ///< the best first

@@ -7,6 +7,7 @@
 
 #include "DeviceStep.h"
 
+#include "Constants.h"
 #include "Error.h"
 #include "Execution.h"
 #include "Peers.h"
@@ -171,10 +172,23 @@ void DeviceStep::place(const StepOptions &options) {
     resources->blocks.emplace_back(*resources->places[size_t(r)],
                                    bytes.total());
     bases[size_t(r)] = resources->blocks.back().base();
-    resources->workspaces[size_t(r)] =
-        bases[size_t(r)] + Address(bytes.arena) + Address(bytes.senders);
+    resources->workspaces[size_t(r)] = bases[size_t(r)] + Address(bytes.own());
   }
   placeMemory(manifest(), resources->memory, bases);
+  copyConstants();
+}
+
+void DeviceStep::copyConstants() {
+  Constants constants(*artifact);
+  for (int64_t r : own) {
+    resources->places[size_t(r)]->use();
+    Address base = resources->memory.constants[size_t(r)];
+    constants.forAll([&](int64_t offset, int64_t bytes, const void *data) {
+      driver().copyToDevice(base + Address(offset), data, size_t(bytes),
+                            nullptr);
+    });
+    driver().streamSynchronize(nullptr);
+  }
 }
 
 void DeviceStep::setInput(int64_t position, const sw_tensor &tensor) {

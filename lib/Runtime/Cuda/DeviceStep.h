@@ -58,6 +58,7 @@ public:
 private:
   struct Resources;
   void make(const StepOptions &options);
+  void copyConstants();
   void place(const StepOptions &options);
   void enqueue();
   void wait(int64_t start);

@@ -7,6 +7,7 @@
 
 #include "Prepare.h"
 
+#include "Constants.h"
 #include "Contraction.h"
 #include "Error.h"
 #include "Verify.h"
@@ -35,6 +36,7 @@ RankMemory memoryOf(const Manifest &manifest, const Memory &memory,
   for (size_t c = 0; c < manifest.channels.size(); ++c)
     if (manifest.channels[c].from == rank && memory.routes[c] != Route::HandOff)
       it.senders += memory.layouts[manifest.channels[c].to].channels[c].bytes();
+  it.constants = constantBytes(manifest);
   it.workspace = contracts ? libraryWorkspace : 0;
   return it;
 }
@@ -54,6 +56,7 @@ void placeMemory(const Manifest &manifest, Memory &memory,
     next[channel.from] +=
         Address(memory.layouts[channel.to].channels[c].bytes());
   }
+  memory.constants = std::move(next);
 }
 
 namespace {

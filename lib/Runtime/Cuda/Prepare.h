@@ -28,8 +28,11 @@ struct Prepared {
 struct RankMemory {
   int64_t arena = 0;     ///< as the compiler printed it
   int64_t senders = 0;   ///< slots of messages that leave the device
+  int64_t constants = 0; ///< of the artifact
   int64_t workspace = 0; ///< of libraries
-  int64_t total() const { return arena + senders + workspace; }
+  /// Where the workspace begins.
+  int64_t own() const { return arena + senders + constants; }
+  int64_t total() const { return own() + workspace; }
 };
 
 /// How messages travel between ranks on these devices.

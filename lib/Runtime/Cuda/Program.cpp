@@ -7,6 +7,7 @@
 
 #include "Program.h"
 
+#include "Constants.h"
 #include "Error.h"
 #include "Slots.h"
 #include "Threads/Step.h"
@@ -20,9 +21,9 @@ namespace {
 
 /// A rank while its entry runs; generated code knows it as its rank.
 struct Recording : sw_rank {
-  Recording(const Manifest &manifest, const Memory &memory, int64_t number,
-            int64_t count)
-      : manifest(manifest), memory(memory),
+  Recording(const Manifest &manifest, const Memory &memory,
+            const Constants &constants, int64_t number, int64_t count)
+      : manifest(manifest), memory(memory), constants(constants),
         slots(manifest, memory.layouts[number], number, count) {
     index = number;
     microbatches = count;
@@ -42,8 +43,17 @@ struct Recording : sw_rank {
 
   void launch(int64_t kernel, void *const *arguments);
 
+  /// On the device.
+  Address at(uint64_t address) const {
+    return constants.onDevice(address, memory.constants[size_t(index)]);
+  }
+  Address at(const void *pointer) const {
+    return at(reinterpret_cast<uint64_t>(pointer));
+  }
+
   const Manifest &manifest;
   const Memory &memory;
+  const Constants &constants;
   Slots slots;
   RankProgram program;
   int64_t node = -1;
@@ -62,7 +72,7 @@ void Recording::launch(int64_t kernel, void *const *arguments) {
   for (int64_t i = 0; i < count; ++i) {
     uint64_t value = 0;
     std::memcpy(&value, arguments[i], sizeof(value));
-    values.push_back(value);
+    values.push_back(at(value));
   }
 }
 
@@ -81,9 +91,6 @@ template <typename Body> auto recorded(sw_rank *rank, Body body) {
 }
 
 void *pointer(Address address) { return reinterpret_cast<void *>(address); }
-Address addressOf(const void *pointer) {
-  return reinterpret_cast<Address>(pointer);
-}
 
 Address slotAddress(const Recording &rank, const Ring &ring, int64_t m) {
   return rank.memory.arenas[rank.index] + Address(ring.offset) +
@@ -215,14 +222,14 @@ void otherwise(sw_rank *rank, int64_t kernel, void *const *arguments) {
 void fill(sw_rank *rank, void *to, int32_t byte, int64_t bytes) {
   recorded(rank, [&](Recording &self) {
     if (bytes > 0)
-      self.add(Command::Fill, 0, 0, addressOf(to), Address(byte & 0xff), bytes);
+      self.add(Command::Fill, 0, 0, self.at(to), Address(byte & 0xff), bytes);
   });
 }
 
 void copy(sw_rank *rank, void *to, const void *from, int64_t bytes) {
   recorded(rank, [&](Recording &self) {
     if (bytes > 0)
-      self.add(Command::Copy, 0, 0, addressOf(to), addressOf(from), bytes);
+      self.add(Command::Copy, 0, 0, self.at(to), self.at(from), bytes);
   });
 }
 
@@ -231,8 +238,8 @@ void contract(sw_rank *rank, const sw_contraction_desc *desc, const void *a,
   recorded(rank, [&](Recording &self) {
     auto &list = self.program.contractions;
     self.call(Command::Contract, list.size(), desc->otherwise);
-    list.push_back({*desc, addressOf(a), addressOf(b), addressOf(c),
-                    addressOf(bias), addressOf(aux)});
+    list.push_back({*desc, self.at(a), self.at(b), self.at(c), self.at(bias),
+                    self.at(aux)});
   });
 }
 
@@ -241,8 +248,8 @@ void attend(sw_rank *rank, const sw_attention_desc *desc, const void *q,
   recorded(rank, [&](Recording &self) {
     auto &list = self.program.attentions;
     self.call(Command::Attend, list.size(), desc->otherwise);
-    list.push_back({*desc, false, addressOf(q), addressOf(k), addressOf(v),
-                    addressOf(o), addressOf(stats)});
+    list.push_back({*desc, false, self.at(q), self.at(k), self.at(v),
+                    self.at(o), self.at(stats)});
   });
 }
 
@@ -253,9 +260,9 @@ void attendGradient(sw_rank *rank, const sw_attention_desc *desc, const void *q,
   recorded(rank, [&](Recording &self) {
     auto &list = self.program.attentions;
     self.call(Command::Attend, list.size(), desc->otherwise);
-    list.push_back({*desc, true, addressOf(q), addressOf(k), addressOf(v),
-                    addressOf(o), addressOf(stats), addressOf(dO),
-                    addressOf(dQ), addressOf(dK), addressOf(dV)});
+    list.push_back({*desc, true, self.at(q), self.at(k), self.at(v), self.at(o),
+                    self.at(stats), self.at(dO), self.at(dQ), self.at(dK),
+                    self.at(dV)});
   });
 }
 
@@ -264,7 +271,7 @@ void convolve(sw_rank *rank, const sw_convolve_desc *desc, void *x, void *w,
   recorded(rank, [&](Recording &self) {
     auto &list = self.program.convolutions;
     self.call(Command::Convolve, list.size(), 0);
-    list.push_back({*desc, addressOf(x), addressOf(w), addressOf(y)});
+    list.push_back({*desc, self.at(x), self.at(w), self.at(y)});
   });
 }
 
@@ -311,9 +318,10 @@ std::vector<RankProgram> recordProgram(const Artifact &artifact,
                                        const Memory &memory,
                                        int64_t microbatches) {
   const Manifest &manifest = artifact.manifest();
+  Constants constants(artifact);
   std::vector<RankProgram> programs;
   for (size_t r = 0; r < manifest.ranks.size(); ++r) {
-    Recording rank(manifest, memory, int64_t(r), microbatches);
+    Recording rank(manifest, memory, constants, int64_t(r), microbatches);
     runEntry(artifact.entry(int64_t(r)), rank);
     if (rank.error.empty())
       try {

@@ -37,6 +37,7 @@ enum class Route {
 struct Memory {
   std::vector<Layout> layouts;
   std::vector<Address> arenas;
+  std::vector<Address> constants; ///< copies of the artifact's
   std::vector<Route> routes;
   /// The sender's ring of a channel that is no hand-off, as deep and as wide as
   /// the receiver's.

@@ -7,6 +7,7 @@
 
 #include "Verify.h"
 
+#include "Constants.h"
 #include "Error.h"
 #include "Extents.h"
 
@@ -48,6 +49,10 @@ public:
       for (size_t b = 0; b < manifest.ranks[r].buffers.size(); ++b)
         if (manifest.ranks[r].buffers[b].kind != BufferKind::Stash)
           keep(r, memory.layouts[r].buffers[b]);
+    for (size_t r = 0; r < programs.size(); ++r)
+      if (int64_t bytes = constantBytes(manifest))
+        always[r][memory.constants[r]] = {memory.constants[r] + Address(bytes),
+                                          nullptr};
     // What ranks sum the stream of messages uses, too.
     for (const Collective &sum : manifest.collectives)
       for (const Bucket &bucket : sum.buckets)
@@ -201,6 +206,10 @@ void Verification::work(const Operation &operation) {
       if (uint64_t value = program.values[command.to + Address(i)];
           isAddress(value))
         touch(operation, value, 0);
+      else if (isHostAddress(value))
+        raise("rank ", operation.rank, ": kernel '",
+              manifest.kernels[command.id].name,
+              "' is given an address of the host's memory as argument ", i);
     return;
   case Command::Copy:
     touch(operation, command.from, command.bytes);

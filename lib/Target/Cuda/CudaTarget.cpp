@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Artifact/CodeCache.h"
+#include "../Constants.h"
 #include "Cuda.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -30,6 +31,7 @@ public:
     if (!code)
       return module.emitError() << llvm::toString(code.takeError());
     kernels.erase();
+    exportConstants(module);
     OpBuilder builder(module.getBodyRegion());
     LLVM::GlobalOp::create(
         builder, module.getLoc(),

@@ -50,6 +50,9 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"result", "a convolution of an image of 4 with a window of "
                             "2, stride 1, dilation 1, 0 before and 0 after "
                             "has no result of 4"},
+        FaultCase{"host-address",
+                  "rank 0: kernel 'step.scale' is given an address of the "
+                  "host's memory as argument 1"},
         FaultCase{"circle",
                   "the ranks wait for each other; rank 0 waits for microbatch "
                   "0 of channel 'dy' from rank 1; rank 1 waits for microbatch "

@@ -167,14 +167,35 @@ TEST(DeviceStep, OneAllocationPerRank) {
       if (call.word == "alloc")
         bytes.push_back(call.values.at("bytes"));
     // Rank 0 contracts, so it has a workspace for the library.
-    EXPECT_EQ(bytes, (std::vector<std::string>{std::to_string(768 + (32 << 20)),
-                                               "768"}));
-    EXPECT_EQ(sw_step_arena_bytes(host.step.get(), 1), 768);
+    // And the constants on both.
+    EXPECT_EQ(bytes, (std::vector<std::string>{
+                         std::to_string(768 + 64 + (32 << 20)), "832"}));
+    EXPECT_EQ(sw_step_arena_bytes(host.step.get(), 1), 832);
     EXPECT_EQ(sw_step_peak_bytes(host.step.get(), 0), 768);
   }
   std::vector<Call> calls = stub.calls();
   EXPECT_EQ(count(calls, "free"), 2u);
   EXPECT_EQ(count(calls, "unload"), 1u);
+}
+
+TEST(DeviceStep, KernelsReadConstantsOnTheirDevice) {
+  Stub stub;
+  Host host = deviceHost();
+  std::vector<std::string> copies;
+  std::vector<Call> made = stub.calls();
+  for (const Call &call : made)
+    if (call.word == "upload" && call.values.at("bytes") == "16")
+      copies.push_back(call.values.at("to"));
+  ASSERT_EQ(copies.size(), 2u); // one for each rank
+  host.run();
+  std::string last;
+  for (const Call &call : stub.calls())
+    if (call.word == "launch" && call.number("stream") == streamsOf(made)[0])
+      last = call.values.at("arguments");
+  // The second element of four bytes.
+  uint64_t copy = std::stoull(copies[0], nullptr, 16);
+  EXPECT_EQ(std::stoull(last.substr(last.find(',') + 1), nullptr, 16),
+            copy + 4);
 }
 
 TEST(DeviceStep, SharedMemoryAboveTheUsualIsAskedFor) {

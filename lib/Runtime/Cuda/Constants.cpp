@@ -1,0 +1,53 @@
+//===- Constants.cpp - an artifact's arrays on a device -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Constants.h"
+
+#include <dlfcn.h>
+
+namespace stagewright::runtime::cuda {
+
+namespace {
+int64_t aligned(int64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+} // namespace
+
+int64_t constantBytes(const Manifest &manifest) {
+  int64_t bytes = 0;
+  for (const ConstantArray &it : manifest.constants)
+    bytes += aligned(it.bytes);
+  return bytes;
+}
+
+Constants::Constants(const Artifact &artifact) {
+  int64_t offset = 0;
+  for (const ConstantArray &it : artifact.manifest().constants) {
+    arrays[reinterpret_cast<Address>(artifact.constant(it))] = {offset,
+                                                                it.bytes};
+    offset += aligned(it.bytes);
+  }
+}
+
+Address Constants::onDevice(Address address, Address base) const {
+  auto after = arrays.upper_bound(address);
+  if (after == arrays.begin())
+    return address;
+  auto &[begin, it] = *std::prev(after);
+  if (address >= begin + Address(it.bytes))
+    return address;
+  return base + Address(it.offset) + (address - begin);
+}
+
+bool isHostAddress(uint64_t value) {
+  // Numbers of elements and the like are no addresses of a process.
+  constexpr uint64_t least = uint64_t(1) << 32;
+  Dl_info found;
+  return value >= least && dladdr(reinterpret_cast<void *>(value), &found);
+}
+
+} // namespace stagewright::runtime::cuda
