@@ -8,11 +8,13 @@ class Case:
     name: str
     model: str  # FILE.py:NAME of test/Integration/models
     sizes: str = ""  # of STAGEWRIGHT_GPT and its like, as the model's file reads it
-    stages: int = 1
+    stages: int = 1  # or ranks, where a plan says how they share stages
     schedule: str = "1f1b"
     microbatches: int = 4
     reference: str = ""  # the float32 model of a model in 16 bits
     groups: tuple = ("numerics",)  # sections that take it; "otherwise": numerics of kernels in the place of libraries
+    plan: str = ""  # of pp-compile, in the place of its planner's
+    flags: tuple = ()  # of pp-compile
 
     @property
     def environment(self):
@@ -39,10 +41,16 @@ ALL = [
     Case("gpt-zero-bubble-4", FLOAT, SMALL, 4, "zb-h1", 8),
     Case("gpt-attention-1", HALF, LONG, 1, reference=FLOAT, groups=("numerics", "otherwise")),
     Case("float8-2", "float8.py:float8", "D=512,L=4,B=256", 2, reference="float8.py:float32", groups=("numerics", "otherwise")),
+    # Gradients of a stage that two ranks have, summed by NCCL.
+    Case("twins-2", FLOAT, SMALL, 2, "chimera", groups=("processes",), flags=("--bucket-bytes=1000000",)),
+    Case("replicas-3", FLOAT, SMALL, 3, groups=("numerics", "processes"), plan="[0,3)x2 [3,6)x1"),
     Case("llama-2", "llama.py:llama", "", 2),
+    Case("adamw-2", "training.py:gpt_adamw", "", 2, microbatches=2),
     Case("convnet-2", "convnet.py:convnet", "", 2),
     Case("wide-4", HALF, WIDE, 4, "1f1b", 8, groups=("executor", "profile")),
     Case("gpt2-small", HALF, GPT2, 1, "gpipe", 1, groups=("step", "profile")),
     Case("tiny-gpt-2", FLOAT, TINY, 2, "1f1b", 2, groups=("sanitizer",)),
     Case("tiny-bfloat16-2", HALF, TINY, 2, "1f1b", 2, FLOAT, groups=("sanitizer",)),
+    # Our own kernels of attention, which share memory most.
+    Case("tiny-attention-1", FLOAT, TINY, 1, "1f1b", 2, groups=("numerics", "sanitizer"), flags=("--score-bytes=0",)),
 ]

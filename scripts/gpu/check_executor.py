@@ -18,7 +18,7 @@ ROUNDS, STEPS = 9, 20
 def by_hand(machine, name):
     """bench-graph: the same kernels and products in the same process, in turns."""
     case, inputs = machine.case(name), Golden(machine, name).inputs()
-    text = machine.call(machine.program("bench-graph", machine.bundle / "artifacts" / f"{name}.swx", inputs, ROUNDS, STEPS))
+    text = machine.call(machine.program("bench-graph", machine.artifact(name), inputs, ROUNDS, STEPS))
     found = json.loads(text)
     middle = {side: statistics.median(values) for side, values in found["seconds"].items()}
     what = f"{name}, {case['stages']} stages, {case['microbatches']} microbatches"

@@ -5,7 +5,7 @@ from golden_step import Golden
 from rows import row
 
 
-def compare(expected, found, reference):
+def compare(expected, found, reference, trains=False):
     """(asked, seen, whether it is good): the tolerances of the tests."""
     if reference:
         ours, theirs = golden.short_float_errors(expected, found, reference)
@@ -13,6 +13,9 @@ def compare(expected, found, reference):
     problems = golden.disagreements(expected, found)
     table = {} if problems and "missing" in problems[0] else golden.norms(expected, found)
     worst = max((d / g for d, g in table.values() if g), default=0.0)
+    if trains and table:
+        # Steps of AdamW divide by the root of tiny squares, so what differs grows.
+        return "differences of norm at most 1e-3, after the last step", f"{len(table)} results, {worst:.1e}", worst <= 1e-3
     seen = problems[0] if problems else f"{len(table)} results, largest relative difference {worst:.1e}"
     return "differences of norm at most 1e-5", seen, not problems
 
@@ -30,7 +33,8 @@ def check(machine, name, what, *flags, steps=3, before=()):
     """The row of one run; three steps, since sums must begin anew in each."""
     made, case = Golden(machine, name), machine.case(name)
     values = found(machine, name, made.inputs(), flags, steps, before)
-    asked, seen, good = compare(made.results(), values, made.results(case["reference"]) if case["reference"] else None)
+    reference = made.results(case["reference"]) if case["reference"] else None
+    asked, seen, good = compare(made.results(steps=steps), values, reference, made.trains())
     return row(what, asked, seen, good)
 
 

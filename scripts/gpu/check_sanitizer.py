@@ -1,9 +1,9 @@
 """compute-sanitizer on small steps, without a graph, so that it sees every launch."""
 
 import re
-import shutil
 import subprocess
 
+import machine as machines
 from golden_step import Golden
 from rows import Skip, failed, row
 
@@ -14,7 +14,7 @@ LIMIT = 140
 
 def sanitize(machine, name, tool):
     inputs = Golden(machine, name).inputs()
-    command = ["compute-sanitizer", f"--tool={tool}", "--error-exitcode=9", "--print-limit=20",
+    command = [machines.tool("compute-sanitizer"), f"--tool={tool}", "--error-exitcode=9", "--print-limit=20",
                *machine.command(name, f"--inputs={inputs}", "--no-graph", machine.one_gpu(name), f"--deadline={LIMIT}")]
     what = f"{name}, {tool}"
     try:
@@ -31,8 +31,8 @@ def sanitize(machine, name, tool):
 
 
 def items(machine):
-    if not shutil.which("compute-sanitizer"):
-        raise Skip("compute-sanitizer is not installed")
+    if not machines.tool("compute-sanitizer"):
+        raise Skip("compute-sanitizer is neither in PATH nor in $CUDA_HOME, /usr/local/cuda or beside nvcc")
     for case in machine.named("sanitizer"):
         for tool in ("memcheck", "racecheck"):
             yield f"{case['name']}-{tool}", lambda name=case["name"], tool=tool: sanitize(machine, name, tool)

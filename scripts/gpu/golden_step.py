@@ -1,4 +1,5 @@
-"""A case's inputs and golden values, by JAX on the GPU: positions, roles and rules are those of the artifact's manifest."""
+"""A case's inputs and golden values, by JAX on the GPU: positions, roles and rules are those of the artifact's manifest. With an
+optimizer these are of several steps on the same batch, after the last."""
 
 import hashlib
 import importlib.util
@@ -11,16 +12,20 @@ from rows import Skip
 
 
 def load(machine, model, environment):
-    """(function, arguments) of FILE.py:NAME in the bundle."""
+    """(function, arguments, the option `update` or None) of FILE.py:NAME in the bundle."""
     file, _, name = model.partition(":")
-    folder = machine.bundle / "models"
+    folder, before = machine.bundle / "models", dict(os.environ)
     sys.path.insert(0, str(folder))
     os.environ.update(environment)
     spec = importlib.util.spec_from_file_location(pathlib.Path(file).stem, folder / file)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    made = getattr(module, name)()
-    return made[0], made[1]
+    try:
+        spec.loader.exec_module(module)
+        made = getattr(module, name)()
+    finally:  # Models share files: sizes of one are not those of the next.
+        os.environ.clear()
+        os.environ.update(before)
+    return made[0], made[1], (made[2] if len(made) > 2 else {}).get("update")
 
 
 def environment(row):
@@ -52,17 +57,18 @@ class Golden:
         self.roles = {it["position"]: it["role"] for it in self.manifest["arguments"]}
         self.jax, self.files, self.loaded = jax, safetensors.numpy, None
 
-    def path(self, what, model=None):
-        key = [model or self.row["model"], self.row["sizes"], self.count, sorted(self.roles.items())]
+    def path(self, what, model=None, steps=1):
+        key = [model or self.row["model"], self.row["sizes"], self.count, sorted(self.roles.items()), steps]
         return self.machine.scratch / f"{what}-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}.safetensors"
 
     def leaves(self):
-        """(inputs by position, the arguments' tree), batches with the microbatches in front."""
+        """(inputs by position, the arguments' tree), batches with the microbatches in front; what an update takes besides
+        parameters and gradients follows."""
         import golden
         import numpy as np
         if not self.loaded:
-            _, arguments = load(self.machine, self.row["model"], environment(self.row))
-            leaves, tree = self.jax.tree.flatten(tuple(arguments))
+            _, arguments, update = load(self.machine, self.row["model"], environment(self.row))
+            leaves, tree = self.jax.tree.flatten((tuple(arguments), tuple(update[1:] if update else ())))
             arrays = [np.asarray(leaf) for leaf in leaves]
             self.loaded = [golden.microbatches(a, self.count) if self.roles.get(i) == "batch" else a
                            for i, a in enumerate(arrays)], tree
@@ -77,21 +83,44 @@ class Golden:
             self.files.save_file({str(i): np.array(a, order="C") for i, a in enumerate(arrays) if i in self.roles}, path)
         return path
 
-    def results(self, model=None):
-        """Golden results by position; of another model on the same inputs if one is named."""
+    def results(self, model=None, steps=1):
+        """Golden results by position after so many steps; of another model on the same inputs if one is named."""
         import numpy as np
-        path = self.path("golden", model)
+        steps = steps if self.trains() else 1  # Else all are the same.
+        path = self.path("golden", model, steps)
         if path.exists():
             return self.files.load_file(path)
         # By default JAX rounds float32 to TF32 on these GPUs.
         self.jax.config.update("jax_default_matmul_precision", "highest")
-        function, _ = load(self.machine, model or self.row["model"], environment(self.row))
+        function, _, update = load(self.machine, model or self.row["model"], environment(self.row))
         inputs, tree = self.leaves()
-        compiled, parts = self.jax.jit(function), []
-        for m in range(self.count):
-            here = [leaf[m] if self.roles.get(i) == "batch" else leaf for i, leaf in enumerate(inputs)]
-            parts.append([np.asarray(v) for v in self.jax.tree.leaves(compiled(*self.jax.tree.unflatten(tree, here)))])
-        found = {str(it["position"]): combined(it["combine"], [part[it["position"]] for part in parts], it["batch_dim"])
-                 for it in self.manifest["results"]}
+        compiled, change = self.jax.jit(function), self.jax.jit(update[0]) if update else None
+        for _ in range(steps):
+            values = self.step(compiled, inputs, tree)
+            if change:
+                given, (state, *more) = self.jax.tree.unflatten(tree, inputs)
+                changed = change(given[0], self.gradients(values, given[0]), state, *more)
+                values += [np.asarray(leaf) for leaf in self.jax.tree.leaves(changed)]
+                inputs = self.jax.tree.leaves(((changed[0], *given[1:]), (changed[1], *more)))
+        found = {str(it["position"]): values[it["position"]] for it in self.manifest["results"]}
         self.files.save_file({key: np.array(value, order="C") for key, value in found.items()}, path)
         return found
+
+    def trains(self):
+        """Whether the step has an optimizer."""
+        return any(it["role"] == "state" for it in self.manifest["results"])
+
+    def gradients(self, values, parameters):
+        """Of the results of a step, as the update takes them."""
+        tree = self.jax.tree.structure(parameters)
+        return self.jax.tree.unflatten(tree, values[-tree.num_leaves:])
+
+    def step(self, compiled, inputs, tree):
+        """Results of all microbatches together, by position."""
+        import numpy as np
+        parts = []
+        for m in range(self.count):
+            here = [leaf[m] if self.roles.get(i) == "batch" else leaf for i, leaf in enumerate(inputs)]
+            parts.append([np.asarray(v) for v in self.jax.tree.leaves(compiled(*self.jax.tree.unflatten(tree, here)[0]))])
+        rules = {it["position"]: it for it in self.manifest["results"]}
+        return [combined(rules[i]["combine"], [part[i] for part in parts], rules[i]["batch_dim"]) for i in range(len(parts[0]))]

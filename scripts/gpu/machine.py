@@ -1,6 +1,7 @@
 """The machine with the GPU: whether there is one, where its libraries lie, and running pp-run on it."""
 
 import ctypes
+import hashlib
 import importlib.util
 import json
 import lzma
@@ -9,6 +10,7 @@ import pathlib
 import shutil
 import statistics
 import subprocess
+import tempfile
 
 from rows import Skip
 
@@ -54,6 +56,25 @@ def nccl_version(path):
     return number.value
 
 
+def tool(name):
+    """A program of the CUDA toolkit; None where there is none."""
+    homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    if nvcc := shutil.which("nvcc"):
+        homes.append(pathlib.Path(nvcc).resolve().parents[1])
+    folders = [os.environ.get("PATH", os.defpath), *(f"{home}/bin" for home in homes if home)]
+    return shutil.which(name, path=os.pathsep.join(folders))
+
+
+def unpack(packed, target):
+    """What an .xz file holds, in a file that is whole or not there."""
+    if target.exists():
+        return target
+    with lzma.open(packed) as source, tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as part:
+        shutil.copyfileobj(source, part, 1 << 22)
+    pathlib.Path(part.name).chmod(0o644)
+    return pathlib.Path(part.name).rename(target)
+
+
 class Machine:
     """`out` is what comes back; `scratch` holds what is large and can be made again."""
 
@@ -95,11 +116,8 @@ class Machine:
         here = self.environment.get("STAGEWRIGHT_NCCL_LIBRARY", "libnccl.so.2")
         found = nccl_version(here)
         if found < SHARING_NCCL and packed.exists():
-            if not unpacked.exists():
-                with lzma.open(packed) as source, open(unpacked.with_suffix(".part"), "wb") as target:
-                    shutil.copyfileobj(source, target, 1 << 22)
-                unpacked.with_suffix(".part").rename(unpacked)
-            here, found = unpacked, nccl_version(unpacked)
+            here = unpack(packed, unpacked)
+            found = nccl_version(here)
         if found < SHARING_NCCL:
             raise Skip(f"NCCL is version {found}, and ranks share a GPU from {SHARING_NCCL} on: pack one with --nccl=FILE")
         self.environment.update(STAGEWRIGHT_NCCL_LIBRARY=str(here), NCCL_MULTI_RANK_GPU_ENABLE="1")
@@ -108,8 +126,14 @@ class Machine:
     def program(self, name, *flags):
         return [str(self.bundle / "bin" / name), *map(str, flags)]
 
+    def artifact(self, name):
+        """Unpacked once; another bundle's of that name has another place."""
+        packed = self.bundle / "artifacts" / f"{name}.swx.xz"
+        stamp = hashlib.sha256(packed.read_bytes()).hexdigest()[:12]
+        return unpack(packed, self.scratch / f"{name}-{stamp}.swx")
+
     def command(self, name, *flags):
-        return self.program("pp-run", self.bundle / "artifacts" / f"{name}.swx", *flags)
+        return self.program("pp-run", self.artifact(name), *flags)
 
     def call(self, command, timeout=120):
         """What a command printed; an error's text is raised."""

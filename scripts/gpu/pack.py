@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import lzma
 import os
 import pathlib
 import re
@@ -47,12 +48,14 @@ def first_problem(commands, environment):
 
 
 def compile_case(case, build, root, bundle, device="cuda"):
-    """Imports the model and compiles it; the error's text where that fails. What the import writes does not stay."""
+    """Imports the model, compiles it, proves the step, and compresses the artifact, to a twelfth; the error's text where one of
+    these fails. What the import writes does not stay."""
     target, plan = bundle / "artifacts" / f"{case.name}.swx", bundle / "plans" / f"{case.name}.mlir"
     python = root / "build/venv/bin/python"  # of ./dev setup, with JAX
     environment = {**os.environ, **case.environment, "PYTHONPATH": str(root / "python"), "JAX_PLATFORMS": "cpu"}
-    flags = [f"--cluster=local:{case.stages}", f"--stages={case.stages}", f"--schedule={case.schedule}",
-             f"--microbatches={case.microbatches}"]
+    stages = f"--plan={case.plan}" if case.plan else f"--stages={case.stages}"
+    flags = [f"--cluster=local:{case.stages}", stages, f"--schedule={case.schedule}", f"--microbatches={case.microbatches}",
+             *case.flags]
     processor = ["--target-cpu=x86-64-v3"] if device == "cuda" else []  # Else code for this machine.
     with tempfile.TemporaryDirectory() as folder:
         module = pathlib.Path(folder) / "step.mlir"
@@ -60,12 +63,16 @@ def compile_case(case, build, root, bundle, device="cuda"):
                      root / "test/Integration/models" / case.model, "-o", module],
                     [build / "bin/pp-compile", module, f"--target={device}", *flags, *processor, "-o", target]]
         if device == "cuda":
-            commands.append([build / "bin/pp-run", target, "--dry-run"])
+            # Ranks in one process do not sum by NCCL.
+            proofs = [["--processes"]] if "processes" in case.groups else []
+            proofs += [[]] if case.groups != ("processes",) else []
+            commands += [[build / "bin/pp-run", target, "--dry-run", *proof] for proof in proofs]
         if "profile" in case.groups:
             commands.append([build / "bin/pp-compile", module, *flags, "--quiet", "--emit=schedule", "-o", plan])
         problem = first_problem(commands, environment)
-    if problem:
-        target.unlink(missing_ok=True)
+    if not problem:
+        target.with_suffix(".swx.xz").write_bytes(lzma.compress(target.read_bytes()))
+    target.unlink(missing_ok=True)
     return problem
 
 

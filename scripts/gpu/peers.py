@@ -31,7 +31,7 @@ def jax_side(machine, row):
         import jax
     except ImportError as missing:
         raise Skip("JAX is not installed") from missing
-    function, arguments = golden_step.load(machine, row["model"], golden_step.environment(row))
+    function, arguments, _ = golden_step.load(machine, row["model"], golden_step.environment(row))
     arguments = jax.device_put(arguments)
     compiled, last = jax.jit(function), []
 

@@ -19,13 +19,19 @@ import cases  # noqa: E402
 import pack  # noqa: E402
 
 
+TINY, ALSO = ("tiny-gpt-2", "tiny-bfloat16-2"), ("tiny-attention-1", "adamw-2")
+# An optimizer too, of a model whose kernels run in seconds as fibers.
+SMALLER = {"adamw-2": {"model": "training.py:mlp_sgd"}}
+
+
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
     if not (BUILD / "bin/bench-graph").exists():
         pytest.skip("bench-graph is not built")
     folder = tmp_path_factory.mktemp("gpu")
-    table = [dataclasses.replace(case, groups=("numerics", "sanitizer", "otherwise")) for case in cases.ALL if case.name.startswith("tiny-")]
-    assert len(table) == 2
+    table = [dataclasses.replace(case, groups=("numerics", "sanitizer", "otherwise")) for case in cases.ALL if case.name in TINY]
+    table += [dataclasses.replace(case, groups=("numerics",), **SMALLER.get(case.name, {})) for case in cases.ALL if case.name in ALSO]
+    assert len(table) == len(TINY) + len(ALSO)
     assert pack.make(folder / "bundle", BUILD, ROOT, table=table, device="cuda:host") == 0
     smi = folder / "nvidia-smi"
     smi.write_text("#!/bin/sh\necho 'None, 0 MiB, 0'\n")
@@ -48,11 +54,14 @@ def test_a_bundle_checks_numerics_against_jax(bundle, tmp_path):
     done, report = check(bundle, tmp_path, "--section", "numerics")
     assert done.returncode == 0, done.stdout
     found = lines(report, "numerics")
-    assert [row["what"] for row in found] == [
-        f"{name}, {how}" for hows in (("graph", "no graph"), ("two runs", "kernels in the place of libraries"))
-        for name in ("tiny-gpt-2", "tiny-bfloat16-2") for how in hows]
+    assert {row["what"] for row in found} == {f"{name}, {how}" for names, hows in (
+        ((*TINY, *ALSO), ("graph", "no graph")), (TINY, ("two runs", "kernels in the place of libraries"))) for name in names for how in hows}
     assert {row["verdict"] for row in found} == {"passed"}
-    assert "22 results" in found[0]["seen"] and found[2]["asked"].startswith("error at most 1.5 times JAX's")
+    by_name = {row["what"]: row for row in found}
+    assert "22 results" in by_name["tiny-gpt-2, graph"]["seen"]
+    assert by_name["tiny-bfloat16-2, graph"]["asked"].startswith("error at most 1.5 times JAX's")
+    # Loss, gradients, new parameters and state, after three steps.
+    assert by_name["adamw-2, graph"]["seen"].startswith("31 results") and "after the last step" in by_name["adamw-2, graph"]["asked"]
 
 
 def test_wrong_numbers_fail(bundle, tmp_path):
