@@ -235,6 +235,21 @@ LogicalResult writeAssembly(ModuleOp module) {
   return failure();
 }
 
+/// Refuses flags that mean nothing where stages run on the host.
+LogicalResult checkDeviceFlags() {
+  const char *flag = emit == Emit::Assembly               ? "--emit=assembly"
+                     : emit == Emit::Kernels              ? "--emit=kernels"
+                     : tf32                               ? "--tf32"
+                     : scoreBytes.getNumOccurrences() > 0 ? "--score-bytes"
+                                                          : nullptr;
+  if (deviceTarget != "host" || !flag)
+    return success();
+  llvm::errs() << "error: " << flag
+               << " is about kernels of a device, but the target is 'host'; "
+                  "name one, as --target=cuda:sm_90a\n";
+  return failure();
+}
+
 LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   CompileOptions options;
   options.cluster = cluster;
@@ -254,6 +269,8 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
       failed(readNumber(scoreBytes, options.scoreBytes, 0)) ||
       failed(readNumber(bucketBytes, options.bucketBytes, 0)) ||
       failed(readNumber(microbatches, options.microbatches)))
+    return failure();
+  if (failed(checkDeviceFlags()))
     return failure();
   if (emit == Emit::Artifact && (output.empty() || output == "-")) {
     llvm::errs() << "error: an artifact needs a file; give -o step.swx, or "

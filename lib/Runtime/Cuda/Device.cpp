@@ -42,7 +42,9 @@ void Device::load(const void *image, const Manifest &manifest) {
     for (const std::string &architecture : manifest.architectures)
       has += (has.empty() ? "" : ", ") + architecture;
     raise("the artifact's device code (", has, ") does not load on GPU ",
-          ordinal, " (", name, ", sm_", architecture(), "): ", error.what());
+          ordinal, " (", name, ", sm_", architecture(), "): ", error.what(),
+          "; code for it comes with --target=cuda:sm_", architecture(),
+          " of pp-compile, and a newer driver reads newer code");
   }
   // Above this much a kernel must be told; "Shared Memory" in the guide.
   constexpr int64_t untold = 48 << 10;

@@ -150,6 +150,9 @@ createTarget(llvm::StringRef architectures, llvm::StringRef cacheFolder) {
           "architecture '%s' is unknown; expected sm_80 or later, as sm_90a, "
           "or host",
           name.str().c_str());
+    if (llvm::is_contained(names, name))
+      return llvm::createStringError("architecture '%s' is named twice",
+                                     name.str().c_str());
     names.push_back(name.str());
   }
   return std::make_unique<CudaTarget>(std::move(names), cacheFolder);

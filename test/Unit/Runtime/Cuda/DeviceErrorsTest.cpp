@@ -119,7 +119,8 @@ TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
   EXPECT_EQ(errorOf("cuModuleLoadData=209"),
             "the artifact's device code (sm_90a) does not load on GPU 0 "
             "(Recorder, sm_90): cuModuleLoadData: asked to fail "
-            "(STUB_ERROR_209 209)");
+            "(STUB_ERROR_209 209); code for it comes with --target=cuda:sm_90 "
+            "of pp-compile, and a newer driver reads newer code");
   EXPECT_EQ(errorOf("cuModuleGetFunction=500"),
             "malformed artifact: its device code has no kernel 'step.loss' "
             "(status 500)");
