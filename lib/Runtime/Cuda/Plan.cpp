@@ -38,6 +38,8 @@ public:
 private:
   /// Spans of a rank that have begun.
   struct Open {
+    size_t command = none; ///< that begins its action
+    bool shown = false;    ///< the action has been told
     size_t action = none, node = none;
     bool stamped = true; ///< the action's first stamp is there
     std::vector<std::pair<int64_t, size_t>> claims; ///< channel, stamp
@@ -71,6 +73,8 @@ private:
     add(Operation::Stamp, computing[rank], plan.stamps);
     return plan.stamps++;
   }
+  void show(int32_t rank);
+  void hide();
   void beginAction(int32_t rank, size_t number, const Command &command);
   void endAction(int32_t rank);
   void receive(int32_t rank, const Command &command);
@@ -87,6 +91,7 @@ private:
   std::vector<ChannelEvents> channels;
   std::vector<size_t> sums; ///< events by collective
   std::vector<Open> open;   ///< by rank
+  int32_t told = -1;        ///< the rank whose action is
   Plan plan;
 };
 
@@ -152,9 +157,28 @@ void Planning::join() {
   }
 }
 
+/// Tells that what follows is of a rank's action. A rank may have to wait in
+/// the middle of one while others go on, so an action is told once more where
+/// it goes on: profilers take what is enqueued for the action told last.
+void Planning::show(int32_t rank) {
+  if (told == rank)
+    return;
+  hide();
+  add(Operation::Begin, computing[rank], open[rank].command);
+  open[rank].shown = true;
+  told = rank;
+}
+
+void Planning::hide() {
+  if (told >= 0)
+    add(Operation::End, computing[told], 0);
+  told = -1;
+}
+
 void Planning::beginAction(int32_t rank, size_t number,
                            const Command &command) {
-  add(Operation::Begin, computing[rank], number);
+  open[rank].command = number;
+  open[rank].shown = false;
   if (!options.actions)
     return;
   open[rank].action = plan.spans.size();
@@ -173,7 +197,11 @@ void Planning::endAction(int32_t rank) {
     it.stamped = true;
     it.action = none;
   }
-  add(Operation::End, computing[rank], 0);
+  if (!it.shown)
+    show(rank);
+  if (told == rank)
+    hide();
+  it.command = none;
 }
 
 void Planning::receive(int32_t rank, const Command &command) {
@@ -208,6 +236,7 @@ void Planning::command(int32_t rank, size_t number) {
       plan.spans[spans.action].first = stamp(rank);
       spans.stamped = true;
     }
+    spans.command == none ? hide() : show(rank);
     return add(Operation::Work, stream, number);
   case Command::Claim:
     wait(stream, handOff ? events->freed[slot] : events->moved[slot]);

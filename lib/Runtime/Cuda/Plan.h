@@ -31,7 +31,8 @@ struct Operation {
     Sum,      ///< number: collective; this rank's part in it
     Tell,     ///< number: how many of these are done
     Stamp,    ///< number: time stamp
-    Begin,    ///< number: the command of `rank` that begins an action
+    Begin,    ///< number: the command of `rank` that begins an action, also
+              ///< where that goes on after another rank's
     End       ///< ends it
   };
   Kind kind;

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <sstream>
 
 namespace stagewright::runtime::cuda {
@@ -145,8 +146,8 @@ std::string describe(const Manifest &manifest,
                      const std::vector<RankProgram> &programs,
                      const std::vector<Plan> &plans) {
   int64_t epilogues = 0, tf32 = 0, instead = 0;
-  int64_t kinds[6] = {}, copies = 0, messages = 0, actions = 0, most = 0,
-          sums = 0;
+  int64_t kinds[6] = {}, copies = 0, messages = 0, most = 0, sums = 0;
+  std::set<std::pair<int32_t, size_t>> actions; // By rank and command.
   size_t streams = 0, events = 0;
   for (const Plan &plan : plans) {
     streams += plan.streams.size();
@@ -169,14 +170,15 @@ std::string describe(const Manifest &manifest,
       sums += it.kind == Operation::Sum;
       messages +=
           it.kind == Operation::SendTo || it.kind == Operation::TakeFrom;
-      actions += it.kind == Operation::Begin;
+      if (it.kind == Operation::Begin)
+        actions.emplace(it.rank, it.number);
     }
   }
   std::ostringstream out;
   out << "ranks        " << programs.size() << "\n"
       << "streams      " << streams << "\n"
       << "events       " << events << "\n"
-      << "actions      " << actions << "\n"
+      << "actions      " << actions.size() << "\n"
       << "launches     " << kinds[Command::Launch] - instead << " of "
       << manifest.kernels.size() << " kernels\n"
       << "contractions " << kinds[Command::Contract] << ", " << epilogues

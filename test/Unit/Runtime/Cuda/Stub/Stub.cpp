@@ -7,6 +7,7 @@
 
 #include "Stub.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -47,13 +48,14 @@ void writeLog() {
 }
 
 void log(const char *format, ...) {
-  char line[4096];
+  char line[16384]; // of the 511 arguments that a kernel may have
   va_list arguments;
   va_start(arguments, format);
   int size = std::vsnprintf(line, sizeof(line), format, arguments);
   va_end(arguments);
   std::lock_guard lock(text().mutex);
-  text().lines.append(line, size_t(size)).append("\n");
+  size_t length = std::min(size_t(size), sizeof(line) - 1);
+  text().lines.append(line, length).append("\n");
 }
 
 int failure(const char *symbol) {

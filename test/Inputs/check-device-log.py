@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Reads what the recording CUDA wrote of the first step of a process, and checks it against the schedule and the manifest.
+
+  check-device-log.py LOG MANIFEST.json SCHEDULE.mlir MICROBATCHES
+
+- Every rank does its actions in the schedule's order, on its own stream, each microbatch by the same calls.
+- Every event that is waited for was recorded before; while the step is captured or replayed the host waits for nothing, and
+  nothing is allocated.
+- Every address lies in what was allocated. A slot of a stash holds one microbatch at a time; one of a channel too, and what
+  two streams do with it is ordered by events. All copies between devices go from a sender's slot to the receiver's, in order.
+
+What it knows of memory is written down here once more, from the manifest. Prints the numbers.
+"""
+
+import bisect
+import collections
+import json
+import re
+import sys
+
+ALIGNMENT = 64
+WORK = ("launch", "matmul", "graph", "copy", "fill")
+
+
+class Memory:
+    """Slots by their addresses, as (first, last + 1, (kind, owner's number, slot), rank)."""
+
+    def __init__(self, manifest, arenas, count, copied):
+        self.slots, self.ends = [], [(base, base + size) for base, size in arenas]
+        after = []
+        for number, (rank, (base, _)) in enumerate(zip(manifest["ranks"], arenas)):
+            at = base
+            for buffer in rank["buffers"]:
+                if buffer["place"] < 0:  # Else in the workspace, which others use too.
+                    at = self.ring(buffer["kind"], (number, buffer["id"]), at, buffer, count, number)
+            for channel in manifest["channels"]:
+                if channel["to"] == number:
+                    at = self.ring("received", channel["id"], at, channel, count, number)
+            after.append(at)
+        for channel in manifest["channels"] if copied else ():  # Else ranks share a device.
+            rank = channel["from"]
+            after[rank] = self.ring("sent", channel["id"], after[rank], channel, count, rank)
+        self.slots.sort()
+        self.firsts = [first for first, *_ in self.slots]
+
+    def ring(self, kind, owner, at, it, count, rank):
+        stride = (it["bytes"] + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        slots = count if it["depth_all"] else min(it["depth"], count)
+        for slot in range(slots):
+            self.slots.append((at + slot * stride, at + (slot + 1) * stride, (kind, owner, slot), rank))
+        return at + slots * stride
+
+    def at(self, address):
+        place = bisect.bisect_right(self.firsts, address) - 1
+        return self.slots[place][2] if place >= 0 and address < self.slots[place][1] else None
+
+    def holds(self, address):
+        return any(first <= address < end for first, end in self.ends)
+
+
+class Step:
+    """One captured step, line by line."""
+
+    def __init__(self, manifest, memory, streams):
+        self.memory, self.rank_of = memory, {stream: rank for rank, stream in enumerate(streams)}
+        self.stage_rank = {stage: rank for rank, it in enumerate(manifest["ranks"]) for stage in it["stages"]}
+        self.clocks, self.events = collections.defaultdict(collections.Counter), {}
+        self.open, self.order, self.calls = [], collections.defaultdict(list), collections.defaultdict(list)
+        self.last = collections.defaultdict(dict)  # By slot and stream: when it was used last.
+        self.holder, self.done = {}, collections.defaultdict(set)  # By slot: the microbatch in it, and those before.
+        self.copies, self.numbers = collections.defaultdict(list), collections.Counter()
+
+    def read(self, line):
+        word, _, rest = line.partition(" ")
+        fields = dict(pair.split("=", 1) for pair in rest.split() if "=" in pair)
+        assert word not in ("synchronize", "alloc", "free", "pin", "unpin", "heuristic", "upload", "download", "stream"), line
+        if word == "range":
+            letter, m, stage = re.fullmatch(r"([A-Z])(\d+) of stage (\d+)", rest).groups()
+            rank = self.stage_rank[int(stage)]
+            self.open.append((rank, stage, letter, int(m)))
+            if self.order[rank][-1:] != [f"{stage}{letter}{m}"]:  # Else it goes on.
+                self.order[rank].append(f"{stage}{letter}{m}")
+        elif word == "end":
+            self.open.pop()
+        elif "stream" in fields:
+            self.enqueued(word, int(fields["stream"]), fields, line)
+
+    def enqueued(self, word, stream, fields, line):
+        clock = self.clocks[stream]
+        clock[stream] += 1
+        if word == "record":
+            self.events[fields["event"]] = collections.Counter(clock)
+        elif word == "wait":
+            assert fields["event"] in self.events and "unrecorded" not in line, f"waits for what was not recorded: {line}"
+            self.clocks[stream] = clock | self.events[fields["event"]]
+            self.numbers["waits"] += 1
+        elif word == "peer":
+            self.copies[self.copied(fields)].append(stream)
+            for key in ("to", "from"):
+                self.ordered(self.memory.at(int(fields[key], 16)), stream, line)
+        elif word in WORK:
+            self.work(word, stream, fields, line)
+
+    def work(self, word, stream, fields, line):
+        rank = self.rank_of[stream]
+        action = self.open[-1] if self.open else None
+        assert action is None or action[0] == rank, f"{line}\nis called within {action} of another rank"
+        if action:
+            self.calls[action].append((word, fields.get("kernel"), fields.get("a"), fields.get("b"), fields.get("plan")))
+        texts = fields.get("arguments", "").split(",") + [fields.get(key, "") for key in ("to", "from", "first")]
+        for address in (int(text, 16) for text in texts if text.startswith("0x")):
+            if address < 1 << 32:  # A number.
+                continue
+            assert self.memory.holds(address), f"{address:#x} is on no device: {line}"
+            slot = self.memory.at(address)
+            if slot and slot[0] in ("stash", "received", "sent"):
+                self.hold(slot, action, line)
+            if slot and slot[0] in ("received", "sent"):
+                self.ordered(slot, stream, line)
+        self.numbers["calls"] += 1
+
+    def hold(self, slot, action, line):
+        assert action, f"{slot} is used outside of an action: {line}"
+        m = action[3]
+        assert m not in self.done[slot], f"{slot} had been given away by microbatch {m}: {line}"
+        if self.holder.get(slot, m) != m:
+            self.done[slot].add(self.holder[slot])
+        self.holder[slot] = m
+
+    def ordered(self, slot, stream, line):
+        assert slot, line
+        for other, when in self.last[slot].items():
+            assert self.clocks[stream][other] >= when, f"{slot} may be in use by stream {other}: {line}"
+        self.last[slot][stream] = self.clocks[stream][stream]
+
+    def copied(self, fields):
+        """The channel of a copy between devices."""
+        source, target = (self.memory.at(int(fields[key], 16)) for key in ("from", "to"))
+        assert source[0] == "sent" and target[0] == "received" and source[1:] == target[1:], (source, target)
+        assert target[2] == len(self.copies[target[1]]) % (1 + max(s[2][2] for s in self.memory.slots if s[2][:2] == target[:2]))
+        return target[1]
+
+
+def main(log, manifest, schedule, microbatches):
+    manifest, count, lines = json.load(open(manifest)), int(microbatches), open(log).read().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("capture "))
+    end = next(i for i, line in enumerate(lines) if line.startswith("captured "))
+    arenas = [(int(at, 16), int(size)) for at, size in
+              (re.search(r"at=(\S+) bytes=(\d+)", line).groups() for line in lines[:start] if line.startswith("alloc "))]
+    assert len(arenas) == len(manifest["ranks"]), "one allocation for each rank"
+    streams = [int(re.search(r"id=(\d+)", line)[1]) for line in lines[:start] if line.startswith("stream ")]
+    copied = any(line.startswith("peer ") for line in lines)
+    step = Step(manifest, Memory(manifest, arenas, count, copied), streams[:len(arenas)])
+    for line in lines[start + 1:end]:
+        step.read(line)
+    wanted = [re.findall(r"\d+[FBIWR]\d+", order) for order in re.findall(r'pipeline\.order \d+ "([^"]*)"', open(schedule).read())]
+    for rank, order in enumerate(wanted):
+        found = [action for action in step.order[rank] if re.search("[FBIWR]", action)]
+        assert found == order, f"rank {rank} does {found}\nthe schedule says {order}"
+    alike = collections.defaultdict(set)
+    for (_, stage, letter, _), calls in step.calls.items():
+        alike[stage, letter].add(tuple(calls))
+    assert all(len(calls) == 1 for calls in alike.values()), "microbatches of one action do different work"
+    # Or once, for what updates tell each other.
+    assert all(len(found) in (count, 1) for found in step.copies.values()), step.copies
+    replays = [i for i, line in enumerate(lines) if line.startswith("replay ")]
+    between = [line for line in lines[replays[0]:replays[-1]] if not line.startswith(("replay ", "record "))]
+    assert len(replays) > 1 and not between, between
+    print(f"{sum(map(len, wanted))} actions, {step.numbers['calls']} calls, {step.numbers['waits']} waits, "
+          f"{sum(map(len, step.copies.values()))} copies between devices, {len(step.holder)} slots")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

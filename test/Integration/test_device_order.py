@@ -1,0 +1,101 @@
+"""Whole models compiled for the three architectures, run on a CUDA that only records: what is called, in which order, on which
+memory, is what the schedule and the manifest say. The numbers are not looked at: those of kernels are in test_kernels.py."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from test_device_processes import PTXAS, STUB
+from workshop import HERE, call, tool
+
+CHECK = HERE.parent / "Inputs/check-device-log.py"
+MICROBATCHES, ARCHITECTURES = 4, ["sm_80", "sm_90a", "sm_100"]
+STEPS = [("gpt.py:gpt_deep", 4, "1f1b"), ("gpt.py:gpt_deep", 4, "zb-h1"), ("gpt.py:gpt_deep", 2, "interleaved"),
+         ("llama.py:llama", 2, "gpipe"), ("convnet.py:convnet", 2, "1f1b"), ("training.py:gpt_adamw", 2, "1f1b")]
+
+pytestmark = pytest.mark.skipif(not STUB.exists() or not PTXAS, reason="there is no stub, or no ptxas")
+
+
+def compiled(workshop, model, stages, schedule):
+    """(artifact, its manifest as a file, its schedule as text)."""
+    def make():
+        path = {end: workshop.path("order", model, stages, schedule, end) for end in ("swx", "json", "mlir", "safetensors")}
+        flags = [workshop.module(model), "--target=cuda", f"--cluster=local:{stages}", f"--schedule={schedule}",
+                 f"--microbatches={MICROBATCHES}", "--quiet"]
+        tool("pp-compile", *flags, "-o", path["swx"])
+        tool("pp-compile", *flags, "--emit=schedule", "-o", path["mlir"])
+        path["json"].write_text(tool("pp-run", path["swx"], "--info=json"))
+        arguments = json.loads(path["json"].read_text())["arguments"]
+        front = {"batch": (MICROBATCHES,)}
+        save_file({str(it["position"]): np.zeros((*front.get(it["role"], ()), *it["shape"]), {"i32": np.int32}.get(it["dtype"], np.float32))
+                   for it in arguments if it["position"] >= 0}, path["safetensors"])
+        return path
+    return workshop.once(("order", model, stages, schedule), make)
+
+
+def record(path, log, *flags, devices=1):
+    libraries = ("CUDA", "CUBLASLT", "GRAPH", "NVTX")
+    tool("pp-run", path["swx"], f"--inputs={path['safetensors']}", "--steps=3", "--nan=ignore", *flags,
+         env={**{f"STAGEWRIGHT_{name}_LIBRARY": str(STUB) for name in libraries}, "STAGEWRIGHT_STUB_LOG": str(log),
+              "STAGEWRIGHT_STUB_DEVICES": str(devices)})
+    return log
+
+
+@pytest.mark.parametrize("model, stages, schedule", STEPS)
+def test_what_is_called_is_what_the_schedule_says(workshop, tmp_path, model, stages, schedule):
+    path = compiled(workshop, model, stages, schedule)
+    assert json.loads(path["json"].read_text())["target"]["architectures"] == ARCHITECTURES
+    for devices in (1, stages):
+        log = record(path, tmp_path / f"{devices}.log", devices=devices)
+        said = call(sys.executable, CHECK, log, path["json"], path["mlir"], MICROBATCHES)
+        assert (int(re.search(r"(\d+) copies", said)[1]) > 0) == (devices > 1), said
+
+
+def without_a_wait(lines):
+    """For a message: those between the beginning and the end of the step are all needed."""
+    first = next(i for i, line in enumerate(lines) if line.startswith("range F0 of stage 1"))
+    del lines[max(i for i in range(first + 3) if lines[i].startswith("wait "))]
+
+
+def with_an_address_of_the_host(lines):
+    place = next(i for i, line in enumerate(lines) if line.startswith("launch "))
+    lines[place] = re.sub("arguments=0x[0-9a-f]+", "arguments=0x7fff00001000", lines[place])
+
+
+def with_the_host_waiting(lines):
+    lines.insert(next(i for i, line in enumerate(lines) if line.startswith("range ")), "synchronize stream=0")
+
+
+def with_another_order(lines):
+    lines[:] = [line.replace("range F1 of", "range F2 of") if "range F1" in line else line.replace("range F2 of", "range F1 of")
+                for line in lines]
+
+
+def with_a_slot_given_twice(lines):
+    """The second microbatch takes the slots of the first."""
+    def launches(m):
+        begin = lines.index(f"range F{m} of stage 0")
+        return [i for i in range(begin, lines.index("end", begin)) if lines[i].startswith("launch ")]
+    for first, second in zip(launches(0)[:5], launches(1)):  # Before the message is written.
+        lines[second] = lines[first]
+
+
+@pytest.mark.parametrize("change, text", [
+    (without_a_wait, "may be in use by stream"), (with_an_address_of_the_host, "0x7fff00001000 is on no device"),
+    (with_the_host_waiting, "synchronize stream=0"), (with_another_order, "the schedule says"),
+    (with_a_slot_given_twice, "had been given away by microbatch")])
+def test_the_check_finds_what_is_wrong(workshop, tmp_path, change, text):
+    path = compiled(workshop, *STEPS[0])
+    log = record(path, tmp_path / "log")
+    lines = log.read_text().splitlines()
+    change(lines)
+    log.write_text("\n".join(lines) + "\n")
+    done = subprocess.run([sys.executable, CHECK, log, path["json"], path["mlir"], str(MICROBATCHES)], capture_output=True, text=True,
+                          env=os.environ)
+    assert done.returncode == 1 and text in done.stderr, done.stderr
