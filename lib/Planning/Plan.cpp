@@ -95,7 +95,8 @@ static Status checkStage(const Problem &problem, const Plan &plan,
   if (problem.maxReplicas > 0 && replicas > problem.maxReplicas)
     return Error{nameOf(number) + " has " + std::to_string(replicas) +
                  " replicas, allowed are " +
-                 std::to_string(problem.maxReplicas)};
+                 std::to_string(problem.maxReplicas) +
+                 "; allow more, or 0 for any number"};
   return checkRows(problem, stage, number);
 }
 
@@ -164,7 +165,8 @@ Status verify(const Problem &problem, const Plan &plan) {
   if (problem.stages > 0 && int64_t(plan.stages.size()) != problem.stages)
     return Error{"plan has " + std::to_string(plan.stages.size()) +
                  " stages, the problem asks for " +
-                 std::to_string(problem.stages)};
+                 std::to_string(problem.stages) +
+                 "; leave that number out or give such a plan"};
   for (size_t s = 0; s < plan.stages.size(); ++s)
     if (Status status = checkStage(problem, plan, s); !status)
       return status;

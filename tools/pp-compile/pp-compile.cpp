@@ -272,6 +272,12 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
     return failure();
   if (failed(checkDeviceFlags()))
     return failure();
+  if (!options.plan.empty() && !options.planner.empty()) {
+    llvm::errs() << "error: --plan gives the stages and --planner="
+                 << options.planner
+                 << " searches for them; give one of the two\n";
+    return failure();
+  }
   if (emit == Emit::Artifact && (output.empty() || output == "-")) {
     llvm::errs() << "error: an artifact needs a file; give -o step.swx, or "
                     "--emit= for text\n";

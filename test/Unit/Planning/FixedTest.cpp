@@ -215,6 +215,14 @@ TEST(Fixed, WrongPlans) {
   expectError(problem, "{", "'the plan' is not JSON");
 }
 
+TEST(Fixed, FewerReplicasAllowed) {
+  Problem problem = Example("E1", 2).problem;
+  problem.maxReplicas = 1;
+  expectError(problem, "[0,4)x2",
+              "stage 0 of the plan has 2 replicas, allowed are 1; allow more, "
+              "or 0 for any number");
+}
+
 TEST(Fixed, WrongSamples) {
   Problem problem = Example("E3", 3).problem;
   problem.samples = 4;

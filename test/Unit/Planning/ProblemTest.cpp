@@ -112,7 +112,8 @@ TEST(Plan, VerifyRefusesGaps) {
             "stage 1 of the plan names device 'd1' twice");
   plan.stages.pop_back();
   EXPECT_EQ(verify(problem, plan).error().message,
-            "plan has 1 stages, the problem asks for 2");
+            "plan has 1 stages, the problem asks for 2; leave that number out "
+            "or give such a plan");
 }
 
 TEST(Plan, UnknownPlannerListsTheKnownOnes) {
