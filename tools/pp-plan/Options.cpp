@@ -86,7 +86,7 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
       ->type_name("S")
       ->group(group);
   app.add_option("--max-replicas", options.maxReplicas,
-                 "Most devices of one stage; without it, no limit")
+                 "Most devices of one stage; 0, the default: no limit")
       ->type_name("R")
       ->group(group);
   app.add_option(
@@ -157,14 +157,14 @@ void declareOptions(CLI::App &app, PlanOptions &options) {
   declareOutput(app, options);
 }
 
-/// A number that must be at least 1, where 0 would mean that none is given.
+/// A number that must be at least `least`; 0 means that none is given.
 static Status applyCount(const char *option, std::optional<int64_t> given,
-                         int64_t &number) {
+                         int64_t &number, int64_t least = 1) {
   if (!given)
     return {};
-  if (*given < 1)
-    return Error{std::string(option) + " must be at least 1, got " +
-                 std::to_string(*given)};
+  if (*given < least)
+    return Error{std::string(option) + " must be at least " +
+                 std::to_string(least) + ", got " + std::to_string(*given)};
   number = *given;
   return {};
 }
@@ -197,7 +197,7 @@ Status applyOptions(const PlanOptions &options, size_t file, Problem &problem) {
       !status)
     return status;
   if (Status status = applyCount("--max-replicas", options.maxReplicas,
-                                 problem.maxReplicas);
+                                 problem.maxReplicas, /*least=*/0);
       !status)
     return status;
   if (Status status = applyCount("--samples", options.samples, problem.samples);

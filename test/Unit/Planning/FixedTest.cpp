@@ -252,7 +252,8 @@ TEST(Fixed, TooLittleMemory) {
   for (Device &device : problem.cluster.devices)
     device.memory = Bytes(2);
   expectError(problem, "[0,2) [2,4)",
-              "stage 0 needs 4 B on device d0, has 2 B");
+              "stage 0 needs 4 B on device d0, has 2 B; give the stage fewer "
+              "layers or more replicas, or the device more memory");
 }
 
 } // namespace
