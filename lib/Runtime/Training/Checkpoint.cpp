@@ -134,17 +134,11 @@ CheckpointWriter::CheckpointWriter(std::string where, int64_t keep)
       fs::remove_all(entry.path(), error);
 }
 
-CheckpointWriter::~CheckpointWriter() {
-  if (writing.valid())
-    writing.wait();
-}
-
 void CheckpointWriter::write(std::shared_ptr<const Snapshot> snapshot) {
   finish();
-  writing =
-      std::async(std::launch::async, [this, snapshot = std::move(snapshot)] {
-        writeCheckpoint(directory, *snapshot, keep);
-      });
+  writing = worker.run([this, snapshot = std::move(snapshot)] {
+    writeCheckpoint(directory, *snapshot, keep);
+  });
 }
 
 void CheckpointWriter::finish() {

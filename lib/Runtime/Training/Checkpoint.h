@@ -18,6 +18,7 @@
 
 #include "Files/MappedFile.h"
 #include "Files/Safetensors.h"
+#include "Threads/Worker.h"
 
 #include <future>
 #include <memory>
@@ -41,11 +42,8 @@ struct Snapshot {
 class CheckpointWriter {
 public:
   /// Keeps the last `keep` checkpoints. Throws an `Error` if `directory` cannot
-  /// be made.
+  /// be made. Its end waits; an error that nobody has heard is lost.
   CheckpointWriter(std::string directory, int64_t keep);
-  /// Waits; an error that nobody has heard is lost.
-  ~CheckpointWriter();
-
   /// Begins to write; waits for the checkpoint before, and throws its error.
   /// Until this one is written nobody may change the snapshot.
   void write(std::shared_ptr<const Snapshot> snapshot);
@@ -58,6 +56,7 @@ private:
   std::string directory;
   int64_t keep;
   std::future<void> writing;
+  Worker worker;
 };
 
 /// Writes one checkpoint, whole or not at all, and removes old ones.

@@ -43,8 +43,7 @@ const std::vector<std::vector<std::byte>> &Feed::take(int64_t step) {
   else
     current = read(step);
   aheadOf = step + 1;
-  ahead =
-      std::async(std::launch::async, [this, step] { return read(step + 1); });
+  ahead = worker.run([this, step] { return read(step + 1); });
   return current;
 }
 

@@ -14,6 +14,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_TRAINING_FEED_H
 #define STAGEWRIGHT_LIB_RUNTIME_TRAINING_FEED_H
 
+#include "Threads/Worker.h"
 #include "Training/Samples.h"
 
 #include <future>
@@ -46,6 +47,7 @@ private:
   Batch current;
   std::future<Batch> ahead;
   int64_t aheadOf = -1; ///< Step of `ahead`.
+  Worker worker;
 };
 
 } // namespace stagewright::runtime
