@@ -25,7 +25,9 @@ BENCHES = {
     "memory": "bytes of a step beside jax.jit's, resident memory of compiler and runtime",
     "predict": "the step that pp-sim predicts from measured actions, beside the measured one",
     "planners": "seconds of the planners beside those of public programs",
-    "faults": "fifty runs that are killed, stopped or raise, and what is lost; a long run, and one beside busy processors",
+    "faults": "fifty runs that are killed, stopped or raise, on four ranks and on two, and what is lost; busy processors",
+    "growth": "20,000 steps with checkpoints: memory and open files of every process",
+    "checkpoints": "what a checkpoint every 20 steps costs",
     "counts": "instructions, beside the table in bench/counts.json that a test holds within 3 %",
 }
 PEERS = ("jax", "iree", "torch")
@@ -39,6 +41,7 @@ build/venv-iree and build/venv-torch (5.3 GB) when they are first needed.
   ./dev bench step                        every model, one core and two: a quarter of an hour
   ./dev bench step --model gpt --cores 1  one comparison
   ./dev bench step --peer jax             without IREE, which takes minutes to compile gpt-512
+  ./dev bench faults --part struck-2      kills on two ranks alone, five minutes; its result is faults-struck-2
   ./dev bench counts --update             write today's instruction counts into the table
   ./dev bench step --json                 an object on standard output, progress on standard error
 
@@ -59,6 +62,10 @@ def options(parser):
     parser.add_argument("--turn", type=float, default=1.0, metavar="SECONDS", help="about how long a turn lasts (default: 1)")
     parser.add_argument("--spread", type=float, default=SPREAD, metavar="PART",
                         help=f"how wide half of the interval may be (default: {SPREAD})")
+    parser.add_argument("--part", dest="parts", action="append", metavar="NAME",
+                        help="faults, growth, checkpoints: only this part (a wrong name lists them); may repeat")
+    parser.add_argument("--runs", type=int, default=50, metavar="N", help="faults: how many runs are struck (default: 50)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="faults: of what is random (default: 1)")
     parser.add_argument("--update", action="store_true", help="counts: write the table anew")
 
 
@@ -67,6 +74,8 @@ def check(given):
         raise Failure(f"no such bench: {' '.join(unknown)}; there are {', '.join(BENCHES)}")
     if given.rounds < FEWEST:
         raise Failure(f"--rounds is {given.rounds}, expected at least {FEWEST}: with fewer the spread is not known")
+    if given.runs < 1:
+        raise Failure(f"--runs is {given.runs}, expected at least 1")
     if given.turn <= 0 or given.spread <= 0:
         raise Failure(f"--turn is {given.turn} and --spread {given.spread}, expected both above 0")
 
@@ -82,10 +91,14 @@ def run(given):
         say(machine)
         for name in given.what or list(BENCHES):
             say(f"== {name}: {BENCHES[name]}")
-            results.append(importlib.import_module(f"bench.benches.{name}").run(session))
+            bench = importlib.import_module(f"bench.benches.{name}")
+            if given.parts and not hasattr(bench, "PARTS"):
+                raise Failure(f"{name} has no parts")
+            results.append(bench.run(session))
+            results[-1].parts = given.parts or []
             results[-1].write(session.work, machine)
             say("\n" + results[-1].markdown())
-            say(f"written: {session.work / name}.json, {name}.md")
+            say(f"written: {session.work / results[-1].file}.json, {results[-1].file}.md")
     if given.json:
         whole = {result.name: {**result.json(), "machine": machine} for result in results}
         print(json.dumps(whole[given.what[0]] if len(given.what) == 1 else whole, indent=1))

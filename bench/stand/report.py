@@ -30,6 +30,12 @@ class Result:
     figures: dict = dataclasses.field(default_factory=dict)
     comparisons: dict = dataclasses.field(default_factory=dict)
     wanted: list = dataclasses.field(default_factory=list)
+    parts: list = dataclasses.field(default_factory=list)  # empty: all of the bench
+
+    @property
+    def file(self):
+        """What its files are called: those of a part stand beside those of the whole."""
+        return "-".join([self.name, *self.parts])
 
     def want(self, what, value, limit):
         """Notes a limit; `value` is None where a ratio was refused. Gives the text of the last column."""
@@ -45,8 +51,8 @@ class Result:
 
     def write(self, folder, machine):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{self.name}.json").write_text(json.dumps({**self.json(), "machine": machine}, indent=1) + "\n")
-        (folder / f"{self.name}.md").write_text(f"{self.markdown()}\n{machine}\n")
+        (folder / f"{self.file}.json").write_text(json.dumps({**self.json(), "machine": machine}, indent=1) + "\n")
+        (folder / f"{self.file}.md").write_text(f"{self.markdown()}\n{machine}\n")
 
 
 def time(seconds):

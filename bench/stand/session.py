@@ -30,6 +30,13 @@ class Session:
         self.python = setup.PYTHON
         self.say = say
 
+    def parts(self, names):
+        """Of the parts of a bench those that --part asks for: all of them without it."""
+        asked = self.options.parts or list(names)
+        if unknown := [name for name in asked if name not in names]:
+            raise Failure(f"no such part: {' '.join(unknown)}; there are {', '.join(names)}")
+        return asked
+
     def tool(self, name):
         return setup.tree("release") / "bin" / name
 

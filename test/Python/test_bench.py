@@ -6,9 +6,11 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from bench.stand import ratio, report, turns  # noqa: E402
+from bench.benches import checkpoints, growth  # noqa: E402
+from bench.stand import ratio, report, session, turns  # noqa: E402
 
 
 def once(values):
@@ -111,3 +113,38 @@ def test_results_are_written_as_json_and_as_a_table(tmp_path):
 @pytest.mark.parametrize("seconds, text", [(12.34, "12.3 s"), (0.5, "500 ms"), (2e-6, "2.00 us"), (5e-9, "5 ns")])
 def test_times_have_three_digits_and_a_unit(seconds, text):
     assert report.time(seconds) == text
+
+
+def test_growth_is_that_of_the_last_tenth_over_the_second():
+    result = report.Result("growth")
+    looks = [(500, 3)] * 10 + [(1000, 3)] * 30 + [(1020, 4)] * 60
+    row = growth.row(result, "a run", looks)
+    assert row[3] == "2.00 %" and [one["kept"] for one in result.wanted] == [False, False]
+    assert [one["value"] for one in result.wanted] == [pytest.approx(2), 1]
+    # One look that saw more, as while a checkpoint is written, is no growth.
+    steady = growth.row(report.Result("growth"), "a run", [(1000, 3)] * 99 + [(3000, 4)])
+    assert steady[3] == "0.00 %"
+
+
+def test_a_checkpoint_costs_its_copy_and_what_it_slows_down():
+    steps = checkpoints.EVERY * (checkpoints.BLOCKS + 1)
+    plain = [([1.0] * steps, steps + 0.4)] * 3
+    # The first step behind a checkpoint takes a tenth longer; one turn had a slow minute.
+    slowed = [1.1 if number % checkpoints.EVERY == 0 and number else 1.0 for number in range(steps)]
+    saving = [(slowed, sum(slowed) + 0.8)] * 2 + [([5.0] * steps, 5 * steps + 0.8)]
+    whole, copy, slower = checkpoints.cost(checkpoints.block(plain), checkpoints.block(saving))
+    assert whole == pytest.approx(20.1) and copy == pytest.approx(0.1) and slower == pytest.approx(0.1)
+
+
+def test_a_part_that_a_bench_has_not_is_an_error_that_lists_them():
+    class Options:
+        parts = ["threads"]
+
+    given = session.Session.__new__(session.Session)
+    given.options = Options()
+    assert given.parts({"threads": 1, "MPI": 2}) == ["threads"]
+    with pytest.raises(session.Failure, match="no such part: threads; there are a, b"):
+        given.parts(["a", "b"])
+    Options.parts = None
+    assert given.parts({"threads": 1, "MPI": 2}) == ["threads", "MPI"]
+    assert report.Result("growth", parts=["MPI"]).file == "growth-MPI"
