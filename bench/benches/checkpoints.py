@@ -16,7 +16,7 @@ from ..stand.sides import call
 from ..stand.training import Training, told
 
 MODEL = GPT.sized("checkpoints", V=256, T=64)
-EVERY, BLOCKS, MICROBATCHES = 20, 3, 4
+EVERY, BLOCKS, MICROBATCHES = 20, 2, 4
 PARTS = {"1": (1, False), "2": (2, False), "2-MPI": (2, True)}
 COST = 3.0  # per cent
 

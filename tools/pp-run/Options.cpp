@@ -69,7 +69,7 @@ void declare(CLI::App &app, Options &options) {
                  "least 2)")
       ->type_name("SECONDS");
   app.add_flag("--json", options.json,
-               "Print loss, seconds of the last 4096 steps, of all with what "
+               "Print loss, seconds of the last 1024 steps, of all with what "
                "is between them, and bytes as JSON");
   app.add_flag("--info{text}", options.info,
                "Print what the artifact is, and stop; --info=json prints its "

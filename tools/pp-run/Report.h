@@ -27,7 +27,7 @@ public:
   std::vector<double> values() const;
 
 private:
-  static constexpr int64_t limit = 4096;
+  static constexpr int64_t limit = 1024;
   std::vector<double> ring;
   int64_t count = 0;
 };
