@@ -216,6 +216,13 @@ static LogicalResult checkMemory(ModuleOp module) {
 LogicalResult compileTo(Level level, ModuleOp module,
                         const CompileOptions &options, TimingScope &timing,
                         CompileReport *report) {
+  std::unique_ptr<DeviceTarget> device;
+  if (options.target != "host") {
+    auto created = createDeviceTarget(options.target, options.cacheFolder);
+    if (!created)
+      return module.emitError() << llvm::toString(created.takeError());
+    device = std::move(*created);
+  }
   if (!has<rank::ProgramOp>(module)) {
     if (failed(toSchedule(level, module, options, timing)))
       return failure();
@@ -224,22 +231,14 @@ LogicalResult compileTo(Level level, ModuleOp module,
     if (level <= Level::Schedule)
       return success();
     // Ranks on one GPU have their gradients added by one of them.
-    bool onGpu = options.target != "host" && options.target != "cuda:host";
     auto bucketBytes = options.bucketBytes;
-    if (!bucketBytes && onGpu)
+    if (!bucketBytes && device && !device->isHost())
       bucketBytes = 0;
     if (failed(runText(module, timing,
                        {pass("lower-pipeline-to-rank",
                              {{"bucket-bytes", text(bucketBytes)}})})) ||
         failed(runText(module, timing, proofs(module))))
       return failure();
-  }
-  std::unique_ptr<DeviceTarget> device;
-  if (options.target != "host" && level >= Level::Host) {
-    auto created = createDeviceTarget(options.target, options.cacheFolder);
-    if (!created)
-      return module.emitError() << llvm::toString(created.takeError());
-    device = std::move(*created);
   }
   if (level >= Level::Host &&
       failed(run(module, timing, [&](OpPassManager &manager) {

@@ -29,6 +29,7 @@ public:
     return success();
   }
 
+  bool isHost() const override { return true; }
   bool multipliesBytes() const override { return true; }
 
   llvm::Expected<std::string> assembly(ModuleOp) override {

@@ -57,6 +57,18 @@ def test_what_is_called_is_what_the_schedule_says(workshop, tmp_path, model, sta
         assert (int(re.search(r"(\d+) copies", said)[1]) > 0) == (devices > 1), said
 
 
+@pytest.mark.parametrize("model", ["gpt.py:gpt_tied", "gpt.py:gpt_dropout", "gpt.py:gpt_scan", "gpt.py:gpt_bfloat16", "moe.py:moe",
+                                   "encoder_decoder.py:encoder_decoder", "mlp.py:mlp", "attention.py:masked",
+                                   "training.py:tied_adamw"])
+def test_every_model_is_proved(workshop, model):
+    """Kernels are given addresses of their device alone, and all that a dry run proves holds."""
+    step = workshop.path("proved", model, "swx")
+    tool("pp-compile", workshop.module(model), "--target=cuda:sm_90a", "--cluster=local:2", "--stages=2", "--schedule=1f1b",
+         "--microbatches=3", "--quiet", "-o", step)
+    for flags in ((), ("--processes",), ("--devices=0,0", "--microbatches=5")):
+        assert "verified     events in order" in tool("pp-run", step, "--dry-run", *flags)
+
+
 def without_a_wait(lines):
     """For a message: those between the beginning and the end of the step are all needed."""
     first = next(i for i, line in enumerate(lines) if line.startswith("range F0 of stage 1"))

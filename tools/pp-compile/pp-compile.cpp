@@ -235,14 +235,22 @@ LogicalResult writeAssembly(ModuleOp module) {
   return failure();
 }
 
-/// Refuses flags that mean nothing where stages run on the host.
-LogicalResult checkDeviceFlags() {
+/// Refuses a target that does not exist, and flags that mean nothing where
+/// stages run on the host.
+LogicalResult checkTarget() {
   const char *flag = emit == Emit::Assembly               ? "--emit=assembly"
                      : emit == Emit::Kernels              ? "--emit=kernels"
                      : tf32                               ? "--tf32"
                      : scoreBytes.getNumOccurrences() > 0 ? "--score-bytes"
                                                           : nullptr;
-  if (deviceTarget != "host" || !flag)
+  if (deviceTarget != "host") {
+    auto known = createDeviceTarget(deviceTarget, /*cacheFolder=*/"");
+    if (known)
+      return success();
+    llvm::errs() << "error: " << llvm::toString(known.takeError()) << "\n";
+    return failure();
+  }
+  if (!flag)
     return success();
   llvm::errs() << "error: " << flag
                << " is about kernels of a device, but the target is 'host'; "
@@ -270,7 +278,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
       failed(readNumber(bucketBytes, options.bucketBytes, 0)) ||
       failed(readNumber(microbatches, options.microbatches)))
     return failure();
-  if (failed(checkDeviceFlags()))
+  if (failed(checkTarget()))
     return failure();
   if (!options.plan.empty() && !options.planner.empty()) {
     llvm::errs() << "error: --plan gives the stages and --planner="

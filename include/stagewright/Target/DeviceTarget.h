@@ -34,6 +34,9 @@ public:
   virtual mlir::LogicalResult embed(mlir::ModuleOp module,
                                     mlir::TimingScope &timing) = 0;
 
+  /// Whether there is no device: kernels become code of the host.
+  virtual bool isHost() const { return false; }
+
   /// Whether a library of the vendor's multiplies floats of 8 bits on one of
   /// the architectures.
   virtual bool multipliesBytes() const = 0;

@@ -7,8 +7,6 @@
 
 #include "Constants.h"
 
-#include <dlfcn.h>
-
 namespace stagewright::runtime::cuda {
 
 namespace {
@@ -44,10 +42,9 @@ Address Constants::onDevice(Address address, Address base) const {
 }
 
 bool isHostAddress(uint64_t value) {
-  // Numbers of elements and the like are no addresses of a process.
-  constexpr uint64_t least = uint64_t(1) << 32;
-  Dl_info found;
-  return value >= least && dladdr(reinterpret_cast<void *>(value), &found);
+  // Programs, libraries, heaps and stacks; no number of elements is as large.
+  constexpr uint64_t first = uint64_t(1) << 44, last = uint64_t(1) << 47;
+  return value >= first && value < last;
 }
 
 } // namespace stagewright::runtime::cuda

@@ -44,8 +44,8 @@ private:
   std::map<Address, Array> arrays; ///< by their place in the host's memory
 };
 
-/// Whether a value is an address of something that this process has loaded: a
-/// device cannot read there.
+/// Whether a value that is no address of a device's memory is one of the
+/// host's, as Linux places programs of 64 bits: a device cannot read there.
 bool isHostAddress(uint64_t value);
 
 } // namespace stagewright::runtime::cuda
