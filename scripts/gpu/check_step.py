@@ -13,12 +13,12 @@ ROUNDS, STEPS, WARM = 5, 20, 3
 class Ours:
     """A new process each turn, whose first steps warm up."""
 
-    def __init__(self, machine, name):
-        self.machine, self.name, self.inputs = machine, name, Golden(machine, name).inputs()
+    def __init__(self, machine, name, *flags):
+        self.machine, self.name, self.flags, self.inputs = machine, name, flags, Golden(machine, name).inputs()
 
     def turn(self, count):
         text = self.machine.pp_run(self.name, f"--inputs={self.inputs}", f"--steps={count + WARM}", "--json",
-                                   self.machine.one_gpu(self.name))
+                                   self.machine.one_gpu(self.name), *self.flags)
         return json.loads(text)["seconds"][WARM:]
 
 
@@ -57,9 +57,17 @@ def beside(machine, case, peer, make):
     return [row(f"{name} beside {peer}", "ratio at most 1.0", seen, ratio <= 1), *utilisation(case, middle)]
 
 
+def any_order(machine, name):
+    """What it costs that libraries add up in one order."""
+    medians = turns({"one": Ours(machine, name), "any": Ours(machine, name, "--any-order")}, rounds=3)
+    one, other = (statistics.median(medians[side]) for side in ("one", "any"))
+    return [told(f"{name}, sums in any order beside ours in one", f"{other / one:.3f} ({ms(other)} and {ms(one)})")]
+
+
 def items(machine):
     for case in machine.named("step"):
         sides = {"jax.jit": lambda case=case: peers.jax_side(machine, case),
                  "torch.compile": lambda case=case: peers.torch_side(case)}
         for peer, make in sides.items():
             yield f"{case['name']} beside {peer}", lambda c=case, peer=peer, make=make: beside(machine, c, peer, make)
+        yield f"{case['name']} any order", lambda name=case["name"]: any_order(machine, name)

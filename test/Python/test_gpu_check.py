@@ -281,8 +281,12 @@ def test_sides_take_turns_and_the_ratio_decides(monkeypatch):
             order.append(self.name)
             return [self.seconds] * count
     case = {"name": "one", "sizes": "V=8,D=4,H=1,L=2,T=16,B=2", "microbatches": 1}
-    monkeypatch.setattr(check_step, "Ours", lambda machine, name: Side("ours", 0.01))
     monkeypatch.setattr(peers, "matrix_limit", lambda: 1e9)
+    monkeypatch.setattr(check_step, "Ours", lambda machine, name, *flags: Side(name + "".join(flags), 0.01 - 0.002 * len(flags)))
+    assert check_step.any_order(None, "one")[0]["seen"] == "0.800 (8.000 ms and 10.000 ms)"
+    assert order == ["one", "one--any-order"] * 3
+    order.clear()
+    monkeypatch.setattr(check_step, "Ours", lambda machine, name: Side("ours", 0.01))
     slow = check_step.beside(None, case, "peer", lambda: Side("peer", 0.02))
     assert order == ["ours", "peer"] * check_step.ROUNDS
     assert slow[0]["verdict"] == "passed" and slow[0]["seen"].startswith("0.500 (0.500 to 0.500 in 5 rounds; ours 10.000 ms")
