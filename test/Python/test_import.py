@@ -1,6 +1,7 @@
 """The command and its files: what is written, what a failure leaves, and what its message says."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -146,6 +147,14 @@ def test_long_loops_name_their_limit(tmp_path):
     step = scoped(lambda x: lax.scan(lambda c, _: (c * 2, None), x, None, length=20)[0])
     message = failure(tmp_path, step, jnp.eye(4), unroll_limit=10)
     assert "it has 20 iterations, and at most 10 are unrolled; raise the option unroll_limit" in message
+
+
+def test_the_module_says_where_the_step_is_written(model, tmp_path):
+    done = stagewright("import", "jax", f"{model}:step", "-o", tmp_path / "out.mlir")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "out.mlir").read_text()
+    name, = re.findall(r"^} loc\((#loc\d*)\)", text, re.MULTILINE)
+    assert f'{name} = loc("{model}":4:1)' in text
 
 
 def test_unknown_option(tmp_path):

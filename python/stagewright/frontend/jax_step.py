@@ -7,7 +7,9 @@ processes (stagewright.frontend.stablehlo). Nothing is written unless everything
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
+import json
 import os
 import re
 import sys
@@ -60,6 +62,7 @@ class Step:
         self.leaves = [jax.numpy.asarray(leaf) if not hasattr(leaf, "dtype") else leaf
                        for leaf in jax.tree.leaves(tuple(arguments))]
         self.signature = infer(function, shaped, traced.out_info, options)
+        self.location = _location(function)
         self.has_seed = any(a.role == "seed" for a in self.signature.arguments)
         made = options.get("update")
         states = [a.name for a in self.signature.arguments if a.role == "state"]
@@ -93,6 +96,7 @@ class Step:
         with _settings(jax_use_shardy_partitioner=False, jax_traceback_in_locations_limit=1):
             text = jax.jit(step, keep_unused=True).lower(*avals).as_text(debug_info=True)
         names = [a.name for a in self.signature.arguments] + ["microbatch"]
+        text = text.replace("loc(unknown)", self.location)
         return re.sub(r'loc\("leaves\[(\d+)\]"\)', lambda m: f'loc("{names[int(m.group(1))]}")', text)
 
     def attributes(self) -> dict:
@@ -114,6 +118,14 @@ class Step:
         if self.update:
             leaves.update(enumerate(self.update.leaves, len(self.leaves) + self.has_seed))
         return {str(i): stored(leaf) for i, leaf in leaves.items()}
+
+
+def _location(function):
+    """Where a function is written, as MLIR says it: what JAX knows no place for is at least there."""
+    while hasattr(function, "__wrapped__") or isinstance(function, functools.partial):
+        function = function.func if isinstance(function, functools.partial) else function.__wrapped__
+    code = getattr(function, "__code__", None)
+    return f"loc({json.dumps(code.co_filename, ensure_ascii=False)}:{code.co_firstlineno}:1)" if code else "loc(unknown)"
 
 
 def stored(leaf):
