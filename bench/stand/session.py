@@ -47,10 +47,11 @@ class Session:
         return (f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} cores, load "
                 f"{os.getloadavg()[0]:.1f}")
 
-    def imported(self, model):
-        """The model as MLIR, its inputs beside it."""
+    def imported(self, model, source=None):
+        """The model as MLIR, its inputs beside it; or what another file makes of its sizes."""
         path = self.work / f"{model.name}.mlir"
-        call([self.python, "-m", "stagewright", "import", "jax", model.source, "-o", path, "--quiet"], model.environment)
+        call([self.python, "-m", "stagewright", "import", "jax", source or model.source, "-o", path, "--quiet"],
+             model.environment)
         return path
 
     def compiled(self, module, stages, *flags, name=None, microbatches=MICROBATCHES, cluster=None):
