@@ -114,8 +114,11 @@ def _report(arguments):
     if arguments.output:
         from stagewright.report.page import make_page
         page = make_page(metrics, arguments.trace, arguments.title)
-        with open(arguments.output, "w", encoding="utf-8") as file:
-            file.write(page)
+        try:
+            with open(arguments.output, "w", encoding="utf-8") as file:
+                file.write(page)
+        except OSError as error:
+            raise ReportFailure(f"cannot write '{arguments.output}': {error.strerror}") from error
         print(f"{arguments.output}: {len(metrics.lines)} steps")
     if arguments.tensorboard:
         from stagewright.report.events import write_events

@@ -1,6 +1,7 @@
 """What a run tells while it runs and after: validation loss, figures of every step, traces of some, reports."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -186,6 +187,18 @@ def test_a_report_of_a_run(workshop, files):
     told = lines(workshop, "told")
     assert found["loss/train"] == pytest.approx([line["loss"] for line in told], rel=1e-6)
     assert len(found["loss/validation"]) == 3 and len(found["pipeline/idle_rank_1"]) == STEPS
+
+
+@pytest.mark.parametrize("arguments,wanted", [
+    (["{}", "-o", "/no/where.html"], "cannot write '/no/where.html': No such file or directory"),
+    (["{}", "--tensorboard=/proc/events"], "cannot write into '/proc/events'"),
+    (["{}"], "nothing is asked for"), (["/no/run.jsonl", "-o", "x.html"], "cannot read '/no/run.jsonl'")])
+def test_a_report_that_cannot_be_is_said(workshop, arguments, wanted):
+    metrics = workshop.path("short.jsonl")
+    metrics.write_text('{"step": 1, "loss": 2.5, "seconds": 0.1}\n')
+    done = subprocess.run([sys.executable, "-m", "stagewright", "report", *(part.format(metrics) for part in arguments)],
+                          capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(HERE.parents[1] / "python")})
+    assert done.returncode == 1 and wanted in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
 def records(path):

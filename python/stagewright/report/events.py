@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from stagewright.errors import ReportFailure
 
 # Figure of a line of metrics -> tag.
@@ -16,6 +18,10 @@ def write_events(metrics, folder):
         from tensorboardX import SummaryWriter
     except ImportError as error:
         raise ReportFailure("events for TensorBoard need the package tensorboardX: pip install tensorboardX") from error
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise ReportFailure(f"cannot write into '{folder}': {error.strerror}") from error
     count = 0
     with SummaryWriter(folder) as writer:
         for key, tag in TAGS.items():
