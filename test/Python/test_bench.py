@@ -127,11 +127,12 @@ def test_growth_is_that_of_the_last_tenth_over_the_second():
 
 
 def test_a_checkpoint_costs_its_copy_and_what_it_slows_down():
-    steps = checkpoints.EVERY * (checkpoints.BLOCKS + 1)
-    plain = [([1.0] * steps, steps + 0.4)] * 3
+    blocks = checkpoints.BLOCKS + 1
+    steps = checkpoints.EVERY * blocks
+    plain = [([1.0] * steps, steps + 0.1 * blocks)] * 3
     # The first step behind a checkpoint takes a tenth longer; one turn had a slow minute.
     slowed = [1.1 if number % checkpoints.EVERY == 0 and number else 1.0 for number in range(steps)]
-    saving = [(slowed, sum(slowed) + 0.8)] * 2 + [([5.0] * steps, 5 * steps + 0.8)]
+    saving = [(slowed, sum(slowed) + 0.2 * blocks)] * 2 + [([5.0] * steps, 5 * steps + 0.2 * blocks)]
     whole, copy, slower = checkpoints.cost(checkpoints.block(plain), checkpoints.block(saving))
     assert whole == pytest.approx(20.1) and copy == pytest.approx(0.1) and slower == pytest.approx(0.1)
 
