@@ -7,6 +7,7 @@ what is checked: one error, no process left, no checkpoint lost or half, the sam
 import json
 import os
 import re
+import shutil
 import subprocess
 from statistics import median
 
@@ -43,6 +44,7 @@ def struck(session, training, ranks, result):
 def among_busy(session, training, ranks, processes):
     """(status, what it said, seconds of its steps) of a run while all processors have something else to do."""
     folder = session.work / "faults.busy"
+    shutil.rmtree(folder, ignore_errors=True)
     others = [subprocess.Popen([session.python, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
     try:
         done = subprocess.run([str(c) for c in training.command(ranks, processes, f"--steps={BUSY}", "--json",
