@@ -50,8 +50,15 @@ def lines(report, section):
     return [row for item in report["sections"][section]["items"].values() for row in item["rows"]]
 
 
-def test_a_bundle_checks_numerics_against_jax(bundle, tmp_path):
-    done, report = check(bundle, tmp_path, "--section", "numerics")
+@pytest.fixture(scope="module")
+def checked(bundle, tmp_path_factory):
+    """(folder, what was done, report) of the section `numerics`."""
+    folder = tmp_path_factory.mktemp("checked")
+    return folder, *check(bundle, folder, "--section", "numerics")
+
+
+def test_a_bundle_checks_numerics_against_jax(checked):
+    _, done, report = checked
     assert done.returncode == 0, done.stdout
     found = lines(report, "numerics")
     assert {row["what"] for row in found} == {f"{name}, {how}" for names, hows in (
@@ -64,13 +71,13 @@ def test_a_bundle_checks_numerics_against_jax(bundle, tmp_path):
     assert by_name["adamw-2, graph"]["seen"].startswith("31 results") and "after the last step" in by_name["adamw-2, graph"]["asked"]
 
 
-def test_wrong_numbers_fail(bundle, tmp_path):
+def test_wrong_numbers_fail(bundle, checked):
     """Golden values of a run before that are off by a part in a thousand."""
     numpy, files = pytest.importorskip("numpy"), pytest.importorskip("safetensors.numpy")
-    check(bundle, tmp_path, "--section", "numerics")
-    for path in (tmp_path / "scratch").glob("golden-*.safetensors"):
+    folder = checked[0]
+    for path in (folder / "scratch").glob("golden-*.safetensors"):
         files.save_file({key: numpy.array(value * numpy.float32(1.001)) for key, value in files.load_file(path).items()}, path)
-    done, report = check(bundle, tmp_path, "--section", "numerics")
+    done, report = check(bundle, folder, "--section", "numerics")
     assert done.returncode == 1
     compared = [row for row in lines(report, "numerics") if "tiny-gpt-2" in row["what"] and "two runs" not in row["what"]]
     assert len(compared) == 3 and {row["verdict"] for row in compared} == {"failed"}
