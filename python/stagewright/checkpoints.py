@@ -71,17 +71,41 @@ def read(folder):
     return step, tensors, manifest.get("data")
 
 
-def newest(directory):
-    """The newest checkpoint of a folder, as `read`; if it is damaged the error names the one before."""
+def require_place(directory, resume):
+    """A run that begins has a folder without checkpoints, one that goes on has some there."""
     found = folders(directory)
-    if not found:
-        raise RunFailure(f"'{directory}' has no checkpoint")
+    if found and not resume:
+        raise RunFailure(f"'{directory}' has a checkpoint already, '{found[-1].name}'; go on from it with resume=True, or give "
+                         "another folder")
+    if not found and resume:
+        raise RunFailure(f"'{directory}' has no checkpoint; without resume the run begins at step 1")
+
+
+def newest(directory, shapes):
+    """The newest checkpoint of a folder, as `read`. `shapes` is {role: {name: shape}} of what it must have; if it is damaged
+    or of another model the error names the one before."""
+    found = folders(directory)
     try:
-        return read(found[-1])
+        step, tensors, data = read(found[-1])
+        for role, wanted in shapes.items():
+            _require(found[-1], role, {name: value.shape for name, value in tensors[role].items()}, wanted)
+        return step, tensors, data
     except RunFailure as error:
         other = f"; the one before is '{found[-2]}': remove the newer to resume from it" if found[1:] else \
             "; it is the only one"
         raise RunFailure(f"{error}{other}") from error
+
+
+def _require(folder, role, shapes, wanted):
+    foreign = "it is of another model or optimizer"
+    for name, shape in wanted.items():
+        if name not in shapes:
+            raise RunFailure(f"'{folder}' has no {role} '{name}'; {foreign}")
+        if shapes[name] != shape:
+            raise RunFailure(f"'{folder}' has {role} '{name}' of shape {shapes[name]}, the step takes {shape}")
+    for name in shapes:
+        if name not in wanted:
+            raise RunFailure(f"'{folder}' has {role} '{name}', which the step has not; {foreign}")
 
 
 def _synchronise(path):

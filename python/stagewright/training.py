@@ -14,6 +14,9 @@ import itertools
 import json
 import math
 import os
+import signal
+import sys
+import threading
 
 import numpy as np
 
@@ -32,6 +35,10 @@ class Run:
         Further options are those of stagewright.load."""
         if checkpoints is None and (checkpoint_every or resume):
             raise RunFailure(f"{'resume' if resume else 'checkpoint_every'} needs checkpoints=FOLDER")
+        if keep < 1 or checkpoint_every < 0:
+            raise RunFailure(f"keep is {keep} and checkpoint_every {checkpoint_every}, expected at least 1 and 0")
+        if checkpoints is not None:
+            files.require_place(checkpoints, resume)
         self.artifact, self.step = str(artifact), Step(artifact, **{"trace": True, **options})
         self.checkpoints, self.every, self.keep = checkpoints, checkpoint_every, keep
         self.metrics, self.done, self.data = metrics, 0, None
@@ -63,12 +70,18 @@ class Run:
         front, or microbatches and samples. To go on, a function is asked for the step that comes; an iterable with
         load_state_dict is given what its state_dict said, which must be JSON; any other is advanced by as many
         batches as were taken.
+
+        Where the run has checkpoints, Ctrl-C and SIGTERM end it behind the step and its checkpoint: KeyboardInterrupt and
+        an exit with status 0. A second one ends it at once.
         """
         source = _Source(batches, self.done, self.data)
         first = True
-        with open(self.metrics, "a" if self.appends else "w") if self.metrics else open(os.devnull, "w") as lines:
+        with open(self.metrics, "a" if self.appends else "w") if self.metrics else open(os.devnull, "w") as lines, \
+                _Signals(self.checkpoints is not None) as signals:
             self.appends = True
             while self.done < steps:
+                if signals.number:
+                    self._interrupted(signals.number)
                 try:
                     batch = source.take(self.done)
                 except StopIteration:
@@ -103,19 +116,25 @@ class Run:
             found[result["role"]][result["name"]] = self.step.result(result["position"])
         return found
 
+    def _interrupted(self, number):
+        self.save()
+        self._finish()
+        print(f"stagewright: interrupted after step {self.done}, which is saved; resume=True goes on", file=sys.stderr)
+        raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(0)
+
     def _finish(self):
         if self.writing is not None:
             self.writing.result()
 
     def _resume(self):
-        self.done, tensors, self.data = files.newest(self.checkpoints)
+        names = {(result["role"], result["name"]) for result in self.replaced}
+        arguments = [a for a in self.arguments if (a["role"], a["name"]) in names]
+        shapes = {role: {a["name"]: tuple(a["shape"]) for a in arguments if a["role"] == role} for role in files.FILES}
+        self.done, tensors, self.data = files.newest(self.checkpoints, shapes)
         self.saved = self.done
-        for result in self.replaced:
-            role, name = result["role"], result["name"]
-            argument = next(a for a in self.arguments if a["role"] == role and a["name"] == name)
-            if name not in tensors[role]:
-                raise RunFailure(f"'{self.checkpoints}' has no {role} '{name}'; it is of another model or optimizer")
-            self.step.set({argument["position"]: tensors[role][name]})
+        self.step.set({a["position"]: tensors[a["role"]][a["name"]] for a in arguments})
+        if self.metrics and os.path.isfile(self.metrics):
+            _cut_lines(self.metrics, self.done)
 
     def _constant(self, name):
         found = {a["name"]: a for a in self.arguments if a["role"] == "constant"}
@@ -174,6 +193,29 @@ class Run:
         return about
 
 
+class _Signals:
+    """Notes the first SIGINT or SIGTERM, `number`, that nobody else handles."""
+
+    def __init__(self, wanted):
+        here = wanted and threading.current_thread() is threading.main_thread()
+        self.number, self.before = None, {
+            number: handler for number in (signal.SIGINT, signal.SIGTERM) if here and
+            (handler := signal.getsignal(number)) in (signal.SIG_DFL, signal.default_int_handler)}
+
+    def __enter__(self):
+        for number in self.before:
+            signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_):
+        while self.before:
+            signal.signal(*self.before.popitem())
+
+    def _note(self, number, _):
+        self.number = number
+        self.__exit__()
+
+
 class _Source:
     """Batches from the one of step `done` on."""
 
@@ -194,6 +236,22 @@ class _Source:
 
     def state(self):
         return None if self.function or not self.keeps else self.batches.state_dict()
+
+
+def _cut_lines(path, last):
+    """Takes away the lines of steps after `last`, which will run again, and one that ends nowhere."""
+    def stays(line):
+        try:
+            found = json.loads(line)
+        except ValueError:
+            return line.endswith("\n")
+        return not isinstance(found, dict) or not isinstance(found.get("step"), int) or found["step"] <= last
+
+    with open(path) as file:
+        lines = file.readlines()
+    with open(f"{path}.tmp", "w") as file:
+        file.writelines(filter(stays, lines))
+    os.replace(f"{path}.tmp", path)
 
 
 def fold_in(key, number):

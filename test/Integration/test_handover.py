@@ -2,8 +2,11 @@
 Python's own loop go on where the other stopped."""
 
 import json
+import os
 import pathlib
+import signal
 import subprocess
+import sys
 
 import jax
 import numpy as np
@@ -12,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 import stagewright
 from stagewright.frontend.jax_step import load_model
-from workshop import BUILD, HERE, tool
+from workshop import BUILD, HERE, call, tool
 
 MODEL, MICROBATCHES = "training.py:gpt_adamw", 8
 TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
@@ -131,6 +134,37 @@ def test_a_loader_is_told_where_it_was(workshop, text):
     assert losses == [f["loss"] for f in straight.train(batches(text, ids.shape), 6)]
 
 
+LOOP = """
+import signal, sys, numpy, stagewright
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what starts the tests may have it ignored
+artifact, inputs, folder, text, steps = sys.argv[1:6]
+tokens = numpy.fromfile(text, "<u2").astype(numpy.int32)
+def batch(step):
+    return [tokens[step % 100 * 256 + shift:][:256].reshape(-1, 16) for shift in (0, 1)]
+run = stagewright.Run(artifact, inputs, checkpoints=folder, resume=len(sys.argv) > 6)
+for figures in run.train(batch, int(steps)):
+    print(figures["step"], figures["loss"], flush=True)
+"""
+
+
+@pytest.mark.parametrize("number,status", [(signal.SIGTERM, 0), (signal.SIGINT, -signal.SIGINT)])
+def test_a_loop_of_python_that_is_interrupted_saves_its_last_step(workshop, text, number, status):
+    def loop(folder, *more):
+        return [str(a) for a in (sys.executable, "-c", LOOP, workshop.artifact(MODEL, 2, "1f1b"), inputs(workshop),
+                                 workshop.path(folder, int(number)), text, *more)]
+
+    where = {"PYTHONPATH": f"{HERE.parents[1] / 'python'}:{BUILD / 'python'}"}
+    process = subprocess.Popen(loop("struck", 10**9), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, **where})
+    lines = [process.stdout.readline() for _ in range(5)]
+    process.send_signal(number)
+    rest, said = process.communicate(timeout=60)
+    lines += rest.splitlines(keepends=True)
+    assert process.returncode == status and f"interrupted after step {len(lines)}, which is saved" in said, said
+    more = call(*loop("struck", len(lines) + 3, "resume"), env=where).splitlines(keepends=True)
+    assert lines + more == call(*loop("whole", len(lines) + 3), env=where).splitlines(keepends=True)
+
+
 def test_tensors_of_a_file_are_samples_too(workshop, text):
     """A stream of tokens, and an array of windows, in a safetensors file; the rate of each step in a file of numbers."""
     _, (_, ids, _), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")
@@ -146,6 +180,7 @@ def test_tensors_of_a_file_are_samples_too(workshop, text):
     go(workshop, text, 1, other, 3, f"--step-values=rate={rates}", data=flags)
     assert contents(one, 3) == contents(other, 3)
     np.save(rates, np.array([3e-3, 3e-3, 0], np.float32))
+    other = workshop.path("another")
     go(workshop, text, 1, other, 3, f"--step-values=rate={rates}", data=flags)
     assert contents(one, 3)[0] != contents(other, 3)[0]
     values = {"rate": lambda step: (3e-3, 3e-3, 0)[step]}
@@ -171,7 +206,9 @@ def test_what_does_not_fit_is_said(workshop, flag, wanted):
 
 @pytest.mark.parametrize("options,steps,wanted", [
     (dict(resume=True), 1, "resume needs checkpoints=FOLDER"), (dict(values={"speed": [1]}), 1, "no constant argument is "
-     "called 'speed'"), ({}, 500, "the batches ended after step")])
+     "called 'speed'"), ({}, 500, "the batches ended after step"),
+    (dict(checkpoints="none", resume=True), 1, "'none' has no checkpoint; without resume"),
+    (dict(keep=0), 1, "keep is 0 and checkpoint_every 0, expected at least 1")])
 def test_what_does_not_fit_in_python_is_said(workshop, text, options, steps, wanted):
     with pytest.raises(stagewright.RunFailure, match=wanted):
         run = stagewright.Run(workshop.artifact(MODEL, 1, "1f1b"), inputs(workshop), **options)

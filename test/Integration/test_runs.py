@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+import stagewright.checkpoints
 from stagewright.frontend.jax_step import load_model
 from test_processes import AS_ROOT, LAUNCH
 from workshop import BUILD, HERE, call, tool
@@ -136,12 +137,67 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_named(workshop, text
     before, last = sorted(folder.glob("step-*"))
     path = last / "state.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
-    done = subprocess.run([str(a) for a in command(*plan, 3, "--resume")], capture_output=True, text=True)
-    assert done.returncode != 0
-    assert str(path) in done.stderr and f"the one before is '{before}'" in done.stderr
+    said = refused(command(*plan, 3, "--resume"))
+    assert str(path) in said and f"the one before is '{before}'" in said
     path.parent.rename(workshop.path("set.aside"))
     run(*plan, 3, "--resume")
     assert newest(folder).name.endswith("3")
+
+
+def refused(command):
+    done = subprocess.run([str(a) for a in command], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    return done.stderr
+
+
+def test_a_folder_has_the_checkpoints_of_one_run(workshop, text):
+    """Those of a second one, of fewer steps, would be taken for old ones and removed."""
+    folder, none = workshop.path("one.run"), workshop.path("no.run")
+    plan = workshop, text, 1, "1f1b"
+    run(*plan, folder, 3)
+    said = refused(command(*plan, folder, 2))
+    assert f"'{folder}' has a checkpoint of step 3 already; go on from it with --resume, or give another folder" in said
+    assert [path.name for path in folder.iterdir()] == ["step-000000000003"]
+    assert f"'{none}' has no checkpoint; without --resume the run begins at step 1" in refused(
+        command(*plan, none, 2, "--resume")) and not none.exists()
+    place = pathlib.Path(f"{folder}.jsonl").read_text()
+    assert len(place.splitlines()) == 3  # nothing was written of runs that were refused
+
+
+def test_metrics_have_every_step_once(workshop, text):
+    """A run that was killed had steps since its checkpoint, and a line that it did not end."""
+    folder = workshop.path("once")
+    plan = workshop, text, 1, "1f1b", folder
+    run(*plan, 5, "--checkpoint-every=2")
+    before = losses(folder)
+    shutil.rmtree(newest(folder))
+    with open(f"{folder}.jsonl", "a") as file:
+        file.write('{"step": 6, "lo')
+    run(*plan, 7, "--resume")
+    lines = [json.loads(line) for line in open(f"{folder}.jsonl")]
+    assert [line["step"] for line in lines] == list(range(1, 8)) and losses(folder)[:5] == before
+
+
+def test_a_checkpoint_of_a_larger_model_is_foreign(workshop, text):
+    folder = workshop.path("larger")
+    plan = workshop, text, 1, "1f1b", folder
+    run(*plan, 2)
+    step, tensors, _ = stagewright.checkpoints.read(newest(folder))
+    tensors["parameter"]["params/h/8/fc"] = tensors["parameter"]["params/h/7/fc"]
+    stagewright.checkpoints.write(folder, step + 1, tensors)
+    said = refused(command(*plan, 4, "--resume"))
+    wanted = f"'{newest(folder)}' has parameter 'params/h/8/fc', which the step has not; it is of another model or optimizer"
+    assert f"{wanted}; the one before is '{folder}/step-000000000002': remove the newer" in said
+    with pytest.raises(stagewright.RunFailure, match="'params/h/8/fc', which the step has not.*; the one before is"):
+        stagewright.Run(workshop.artifact(MODEL, 1, "1f1b"), workshop.module(MODEL).with_suffix(".inputs.safetensors"),
+                        checkpoints=folder, resume=True)
+
+
+def test_the_artifact_may_follow_an_option_of_many(workshop, text):
+    name, *arguments = command(workshop, text, 1, "1f1b", workshop.path("order"), 1)
+    apart = [part for argument in arguments[1:] for part in str(argument).split("=", 1)]
+    call(name, *apart[:2], *apart[6:], *apart[2:6], arguments[0])
+    assert len(losses(workshop.path("order"))) == 1
 
 
 @pytest.mark.parametrize("flags,wanted", [
@@ -150,7 +206,13 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_named(workshop, text
     (["--data=ids=no.npy"], "cannot open 'no.npy'"),
     (["--resume"], "--resume needs --checkpoints=FOLDER"),
     (["--shuffle=1"], "--shuffle needs --data"),
-    (["--checkpoints=/proc/none"], "'/proc/none' is no folder for checkpoints")])
+    (["--checkpoints=/proc/none"], "'/proc/none' is no folder for checkpoints"),
+    (["--checkpoints=x", "--checkpoint-every=0"], "--checkpoint-every is 0, expected at least 1"),
+    (["--validate-every=0"], "--validate-every is 0, expected at least 1"),
+    (["--deadline=-1"], "--deadline is -1, expected more than 0 seconds"),
+    (["--outputs=/no/where.safetensors"], "cannot write '/no/where.safetensors': No such file or directory"),
+    (["--trace=/proc"], "cannot write '/proc': Is a directory"),
+    (["--profile=/no/where.json"], "cannot write '/no/where.json': No such file or directory")])
 def test_what_does_not_fit_is_said(workshop, flags, wanted):
     module = workshop.module(MODEL)
     done = subprocess.run([BUILD / "bin/pp-run", workshop.artifact(MODEL, 1, "1f1b"), "--repeat-microbatch",

@@ -11,7 +11,19 @@
 using namespace stagewright::runtime;
 using nlohmann::json;
 
-Checkpoints::Checkpoints(std::string where, int64_t keep, const json &manifest)
+/// Two runs in one folder would take each other's checkpoints for old ones.
+static void requirePlace(const std::string &folder, bool resumes) {
+  std::optional<int64_t> newest = newestStep(folder);
+  if (newest && !resumes)
+    raise("'", folder, "' has a checkpoint of step ", *newest,
+          " already; go on from it with --resume, or give another folder");
+  if (!newest && resumes)
+    raise("'", folder,
+          "' has no checkpoint; without --resume the run begins at step 1");
+}
+
+Checkpoints::Checkpoints(std::string where, int64_t keep, bool resumes,
+                         const json &manifest)
     : folder(std::move(where)), snapshot(std::make_shared<Snapshot>()) {
   for (const json &result : manifest.at("results")) {
     std::string role = result.at("role"), name = result.at("name");
@@ -24,8 +36,10 @@ Checkpoints::Checkpoints(std::string where, int64_t keep, const json &manifest)
              *dtypeFromName(result.at("dtype").get<std::string>()),
              result.at("shape").get<std::vector<int64_t>>()});
   }
-  if (!folder.empty())
-    writer.emplace(folder, keep);
+  if (folder.empty())
+    return;
+  requirePlace(folder, resumes);
+  writer.emplace(folder, keep);
 }
 
 void Checkpoints::begin(const Launch &launch) {
@@ -45,13 +59,17 @@ void Checkpoints::begin(const Launch &launch) {
 
 int64_t Checkpoints::resume(sw_step *step) {
   Checkpoint from = Checkpoint::newest(folder);
+  std::map<std::string, std::set<std::string>> names;
   for (const Replaced &it : replaced) {
     auto bytes = from.find(it.role, it.name, it.dtype, it.shape);
     sw_tensor tensor = {it.dtype, int32_t(it.shape.size()), it.shape.data(),
                         const_cast<std::byte *>(bytes.data())};
     if (sw_step_set_input(step, it.argument, &tensor) != 0)
       raiseLastError();
+    names[it.role].insert(it.name);
   }
+  for (const char *role : {"parameter", "state"})
+    from.requireOnly(role, names[role]);
   return saved = from.step();
 }
 

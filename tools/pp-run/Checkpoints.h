@@ -22,8 +22,10 @@
 
 class Checkpoints {
 public:
-  /// Without a folder nothing is saved. Throws if it cannot be made.
-  Checkpoints(std::string folder, int64_t keep, const nlohmann::json &manifest);
+  /// Without a folder nothing is saved. Throws if it cannot be made, and where
+  /// it has checkpoints that the run does not go on from.
+  Checkpoints(std::string folder, int64_t keep, bool resumes,
+              const nlohmann::json &manifest);
 
   bool saves() const { return writer.has_value(); }
   /// Whether the step replaces anything, which is what it has an optimizer for.

@@ -93,6 +93,8 @@ void check(const Options &options) {
   if (options.threads < 1 || options.threads > 1024)
     raise("the number of threads per rank is ", options.threads,
           ", expected 1 to 1024");
+  if (!(options.deadline >= 0))
+    raise("--deadline is ", options.deadline, ", expected more than 0 seconds");
   if (!options.nan.empty() && options.nan != "stop" && options.nan != "ignore")
     raise("--nan is '", options.nan, "', expected 'stop' or 'ignore'");
   checkTraining(options.training);

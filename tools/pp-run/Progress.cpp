@@ -7,10 +7,12 @@
 
 #include "Progress.h"
 #include "Error.h"
+#include "Files/MappedFile.h"
 
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
+#include <filesystem>
 #include <numeric>
 
 using namespace stagewright::runtime;
@@ -50,20 +52,47 @@ static double mean(const std::vector<double> &values) {
          double(values.size());
 }
 
-Progress::Progress(const std::string &path, bool append, bool shows,
-                   Amounts amounts, json run)
-    : shows(shows), amounts(amounts), run(std::move(run)),
+/// Takes away the lines of steps after `last`, which will run again, and a line
+/// that ends nowhere: a run that was killed had steps since its checkpoint.
+static void cutLines(const std::string &path, int64_t last) {
+  if (!std::filesystem::is_regular_file(path))
+    return;
+  std::string kept;
+  bool whole = true;
+  std::ifstream old(path);
+  for (std::string line; std::getline(old, line);) {
+    json it = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    bool torn = old.eof() && it.is_discarded();
+    if (torn || (it.is_object() && it.contains("step") &&
+                 it["step"].is_number_integer() && it["step"] > last))
+      whole = false;
+    else
+      kept += line + "\n";
+  }
+  if (whole)
+    return;
+  std::span<const std::byte> part(
+      reinterpret_cast<const std::byte *>(kept.data()), kept.size());
+  writeFileAtomically(path, {&part, 1});
+}
+
+Progress::Progress(const std::string &path, std::optional<int64_t> resumed,
+                   bool terminal, Amounts amounts, json run)
+    : terminal(terminal), amounts(amounts), run(std::move(run)),
       began(std::chrono::steady_clock::now()) {
   if (path.empty())
     return;
-  file.open(path, append ? std::ios::app : std::ios::trunc);
+  if (resumed)
+    cutLines(path, *resumed);
+  file.open(path, resumed ? std::ios::app : std::ios::trunc);
   if (!file)
     raise("cannot write '", path, "'");
 }
 
-Progress::~Progress() {
+void Progress::end() {
   if (open)
     std::fputc('\n', stderr);
+  open = false;
 }
 
 void Progress::begin(int64_t done, int64_t wanted) {
@@ -76,8 +105,18 @@ void Progress::tell(const StepFigures &figures) {
     validation = figures.validation;
   if (file.is_open())
     write(figures);
-  if (shows)
-    show(figures);
+  if (!isDue(figures.step))
+    return;
+  shown = passed();
+  std::string text = describe(figures);
+  if (!terminal) {
+    std::fprintf(stderr, "%s\n", text.c_str());
+    return;
+  }
+  std::fprintf(stderr, "\r%s \033[K", text.c_str());
+  open = true;
+  if (figures.step == all)
+    end();
 }
 
 void Progress::write(const StepFigures &figures) {
@@ -103,7 +142,21 @@ void Progress::write(const StepFigures &figures) {
   file << line.dump() << std::endl;
 }
 
-void Progress::show(const StepFigures &figures) {
+double Progress::passed() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began)
+      .count();
+}
+
+/// Ten times a second on a terminal, which may be slower than the steps. In a
+/// log every ten seconds, and every minute once they are five.
+bool Progress::isDue(int64_t step) const {
+  double since = passed() - shown;
+  if (terminal)
+    return step == first + 1 || step == all || since >= 0.1;
+  return since >= (passed() < 300 ? 10 : 60);
+}
+
+std::string Progress::describe(const StepFigures &figures) const {
   std::string text =
       print("step %lld of %lld", (long long)figures.step, (long long)all);
   if (figures.loss)
@@ -115,13 +168,8 @@ void Progress::show(const StepFigures &figures) {
             (amounts.tokens ? " tokens/s" : " samples/s");
   if (!figures.idle.empty())
     text += print("  bubble %.1f %%", 100 * mean(figures.idle));
-  double passed =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began)
-          .count();
-  text += "  " +
-          printDuration(passed / double(figures.step - first) *
-                        double(all - figures.step)) +
-          " left";
-  open = figures.step < all;
-  std::fprintf(stderr, "\r%s \033[K%s", text.c_str(), open ? "" : "\n");
+  return text + "  " +
+         printDuration(passed() / double(figures.step - first) *
+                       double(all - figures.step)) +
+         " left";
 }

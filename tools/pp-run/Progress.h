@@ -37,21 +37,29 @@ public:
     int64_t samples = 0, tokens = 0;
   };
   /// Lines of JSON go to `path`, unless it is empty; `run` goes into the first
-  /// one. Throws where it cannot be written.
-  Progress(const std::string &path, bool append, bool shows, Amounts amounts,
-           nlohmann::json run);
-  ~Progress();
+  /// one. A run that goes on after step `resumed` keeps the lines up to it. On
+  /// a `terminal` one line is written over and over; elsewhere, as under mpirun
+  /// or in a log, there is a new one now and then. Throws where the file cannot
+  /// be written.
+  Progress(const std::string &path, std::optional<int64_t> resumed,
+           bool terminal, Amounts amounts, nlohmann::json run);
+  ~Progress() { end(); }
 
   /// Time begins; `first` steps were run before, `all` shall be.
   void begin(int64_t first, int64_t all);
   void tell(const StepFigures &figures);
+  /// Ends the line on the screen, for others to write below it.
+  void end();
 
 private:
   void write(const StepFigures &figures);
-  void show(const StepFigures &figures);
+  bool isDue(int64_t step) const;
+  std::string describe(const StepFigures &figures) const;
+  double passed() const;
 
   std::ofstream file;
-  bool shows;
+  bool terminal;
+  double shown = 0;  ///< When, in seconds of the run.
   bool open = false; ///< The line on the screen has not ended.
   Amounts amounts;
   nlohmann::json run;

@@ -59,7 +59,9 @@ void prepareBatch(const json &argument, const Described &expected,
       raise("argument ", label(argument), " has shape ",
             printShape(tensor.shape), ", expected ", printShape(expected.shape),
             " with the microbatches in front; --repeat-microbatch repeats "
-            "a single one");
+            "a single one, and --data=",
+            argument.at("name").get<std::string>(),
+            "=FILE takes others from a file at each step");
     return;
   }
   if (tensor.shape != one)

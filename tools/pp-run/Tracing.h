@@ -22,6 +22,8 @@ public:
   /// one is drawn. Throws an `Error` that says the form.
   explicit Tracing(const std::vector<std::string> &texts);
 
+  /// Where it goes; empty: there is none.
+  const std::string &path() const { return file; }
   /// How many steps the runtime must keep; 0: none.
   int64_t kept() const { return file.empty() ? 0 : last - first + 1; }
   /// Throws where the run, of the steps from `begin` to `end` counted from 1,

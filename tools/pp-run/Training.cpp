@@ -20,7 +20,8 @@ Training::Training(const TrainingOptions &options, const RunFacts &facts,
       batches(options.data, "--data", options.seed, facts.manifest,
               facts.microbatches),
       inputs(options.values, facts.manifest), positions(batches.positions()),
-      checkpoints(options.checkpoints, options.keep, facts.manifest) {
+      checkpoints(options.checkpoints, options.keep, options.resume,
+                  facts.manifest) {
   positions.insert(inputs.positions().begin(), inputs.positions().end());
 }
 
@@ -68,14 +69,12 @@ static json describeRun(const RunFacts &facts, sw_step *step) {
 }
 
 void Training::beginToTell(sw_step *step, bool recorded) {
-  // All processes must know, for reading a loss is a call of all.
-  char shows = options.tells() && isatty(STDERR_FILENO) != 0;
-  if (sw_broadcast(&shows, 1) != 0)
-    throw Error(sw_error());
-  tells = shows || !options.metrics.empty();
+  tells = options.tells();
   measures = tells && recorded;
   if (tells && launch.speaks())
-    progress.emplace(options.metrics, options.resume, shows != 0,
+    progress.emplace(options.metrics,
+                     options.resume ? std::optional(first) : std::nullopt,
+                     isatty(STDERR_FILENO) != 0,
                      Progress::Amounts{batches.samples(), batches.tokens()},
                      describeRun(facts, step));
   if (progress)
@@ -108,18 +107,20 @@ void Training::after(sw_step *step, int64_t number) {
     figures.validation = validation->run(step, launch);
   if (progress)
     progress->tell(figures);
-  if (options.every && done % options.every == 0)
+  if (options.every && done % *options.every == 0)
     checkpoints.save(step, done);
 }
 
 void Training::finish(sw_step *step) {
+  if (progress)
+    progress->end();
   if (!saves())
     return;
   checkpoints.save(step, done);
   checkpoints.finish();
   if (sw_interrupted() && launch.speaks())
     std::fprintf(stderr,
-                 "\npp-run: interrupted after step %lld, which is saved; "
+                 "pp-run: interrupted after step %lld, which is saved; "
                  "--resume goes on\n",
                  (long long)done);
 }

@@ -22,7 +22,8 @@ struct TrainingOptions {
   std::vector<std::string> data, values;
   std::optional<uint64_t> seed;
   std::string checkpoints, metrics;
-  int64_t every = 0, keep = 3;
+  std::optional<int64_t> every; ///< Steps.
+  int64_t keep = 3;
   bool resume = false, sameSeed = false;
   ValidationOptions validation;
 

@@ -39,6 +39,7 @@ void declareTraining(CLI::App &app, TrainingOptions &options) {
                  "tokens; one dimension is cut into windows, from element "
                  "SHIFT on")
       ->type_name("NAME=FILE[:TENSOR][+SHIFT]")
+      ->allow_extra_args(false)
       ->group(group);
   app.add_option("--shuffle", options.seed,
                  "Another order of the samples in every epoch, by this seed")
@@ -79,8 +80,8 @@ void declareTraining(CLI::App &app, TrainingOptions &options) {
 }
 
 void checkTraining(const TrainingOptions &options) {
-  if (options.every < 0)
-    raise("--checkpoint-every is ", options.every, ", expected at least 1");
+  if (options.every.value_or(1) < 1)
+    raise("--checkpoint-every is ", *options.every, ", expected at least 1");
   if (options.keep < 1)
     raise("--keep is ", options.keep, ", expected at least 1");
   if (options.checkpoints.empty() && (options.every || options.resume))

@@ -14,10 +14,10 @@ using namespace stagewright::runtime;
 using nlohmann::json;
 
 void checkValidation(const ValidationOptions &options) {
-  if (options.every < 0)
-    raise("--validate-every is ", options.every, ", expected at least 1");
-  if (options.steps < 0)
-    raise("--validation-steps is ", options.steps, ", expected at least 1");
+  if (options.every.value_or(1) < 1)
+    raise("--validate-every is ", *options.every, ", expected at least 1");
+  if (options.steps.value_or(1) < 1)
+    raise("--validation-steps is ", *options.steps, ", expected at least 1");
   if (!options.given() &&
       (options.every || options.steps || !options.data.empty()))
     raise(options.every   ? "--validate-every"
@@ -44,7 +44,7 @@ Validation::Validation(const ValidationOptions &options, const json &training,
   microbatches = manifest.at("microbatches");
   batches.emplace(options.data, "--validation-data", std::nullopt, manifest,
                   microbatches);
-  count = options.steps ? options.steps : batches->steps();
+  count = options.steps.value_or(batches->steps());
   if (count > batches->steps())
     raise("--validation-steps is ", count, ", but the data is for ",
           batches->steps());

@@ -22,8 +22,8 @@
 struct ValidationOptions {
   std::string artifact;
   std::vector<std::string> data;
-  int64_t every = 0; ///< Steps; 0: after the last one only.
-  int64_t steps = 0; ///< How many batches; 0: all samples.
+  std::optional<int64_t> every; ///< Steps; else after the last one only.
+  std::optional<int64_t> steps; ///< How many batches; else all samples.
 
   bool given() const { return !artifact.empty(); }
 };
@@ -43,7 +43,7 @@ public:
 
   /// Whether a loss is due after so many steps of `all`.
   bool due(int64_t done, int64_t all) const {
-    return done == all || (options.every > 0 && done % options.every == 0);
+    return done == all || (options.every && done % *options.every == 0);
   }
   /// The mean loss with the parameters that `training` has now.
   double run(sw_step *training, const Launch &launch);

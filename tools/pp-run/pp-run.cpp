@@ -22,6 +22,7 @@
 
 #include "Error.h"
 #include "Faults/Deadline.h"
+#include "Files/MappedFile.h"
 #include "Recording/Recorder.h"
 #include "Threads/Processors.h"
 
@@ -135,7 +136,14 @@ int run(const Options &options, Launch &launch) {
   int64_t count =
       options.microbatches.value_or(manifest.at("microbatches").get<int64_t>());
   Tracing tracing;
-  launch.together([&] { tracing = Tracing(options.trace); });
+  launch.together([&] {
+    tracing = Tracing(options.trace);
+    if (launch.speaks())
+      for (const std::string &path :
+           {options.outputs, options.profile, tracing.path()})
+        if (!path.empty())
+          requireWritable(path);
+  });
   bool cuda = manifest.at("target").value("kind", "") == "cuda";
   // What a step on processors records costs it nothing that one can measure.
   int64_t kept = std::max<int64_t>(tracing.kept(),

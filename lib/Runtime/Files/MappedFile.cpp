@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -89,6 +90,20 @@ void writeFileAtomically(const std::string &path,
   }
   if (!special && std::rename(temporary.c_str(), path.c_str()) != 0)
     fail("rename to");
+}
+
+void requireWritable(const std::string &path) {
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  struct stat status{};
+  int reason = 0;
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    reason = S_ISDIR(status.st_mode)             ? EISDIR
+             : ::access(path.c_str(), W_OK) != 0 ? errno
+                                                 : 0;
+  else if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
+    reason = errno;
+  if (reason)
+    raise("cannot write '", path, "': ", std::strerror(reason));
 }
 
 } // namespace stagewright::runtime

@@ -38,6 +38,10 @@ private:
 void writeFileAtomically(const std::string &path,
                          std::span<const std::span<const std::byte>> parts);
 
+/// Throws the `Error` that writing `path` would end in, as far as one can know
+/// without doing so: before a run of days, and not after it.
+void requireWritable(const std::string &path);
+
 } // namespace stagewright::runtime
 
 #endif // STAGEWRIGHT_LIB_RUNTIME_FILES_MAPPEDFILE_H

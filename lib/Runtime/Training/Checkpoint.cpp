@@ -203,16 +203,27 @@ Checkpoint Checkpoint::newest(const std::string &directory) {
   std::vector<fs::path> all = list(directory);
   if (all.empty())
     raise("'", directory, "' has no checkpoint");
+  std::string offer =
+      all.size() > 1 ? "; the one before is '" + all[all.size() - 2].string() +
+                           "': remove the newer to resume from it"
+                     : "; it is the only one";
   try {
-    return Checkpoint(all.back().string());
+    Checkpoint found(all.back().string());
+    found.offer = offer;
+    return found;
   } catch (const Error &error) {
-    std::string other = all.size() > 1
-                            ? "; the one before is '" +
-                                  all[all.size() - 2].string() +
-                                  "': remove the newer to resume from it"
-                            : "; it is the only one";
-    raise(error.what(), other);
+    raise(error.what(), offer);
   }
+}
+
+constexpr const char *foreign = "; it is of another model or optimizer";
+
+void Checkpoint::requireOnly(const std::string &role,
+                             const std::set<std::string> &names) const {
+  for (const auto &[name, tensor] : tensors.at(role))
+    if (!names.count(name))
+      raise("'", path, "' has ", role, " '", name, "', which the step has not",
+            foreign, offer);
 }
 
 std::span<const std::byte>
@@ -221,13 +232,12 @@ Checkpoint::find(const std::string &role, const std::string &name,
   const auto &known = tensors.at(role);
   auto found = known.find(name);
   if (found == known.end())
-    raise("'", path, "' has no ", role, " '", name,
-          "'; it is of another model or optimizer");
+    raise("'", path, "' has no ", role, " '", name, "'", foreign, offer);
   const TensorView &it = found->second;
   if (it.dtype != dtype || it.shape != shape)
     raise("'", path, "' has ", role, " '", name, "' of ", dtypeName(it.dtype),
           " ", printShape(it.shape), ", the step takes ", dtypeName(dtype), " ",
-          printShape(shape));
+          printShape(shape), offer);
   return it.bytes;
 }
 

@@ -23,6 +23,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace stagewright::runtime {
 
@@ -82,9 +83,12 @@ public:
   std::span<const std::byte> find(const std::string &role,
                                   const std::string &name, sw_dtype dtype,
                                   const std::vector<int64_t> &shape) const;
+  /// Throws an `Error` where it has other tensors than those.
+  void requireOnly(const std::string &role,
+                   const std::set<std::string> &names) const;
 
 private:
-  std::string path;
+  std::string path, offer; ///< And what else there is to resume from.
   int64_t number = 0;
   std::vector<std::unique_ptr<MappedFile>> files;
   std::map<std::string, std::map<std::string, TensorView>>

@@ -183,12 +183,22 @@ TEST_F(Training, ReadsTheNewestCheckpointAndKeepsTheLast) {
   float value = 0;
   std::memcpy(&value, found.find("state", "w", SW_F32, {2}).data(), 4);
   EXPECT_EQ(value, 4);
+  std::string offer = "; the one before is '" + place +
+                      "/step-000000000003': remove the newer to resume from it";
   EXPECT_EQ(errorOf([&] { found.find("parameter", "v", SW_F32, {2}); }),
             "'" + found.folder() +
-                "' has no parameter 'v'; it is of another model or optimizer");
+                "' has no parameter 'v'; it is of another model or optimizer" +
+                offer);
   EXPECT_EQ(errorOf([&] { found.find("parameter", "w", SW_F32, {3}); }),
             "'" + found.folder() +
-                "' has parameter 'w' of f32 [2], the step takes f32 [3]");
+                "' has parameter 'w' of f32 [2], the step takes f32 [3]" +
+                offer);
+  found.requireOnly("state", {"v", "w"});
+  EXPECT_EQ(errorOf([&] { found.requireOnly("state", {"v"}); }),
+            "'" + found.folder() +
+                "' has state 'w', which the step has not; it is of another "
+                "model or optimizer" +
+                offer);
 }
 
 TEST_F(Training, RefusesEveryDamagedCheckpointAndNamesTheOneBefore) {
