@@ -102,7 +102,21 @@ def _import(arguments):
     roles = [a.role or "argument" for a in signature.arguments] + [r.role or "result" for r in signature.results]
     counts = ", ".join(f"{roles.count(role)} {role}{'s' * (roles.count(role) != 1)}".replace("batchs", "batches")
                        for role in dict.fromkeys(roles))
-    print(f"{arguments.output}: {counts}")
+    print(f"{arguments.output}: {counts}{_extras(options, arguments.output)}")
+
+
+def _extras(options, output):
+    """What there is besides the step."""
+    import jax
+
+    if options.get("update") is None:
+        text = ""
+    else:
+        count = len(jax.tree.leaves(options["update"][1]))
+        text = f"; an update with {count} value{'s' * (count != 1)} of state"
+    if options.get("validation") is not None:
+        text += f"; the loss alone in {output.removesuffix('.mlir')}.validation.mlir"
+    return text
 
 
 def _report(arguments):

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -128,6 +129,18 @@ def test_an_interrupted_run_saves_its_last_step(workshop, text):
     assert process.returncode == 0, said
     steps = json.loads((newest(folder) / "checkpoint.json").read_text())["step"]
     assert steps == len(losses(folder)) and f"interrupted after step {steps}" in said
+
+
+def test_a_log_has_a_line_now_and_then(workshop, text):
+    """Where standard error is no terminal, as under mpirun."""
+    folder = workshop.path("log")
+    arguments = command(workshop, text, 2, "1f1b", folder, 10**7)
+    process = subprocess.Popen([str(a) for a in arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    said = next(line for line in process.stderr if line.startswith("step "))
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert re.fullmatch(r"step \d+ of 10000000  loss \d\.\d+  .* tokens/s  bubble .* %  .* left\n", said), said
 
 
 def test_a_damaged_checkpoint_is_refused_and_the_one_before_named(workshop, text):

@@ -1,6 +1,7 @@
 """The command and its files: what is written, what a failure leaves, and what its message says."""
 
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -53,6 +54,15 @@ def stagewright(*arguments):
     environment = dict(os.environ, PYTHONPATH=PACKAGE)
     return subprocess.run([sys.executable, "-m", "stagewright", *map(str, arguments)], capture_output=True, text=True,
                           env=environment)
+
+
+def test_command_tells_of_the_optimizer(tmp_path):
+    models = pathlib.Path(__file__).parents[1] / "Integration/models"
+    done = stagewright("import", "jax", f"{models}/training.py:mlp_sgd", "-o", tmp_path / "out.mlir")
+    parameters, state = re.search(r"(\d+) parameters.*; an update with (\d+) values of state\n", done.stdout).groups()
+    assert parameters == state  # the momentum of each
+    done = stagewright("import", "jax", f"{models}/numbers.py:dropout", "-o", tmp_path / "out.mlir")
+    assert f"; the loss alone in {tmp_path}/out.validation.mlir" in done.stdout
 
 
 def test_command_writes_module_and_inputs(model, tmp_path):
