@@ -192,4 +192,5 @@ def test_a_long_run_does_not_grow(workshop, text, launch):  # noqa: F811
     assert process.wait(timeout=60) == 0
     half = len(sizes) // 2
     assert statistics.median(sizes[half:]) <= 1.01 * statistics.median(sizes[:half]), sizes
-    assert max(files[half:]) <= max(files[:half]), files
+    # While a checkpoint is written there is one more, which a look may meet or miss.
+    assert statistics.median(files[half:]) <= statistics.median(files[:half]), files
