@@ -28,6 +28,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -358,8 +359,10 @@ void MpiMessenger::abort(int status, const std::string &error) {
     std::fprintf(stderr, "stagewright: error: %s\n",
                  words.text(names, died).c_str());
   } else {
-    timespec rest = {3, 0}; // Who speaks ends all.
-    nanosleep(&rest, nullptr);
+    // Who speaks ends all; the launcher's signals must not end them twice.
+    timespec rest = {3, 0};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
+      ;
   }
   MPI_Abort(MPI_COMM_WORLD, status);
   std::_Exit(status);
