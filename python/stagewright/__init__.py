@@ -1,6 +1,7 @@
 """Stagewright's Python side: import models, run compiled steps.
 
     stagewright.import_jax(function, example_arguments, "model.mlir")    a JAX step -> MLIR + example arguments
+    stagewright.torch.import_step(module, loss, batch, "model.mlir")     the same of PyTorch
     stagewright.load("step.swx")                                         a compiled step -> a callable on numpy arrays
     stagewright.Run("step.swx", "model.inputs.safetensors", ...)         many steps on batches that Python makes
 
@@ -26,6 +27,9 @@ def __getattr__(name):
     if name == "Run":
         from stagewright.training import Run
         return Run
+    if name == "torch":
+        import importlib
+        return importlib.import_module("stagewright.torch")
     raise AttributeError(f"module 'stagewright' has no attribute '{name}'")
 
 

@@ -33,6 +33,18 @@ MODEL.validation.mlir, which pp-compile takes, and pp-run --validation its resul
 
 Layers are found by scopes: write `with jax.named_scope("h3"):` around each. A lax.scan over stacked layers is
 unrolled; its iterations are the layers, and its stacked parameters are owned in slices, one per layer.
+
+With `torch`, NAME returns (module, loss, batch[, options]); the step is loss(module, **batch) and its gradients:
+
+    def train():
+        module = GPT2LMHeadModel(config).train()
+        optimizer = torch.optim.AdamW(module.parameters(), 3e-4)
+        ids = torch.randint(0, 50257, (4, 128))                                  # one microbatch
+        return module, lambda m, **b: m(**b).loss, dict(input_ids=ids, labels=ids), {"optimizer": optimizer}
+
+Names are those of the state_dict. Layers are the blocks that the model calls indivisible, else members of its outermost
+ModuleLists; --layers names others. Loss and gradients are compared with torch's own before anything is written.
+docs/pytorch.md has the options. Needs the extra [torch].
 """
 
 
@@ -60,7 +72,7 @@ def _parser():
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     command = commands.add_parser("import", help="import a model as MLIR", description=IMPORT_HELP,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
-    command.add_argument("framework", choices=["jax"], help="the framework the model is written in")
+    command.add_argument("framework", choices=["jax", "torch"], help="the framework the model is written in")
     command.add_argument("model", metavar="FILE.py:NAME", help="the function that makes the step and its arguments")
     command.add_argument("-o", "--output", required=True, metavar="MODEL.mlir",
                          help="where to write the module; the arguments go to MODEL.inputs.safetensors beside it")
@@ -69,6 +81,8 @@ def _parser():
     command.add_argument("--combine", action="append", metavar="NAME=RULE",
                          help="how a result is combined over the microbatches: mean, sum, concat or last")
     command.add_argument("--batch-dim", action="append", metavar="NAME=DIM", help="which dimension is the batch")
+    command.add_argument("--layers", action="append", metavar="MODULE",
+                         help="torch: a module that is a layer, by the name of its class or its path, with wildcards")
     command.add_argument("--no-slices", action="store_true", help="keep parameters stacked over layers whole")
     command.add_argument("--unroll-limit", type=int, metavar="N", help="the most iterations of a loop to unroll")
     command.add_argument("--quiet", action="store_true", help="print no summary")
@@ -83,18 +97,9 @@ def _parser():
 
 
 def _import(arguments):
-    from stagewright.frontend.jax_step import import_jax, load_model
-
-    function, examples, options = load_model(arguments.model)
-    for key, values in (("roles", _pairs(arguments.role, "ROLE")), ("combine", _pairs(arguments.combine, "RULE")),
-                        ("batch_dim", _pairs(arguments.batch_dim, "DIM"))):
-        if values:
-            options[key] = {**options.get(key, {}), **values}
-    if arguments.no_slices:
-        options["pipeline_slices"] = False
-    if arguments.unroll_limit is not None:
-        options["unroll_limit"] = arguments.unroll_limit
-    signature = import_jax(function, examples, arguments.output, **options)
+    given = {"roles": _pairs(arguments.role, "ROLE"), "combine": _pairs(arguments.combine, "RULE"),
+             "batch_dim": _pairs(arguments.batch_dim, "DIM")}
+    signature, extras = (_import_torch if arguments.framework == "torch" else _import_jax)(arguments, given)
     if arguments.quiet:
         return
     for remark in signature.remarks:
@@ -102,7 +107,46 @@ def _import(arguments):
     roles = [a.role or "argument" for a in signature.arguments] + [r.role or "result" for r in signature.results]
     counts = ", ".join(f"{roles.count(role)} {role}{'s' * (roles.count(role) != 1)}".replace("batchs", "batches")
                        for role in dict.fromkeys(roles))
-    print(f"{arguments.output}: {counts}{_extras(options, arguments.output)}")
+    print(f"{arguments.output}: {counts}{extras}")
+
+
+def _import_jax(arguments, given):
+    from stagewright.frontend.jax_step import import_jax, load_model
+
+    if arguments.layers:
+        raise ImportFailure("--layers is for torch; in JAX write `with jax.named_scope(...)` around each layer")
+    function, examples, options = load_model(arguments.model)
+    _merge(options, given, arguments)
+    if arguments.no_slices:
+        options["pipeline_slices"] = False
+    return import_jax(function, examples, arguments.output, **options), _extras(options, arguments.output)
+
+
+def _import_torch(arguments, given):
+    try:
+        import torch  # noqa: F401
+        import torchax  # noqa: F401
+    except ImportError as error:
+        raise ImportFailure(f"PyTorch's models need torch and torchax ({error}): pip install 'stagewright[torch]'") from error
+    from stagewright.torch import import_step
+    from stagewright.torch.step import load_step
+
+    if arguments.no_slices:
+        raise ImportFailure("--no-slices is for jax; parameters of torch are not stacked over layers")
+    module, loss, batch, options = load_step(arguments.model)
+    _merge(options, given, arguments)
+    if arguments.layers:
+        options["layers"] = arguments.layers
+    return import_step(module, loss, batch, arguments.output, **options), ""
+
+
+def _merge(options, given, arguments):
+    """What the command says counts more than what NAME returns."""
+    for key, values in given.items():
+        if values:
+            options[key] = {**options.get(key, {}), **values}
+    if arguments.unroll_limit is not None:
+        options["unroll_limit"] = arguments.unroll_limit
 
 
 def _extras(options, output):

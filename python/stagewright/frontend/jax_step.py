@@ -242,6 +242,16 @@ def validation_step(function, arguments, step):
 
 def load_model(specification):
     """`FILE.py:NAME` -> (function, arguments, options)."""
+    made, name, file = call_model(specification, "(function, example_arguments[, options])")
+    if not isinstance(made, tuple) or len(made) not in (2, 3) or not callable(made[0]) or \
+            not isinstance(made[1], (tuple, list)) or (len(made) == 3 and not isinstance(made[2], dict)):
+        raise ImportFailure(f"'{name}' of '{file}' must return (function, example_arguments[, options]): a function, "
+                            f"a tuple and a dictionary, but it returned {described(made)}")
+    return made[0], tuple(made[1]), made[2] if len(made) == 3 else {}
+
+
+def call_model(specification, returns):
+    """What the function of `FILE.py:NAME` returns, which should be `returns`, and NAME and FILE.py."""
     file, colon, name = specification.rpartition(":")
     if not colon or not file:
         raise ImportFailure(f"'{specification}' does not name a function; write FILE.py:NAME")
@@ -256,19 +266,13 @@ def load_model(specification):
         loader.loader.exec_module(module)
         make = getattr(module, name, None)
         if not callable(make):
-            raise ImportFailure(f"'{file}' has no function '{name}'; it must take no arguments and return "
-                                "(function, example_arguments[, options])")
-        made = make()
+            raise ImportFailure(f"'{file}' has no function '{name}'; it must take no arguments and return {returns}")
+        return make(), name, file
     finally:
         sys.path.pop(0)
-    if not isinstance(made, tuple) or len(made) not in (2, 3) or not callable(made[0]) or \
-            not isinstance(made[1], (tuple, list)) or (len(made) == 3 and not isinstance(made[2], dict)):
-        raise ImportFailure(f"'{name}' of '{file}' must return (function, example_arguments[, options]): a function, "
-                            f"a tuple and a dictionary, but it returned {_described(made)}")
-    return made[0], tuple(made[1]), made[2] if len(made) == 3 else {}
 
 
-def _described(made):
+def described(made):
     if isinstance(made, tuple):
         return f"({', '.join(type(m).__name__ for m in made)})"
     return type(made).__name__
