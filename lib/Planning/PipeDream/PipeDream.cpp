@@ -62,7 +62,8 @@ static std::vector<PipeDreamNode> allNodes(const Problem &problem) {
     to.erase(std::unique(to.begin(), to.end()), to.end());
   }
   for (const Resident &resident : problem.residents)
-    if (resident.kind == ResidentKind::Parameter)
+    // What nothing reads lies in no layer.
+    if (resident.kind == ResidentKind::Parameter && !resident.layers.empty())
       nodes[resident.layers.front()].parameterBytes +=
           double(resident.bytes.value);
   return nodes;
