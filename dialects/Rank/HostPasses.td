@@ -198,11 +198,23 @@ def HostBufferize : Pass<"host-bufferize", "::mlir::ModuleOp"> {
     **Why** From here on memory is explicit.
     **Expects** Bodies as host-pass-destinations leaves them.
     **Leaves** Bodies without tensors; constants as globals; values that are only made to be inserted into another
-    made in their place there.
-    **Never** writes to an input.
+    made in their place there; what a loop carries in one buffer.
+    **Never** writes to an input, nor over a value that is still read (host-verify-buffers, on every body).
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect"];
+}
+
+def HostVerifyBuffers : Pass<"host-verify-buffers", "::mlir::func::FuncOp"> {
+  let summary = "no buffer is written before its last reader";
+  let description = [{
+    **Why** A buffer that is written too early gives wrong numbers and no error. host-bufferize runs this check on every
+    body it converts; here it stands by itself, for tests.
+    **Expects** A body on tensors of which every operation writes in place: what one-shot analysis would copy is copied
+    already (`bufferization.alloc_tensor`).
+    **Leaves** The body as it is, or an error that names the reader, the value and the writer.
+    **Never** asks the analysis that placed the copies: where a tensor lies follows from the IR alone.
+  }];
 }
 
 def HostPlanWorkspace : Pass<"host-plan-workspace", "::mlir::func::FuncOp"> {

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
+#include "BufferPlace.h"
+#include "VerifyBuffers.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -35,6 +37,76 @@ checkOperations(func::FuncOp function,
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());
+}
+
+/// The tensors with which an iteration of `loop` begins, by carried value; null
+/// where the operation that ends the iteration cannot name it.
+SmallVector<Value> findStarts(LoopLikeOpInterface loop) {
+  auto open = dyn_cast<scf::WhileOp>(*loop);
+  if (!open)
+    return SmallVector<Value>(loop.getRegionIterArgs());
+  SmallVector<Value> starts;
+  for (Value before : open.getBeforeArguments()) {
+    auto passed = llvm::find(open.getConditionOp().getArgs(), before);
+    unsigned index = passed - open.getConditionOp().getArgs().begin();
+    starts.push_back(index < open.getAfterArguments().size()
+                         ? open.getAfterArguments()[index]
+                         : Value());
+  }
+  return starts;
+}
+
+/// Puts what an iteration leaves where the next one looks for it, at its end: a
+/// temporary of a loop is one buffer for all iterations, so a value left in one
+/// would be written over by the iteration that reads it. What lies where
+/// another value is to go (a swap) is copied first. Expects a body of which
+/// every operation writes in place.
+void carryInPlace(func::FuncOp function,
+                  const bufferization::BufferizationOptions &options) {
+  bufferization::AnalysisState state(options);
+  function.walk([&](LoopLikeOpInterface loop) {
+    Operation *end = nullptr;
+    if (auto counted = dyn_cast<scf::ForOp>(*loop))
+      end = counted.getBody()->getTerminator();
+    else if (auto open = dyn_cast<scf::WhileOp>(*loop))
+      end = open.getYieldOp();
+    if (!end)
+      return;
+    BufferPlaces places(state);
+    SmallVector<Value> starts = findStarts(loop);
+    SmallVector<OpOperand *> moved;
+    for (OpOperand &operand : end->getOpOperands()) {
+      Value start = starts[operand.getOperandNumber()];
+      if (isa<TensorType>(operand.get().getType()) && start &&
+          places.of(operand.get()) != places.of(start))
+        moved.push_back(&operand);
+    }
+    auto isInTheWay = [&](OpOperand *operand) {
+      return llvm::any_of(places.of(operand->get()), [&](BufferPlace from) {
+        return llvm::any_of(moved, [&](OpOperand *other) {
+          Value start = starts[other->getOperandNumber()];
+          return llvm::any_of(places.of(start), [&](BufferPlace to) {
+            return from.mayOverlap(to);
+          });
+        });
+      });
+    };
+    OpBuilder builder(end);
+    SmallVector<Value> values;
+    for (OpOperand *operand : moved) {
+      Value value = operand->get();
+      if (isInTheWay(operand))
+        value = bufferization::AllocTensorOp::create(
+            builder, end->getLoc(), cast<RankedTensorType>(value.getType()),
+            ValueRange(), value);
+      values.push_back(value);
+    }
+    for (auto [operand, value] : llvm::zip_equal(moved, values))
+      operand->set(bufferization::MaterializeInDestinationOp::create(
+                       builder, end->getLoc(), value.getType(), value,
+                       starts[operand->getOperandNumber()])
+                       .getResult());
+  });
 }
 
 /// Most bytes that an iteration of a parallel loop may keep on the stack.
@@ -93,7 +165,11 @@ struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
       bufferization::BufferizationState state;
       // A slice that is only made to be inserted somewhere is made there.
       if (failed(bufferization::eliminateEmptyTensors(rewriter, function)) ||
-          failed(bufferization::runOneShotBufferize(function, options, state)))
+          failed(bufferization::insertTensorCopies(function, options, state)))
+        return signalPassFailure();
+      carryInPlace(function, options);
+      if (failed(verifyBuffers(function)) ||
+          failed(bufferization::bufferizeOp(function, options, state)))
         return signalPassFailure();
       keepTilesApart(function);
     }

@@ -55,47 +55,78 @@ void overwriteZeros(func::FuncOp function) {
   });
 }
 
-/// How many operations may write their results over `value`.
-unsigned writersOf(Value value) {
-  unsigned writers = 0;
-  for (OpOperand &use : value.getUses()) {
-    Operation *op = use.getOwner();
-    if (auto styled = dyn_cast<DestinationStyleOpInterface>(op))
-      writers += styled.isDpsInit(&use);
-    else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-      writers += writersOf(op->getResult(0));
-    else
-      writers += isa<tensor::InsertSliceOp, tensor::InsertOp, scf::ForOp>(op);
-  }
-  return writers;
-}
+/// Finds where the buffer of a result may begin to be its destination. The
+/// destination is written once more at the end, when every result is put into
+/// its place, and one-shot analysis does not see that write: so nothing that is
+/// returned beside the result may lie in the same buffer.
+class DestinationFinder {
+public:
+  explicit DestinationFinder(ArrayRef<Value> results)
+      : state(options), results(results.begin(), results.end()) {}
 
-/// The `tensor.empty` at which the chain of destinations behind `value` starts,
-/// with the reshapes passed on the way (last first), or null.
-tensor::EmptyOp findStart(Value value, SmallVectorImpl<Operation *> &reshapes) {
-  while (Operation *op = value.getDefiningOp()) {
-    // Another of them would write where this result is to lie.
-    if (writersOf(value) > 1)
-      return {};
-    if (auto empty = dyn_cast<tensor::EmptyOp>(op))
-      return empty->hasOneUse() ? empty : tensor::EmptyOp();
-    if (auto styled = dyn_cast<DestinationStyleOpInterface>(op)) {
-      value = styled.getTiedOpOperand(cast<OpResult>(value))->get();
-    } else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
-      reshapes.push_back(op);
-      value = op->getOperand(0);
-    } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
-      value = insert.getDest();
-    } else if (auto insert = dyn_cast<tensor::InsertOp>(op)) {
-      value = insert.getDest();
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      value = loop.getInitArgs()[cast<OpResult>(value).getResultNumber()];
-    } else {
-      return {};
+  /// The `tensor.empty` at which the chain of destinations behind `result`
+  /// starts, with the reshapes passed on the way (last first), or null.
+  tensor::EmptyOp findStart(Value result,
+                            SmallVectorImpl<Operation *> &reshapes) {
+    Value value = result;
+    while (Operation *op = value.getDefiningOp()) {
+      // Another of them would write where this result is to lie.
+      if (countWriters(value) > 1 ||
+          (value != result && isReturnedBeside(value, result)))
+        return {};
+      if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+        return empty->hasOneUse() ? empty : tensor::EmptyOp();
+      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
+        reshapes.push_back(op);
+        value = op->getOperand(0);
+        continue;
+      }
+      OpOperand *destination = findDestination(cast<OpResult>(value));
+      if (!destination)
+        return {};
+      value = destination->get();
     }
+    return {};
   }
-  return {};
-}
+
+private:
+  /// How many operations may write their results over `value`.
+  static unsigned countWriters(Value value) {
+    unsigned writers = 0;
+    for (OpOperand &use : value.getUses()) {
+      Operation *op = use.getOwner();
+      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+        writers += countWriters(op->getResult(0));
+      else
+        writers += llvm::any_of(op->getResults(), [&](OpResult result) {
+          return findDestination(result) == &use;
+        });
+    }
+    return writers;
+  }
+
+  /// Whether `value`, or a view of it that nothing writes over, is a result
+  /// other than `result`.
+  bool isReturnedBeside(Value value, Value result) {
+    if (value == result)
+      return false;
+    if (results.contains(value))
+      return true;
+    for (OpOperand &use : value.getUses()) {
+      if (!state.getOptions().dynCastBufferizableOp(use.getOwner()) ||
+          state.bufferizesToMemoryWrite(use))
+        continue;
+      for (bufferization::AliasingValue alias : state.getAliasingValues(use))
+        if (isReturnedBeside(alias.value, result))
+          return true;
+    }
+    return false;
+  }
+
+  bufferization::BufferizationOptions options;
+  bufferization::AnalysisState state;
+  llvm::DenseSet<Value> results;
+};
 
 struct HostPassDestinationsPass
     : impl::HostPassDestinationsBase<HostPassDestinationsPass> {
@@ -176,9 +207,10 @@ struct HostPassDestinationsPass
 
     // Start each result's chain in its destination, then say where it must end
     // up.
+    DestinationFinder finder(results);
     for (auto [i, result] : llvm::enumerate(results)) {
       SmallVector<Operation *> reshapes;
-      tensor::EmptyOp start = findStart(result, reshapes);
+      tensor::EmptyOp start = finder.findStart(result, reshapes);
       if (!start) {
         numCopies += i < numResults;
         continue;

@@ -8,6 +8,7 @@
 #include "TensorUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -114,6 +115,19 @@ Value matchAdd(Operation *op, Value sum) {
                : Value();
   };
   return other(outer(add->getOperand(0)), outer(add->getOperand(1)));
+}
+
+OpOperand *findDestination(OpResult result) {
+  Operation *op = result.getOwner();
+  if (auto styled = dyn_cast<DestinationStyleOpInterface>(op))
+    return styled.getTiedOpOperand(result);
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return &insert.getDestMutable();
+  if (auto insert = dyn_cast<tensor::InsertOp>(op))
+    return &insert.getDestMutable();
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return &loop.getInitArgsMutable()[result.getResultNumber()];
+  return nullptr;
 }
 
 AffineMap matchCopy(Value value, Value &source) {

@@ -37,6 +37,10 @@ mlir::Value createUpdate(mlir::OpBuilder &builder, mlir::Location loc,
 /// If `op` adds `sum` and another tensor element by element, that tensor.
 mlir::Value matchAdd(mlir::Operation *op, mlir::Value sum);
 
+/// The operand over which `result` is written if it can be (an init, what is
+/// inserted into, what a loop starts from), or null.
+mlir::OpOperand *findDestination(mlir::OpResult result);
+
 /// If `value` is a copy of `source` with its dimensions permuted or broadcast,
 /// the map from indices of `value` to indices of `source`; else a null map.
 mlir::AffineMap matchCopy(mlir::Value value, mlir::Value &source);

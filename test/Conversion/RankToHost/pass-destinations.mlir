@@ -81,3 +81,41 @@ func.func private @start(%x: tensor<4x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) 
   } -> tensor<8xf32>
   return %a, %b : tensor<8xf32>, tensor<8xf32>
 }
+
+// A result that is a changed copy of another: if the destination of the second held the first before the change, the
+// first would be written over before it is copied to its own.
+// CHECK-LABEL: @updated
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<4x8xf32>, %[[B:[a-z0-9]+]]: memref<4x8xf32>, %[[A:[a-z0-9]+]]: memref<4x8xf32>)
+// CHECK: linalg.generic {{.*}} outs(%[[A]]
+// CHECK: memref.copy %[[A]], %[[C:[a-z0-9_]+]] :
+// CHECK: memref.copy %{{.*}}, %{{.*}} : {{.*}} to memref<1x8xf32, strided
+// CHECK: memref.copy %[[C]], %[[B]] :
+// CHECK-NOT: memref.copy
+func.func private @updated(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %a = linalg.exp ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %row = tensor.extract_slice %x[0, 0] [1, 8] [1, 1] : tensor<4x8xf32> to tensor<1x8xf32>
+  %b = tensor.insert_slice %row into %a[2, 0] [1, 8] [1, 1] : tensor<1x8xf32> into tensor<4x8xf32>
+  return %b, %a : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// A loop that swaps what it carries: each goes through a copy into the other's buffer, and none is left in a buffer that
+// the next iteration would write.
+// CHECK-LABEL: @swapped
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<8xf32>, %[[B:[a-z0-9]+]]: memref<8xf32>)
+// CHECK: scf.for
+// CHECK: memref.copy %[[Q:[a-z0-9_]+]], %[[C:[a-z0-9_]+]] :
+// CHECK: memref.copy %[[P:[a-z0-9_]+]], %[[D:[a-z0-9_]+]] :
+// CHECK: memref.copy %[[C]], %[[P]] :
+// CHECK: memref.copy %[[D]], %[[Q]] :
+// CHECK: memref.copy %[[P]], %[[A]]
+// CHECK: memref.copy %[[Q]], %[[B]]
+func.func private @swapped(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x, %b = %y) -> (tensor<8xf32>, tensor<8xf32>) {
+    scf.yield %b, %a : tensor<8xf32>, tensor<8xf32>
+  }
+  return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
+}
