@@ -64,9 +64,11 @@ def HostRelaxFloats : Pass<"host-relax-floats", "::mlir::func::FuncOp"> {
     **Why** No reduction becomes a vector loop in the order as written, and a product and a sum rounded once are
     faster and more exact than rounded twice.
     **Expects** Bodies with linalg operations, before host-approximate-math, whose arithmetic is to be as written.
-    **Leaves** `contract` on floating-point operations, `reassoc` on what combines the elements of a reduction, `nsz`
-    on maxima and minima: of two zeros either may be taken.
-    **Never** allows reciprocals for divisions, approximate functions, or that NaN and infinity are ignored: masks use
+    **Leaves** `contract` and `reassoc` on what combines the elements of a reduction and the products in it, `contract`
+    on casts and functions, `nsz` on maxima and minima: of two zeros either may be taken.
+    **Never** lets elementwise arithmetic be rounded otherwise than written: the gradient of a maximum looks for the
+    element that equals it, perhaps in another stage function, and must find the number that was compared. Reciprocals
+    for divisions and approximate functions are not allowed either, nor that NaN and infinity are ignored: masks use
     both.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];

@@ -26,6 +26,18 @@ func.func private @computed_in_single(%x: bf16, %i: i32, %v: vector<4xbf16>) -> 
   return %0, %1, %2 : bf16, bf16, bf16
 }
 
+// What no C library has for 16 bits.
+// CHECK-LABEL: @called_in_single
+// CHECK: math.floor %{{.*}} : vector<8xf32>
+// CHECK: math.roundeven %{{.*}} : f32
+// CHECK: math.powf %{{.*}}, %{{.*}} : f32
+func.func private @called_in_single(%v: vector<8xbf16>, %x: bf16, %h: f16) -> (vector<8xbf16>, bf16, f16) {
+  %0 = math.floor %v : vector<8xbf16>
+  %1 = math.roundeven %x : bf16
+  %2 = math.powf %h, %h : f16
+  return %0, %1, %2 : vector<8xbf16>, bf16, f16
+}
+
 // CHECK-LABEL: @rounded_once
 // CHECK: %[[SINGLE:.*]] = arith.truncf %[[X:.*]] : f64 to f32
 // CHECK: %[[BACK:.*]] = arith.extf %[[SINGLE]] : f32 to f64

@@ -1,8 +1,9 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(host-relax-floats))' | FileCheck %s
 
+// Elementwise arithmetic stays as written, so that what is computed twice is one number.
 // CHECK-LABEL: @contraction_only
 func.func private @contraction_only(%x: f32, %y: f32) -> (f32, f32, i1) {
-  // CHECK: arith.addf %{{.*}} fastmath<contract> : f32
+  // CHECK: arith.addf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} : f32
   %0 = arith.addf %x, %y : f32
   // CHECK: math.exp %{{.*}} fastmath<contract> : f32
   %1 = math.exp %0 : f32
@@ -19,8 +20,8 @@ func.func private @sum_in_any_order(%x: memref<4x8xf32>, %sum: memref<4xf32>, %m
                   iterator_types = ["parallel", "reduction"]}
       ins(%x : memref<4x8xf32>) outs(%sum, %most : memref<4xf32>, memref<4xf32>) {
   ^bb0(%in: f32, %acc: f32, %max: f32):
-    // CHECK: arith.addf %in, %in fastmath<contract> : f32
-    %0 = arith.addf %in, %in : f32
+    // CHECK: arith.mulf %in, %in fastmath<contract> : f32
+    %0 = arith.mulf %in, %in : f32
     // CHECK: arith.addf %out, %{{.*}} fastmath<reassoc,contract> : f32
     %1 = arith.addf %acc, %0 : f32
     // CHECK: arith.maximumf %{{.*}} fastmath<reassoc,nsz,contract> : f32
@@ -35,4 +36,14 @@ func.func private @narrow(%x: f32) -> bf16 {
   // CHECK: arith.truncf %{{.*}} fastmath<contract> : f32 to bf16
   %0 = arith.truncf %x : f32 to bf16
   return %0 : bf16
+}
+
+// CHECK-LABEL: @compared
+func.func private @compared(%x: f32, %y: f32) -> i1 {
+  // CHECK: arith.truncf %{{[a-z0-9]+}} fastmath<contract> : f32 to bf16
+  %0 = arith.truncf %x : f32 to bf16
+  // CHECK: arith.extf %{{[a-z0-9]+}} : bf16 to f32
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = arith.cmpf oeq, %1, %y : f32
+  return %2 : i1
 }

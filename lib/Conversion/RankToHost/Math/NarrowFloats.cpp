@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -60,13 +61,31 @@ struct RoundToOdd : OpRewritePattern<arith::TruncFOp> {
 
 struct HostNarrowFloatsPass : impl::HostNarrowFloatsBase<HostNarrowFloatsPass> {
   void runOnOperation() override {
-    if (failed(computeInSingle()))
+    compareInSingle();
+    if (failed(computeInSingle()) || failed(callInSingle()))
       return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     patterns.add<RoundToOdd>(&getContext());
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
+  }
+
+  /// Compared are rounded numbers: no `contract` stands on these casts, which
+  /// would let a rounding disappear on one side.
+  void compareInSingle() {
+    getOperation()->walk([](arith::CmpFOp op) {
+      Type type = op.getLhs().getType();
+      if (!getElementTypeOrSelf(type).isBF16())
+        return;
+      OpBuilder builder(op);
+      auto shaped = dyn_cast<ShapedType>(type);
+      Type wide = shaped ? Type(shaped.clone(builder.getF32Type()))
+                         : builder.getF32Type();
+      for (OpOperand &operand : op->getOpOperands())
+        operand.set(
+            arith::ExtFOp::create(builder, op.getLoc(), wide, operand.get()));
+    });
   }
 
   /// Arithmetic of bf16 in f32, every result rounded.
@@ -79,6 +98,23 @@ struct HostNarrowFloatsPass : impl::HostNarrowFloatsBase<HostNarrowFloatsPass> {
     arith::populateEmulateUnsupportedFloatsLegality(target, converter);
     RewritePatternSet patterns(&getContext());
     arith::populateEmulateUnsupportedFloatsPatterns(patterns, converter);
+    return applyPartialConversion(getOperation(), target, std::move(patterns));
+  }
+
+  /// Functions (rounding, powers, what ApproximateMath leaves) of 16 bits in
+  /// f32: C libraries have none of them.
+  LogicalResult callInSingle() {
+    MLIRContext *context = &getContext();
+    TypeConverter converter;
+    SetVector<Type> kept;
+    kept.insert(Float32Type::get(context));
+    kept.insert(Float64Type::get(context));
+    math::populateExtendToSupportedTypesTypeConverter(
+        converter, kept, Float32Type::get(context));
+    ConversionTarget target(*context);
+    math::populateExtendToSupportedTypesConversionTarget(target, converter);
+    RewritePatternSet patterns(context);
+    math::populateExtendToSupportedTypesPatterns(patterns, converter);
     return applyPartialConversion(getOperation(), target, std::move(patterns));
   }
 };

@@ -27,11 +27,20 @@ bool quantizes(Operation *op) {
          bits(op->getResult(0).getType()) < 16;
 }
 
+/// Whether `op` must be rounded as written: an element that is repeated where a
+/// maximum, a minimum or a mask is looked for must be the same number there,
+/// whatever it is fused with. Sums of a reduction are allowed more, below.
+bool isExact(Operation *op) {
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::CmpFOp>(op))
+    return true;
+  return isa<arith::TruncFOp, arith::ExtFOp>(op) &&
+         llvm::any_of(op->getUsers(), llvm::IsaPred<arith::CmpFOp>);
+}
+
 /// Sets `flags` beside those that are there.
 void allow(Operation *op, arith::FastMathFlags flags) {
   auto math = dyn_cast<arith::ArithFastMathInterface>(op);
-  // Comparisons have no rounding to relax.
-  if (!math || isa<arith::CmpFOp>(op) || quantizes(op))
+  if (!math || quantizes(op))
     return;
   if (arith::FastMathFlagsAttr given = math.getFastMathFlagsAttr())
     flags = flags | given.getValue();
@@ -43,9 +52,10 @@ struct HostRelaxFloatsPass : impl::HostRelaxFloatsBase<HostRelaxFloatsPass> {
   void runOnOperation() override {
     using Flags = arith::FastMathFlags;
     getOperation()->walk([](Operation *op) {
-      allow(op, isa<arith::MaximumFOp, arith::MinimumFOp>(op)
-                    ? Flags::contract | Flags::nsz
-                    : Flags::contract);
+      if (!isExact(op))
+        allow(op, isa<arith::MaximumFOp, arith::MinimumFOp>(op)
+                      ? Flags::contract | Flags::nsz
+                      : Flags::contract);
     });
     getOperation()->walk([](linalg::LinalgOp op) {
       if (op.getNumReductionLoops() == 0)
@@ -53,8 +63,12 @@ struct HostRelaxFloatsPass : impl::HostRelaxFloatsBase<HostRelaxFloatsPass> {
       for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
         SmallVector<Operation *> combiners;
         if (matchReduction(op.getRegionOutputArgs(), i, combiners))
-          for (Operation *combiner : combiners)
-            allow(combiner, Flags::reassoc);
+          for (Operation *combiner : combiners) {
+            allow(combiner, Flags::reassoc | Flags::contract);
+            for (Value operand : combiner->getOperands())
+              if (auto product = operand.getDefiningOp<arith::MulFOp>())
+                allow(product, Flags::contract);
+          }
       }
     });
   }
