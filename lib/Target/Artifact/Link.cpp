@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emission.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
+
+#include <dlfcn.h>
 
 namespace stagewright {
 
@@ -25,6 +28,34 @@ static llvm::Expected<std::string> findLinker() {
   return llvm::createStringError(
       "no linker found: neither '%s' nor ld.lld in PATH; install lld",
       STAGEWRIGHT_LINKER);
+}
+
+/// Fails if native code calls something that neither it nor the C library and
+/// its mathematics define: the runtime could not load it.
+static llvm::Error checkSymbols(llvm::StringRef path) {
+  // With those that it needs: the C library.
+  static void *library = dlopen("libm.so.6", RTLD_LAZY | RTLD_LOCAL);
+  auto file = llvm::object::ObjectFile::createObjectFile(path);
+  if (!file)
+    return file.takeError();
+  auto *elf =
+      llvm::dyn_cast<llvm::object::ELFObjectFileBase>(file->getBinary());
+  if (!elf || !library)
+    return llvm::Error::success();
+  for (llvm::object::ELFSymbolRef symbol : elf->getDynamicSymbolIterators()) {
+    auto flags = symbol.getFlags();
+    auto name = symbol.getName();
+    if (!flags || !name)
+      return llvm::joinErrors(flags.takeError(), name.takeError());
+    bool isOpen = (*flags & llvm::object::SymbolRef::SF_Undefined) &&
+                  !(*flags & llvm::object::SymbolRef::SF_Weak);
+    if (isOpen && !name->empty() && !dlsym(library, name->str().c_str()))
+      return llvm::createStringError(
+          "native code calls '%s', which neither the runtime nor the C library "
+          "has; this is a fault of the lowering, not of the model",
+          name->str().c_str());
+  }
+  return llvm::Error::success();
 }
 
 llvm::Error linkObjects(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects,
@@ -75,6 +106,8 @@ llvm::Error linkObjects(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects,
     return llvm::createStringError("'%s' failed with code %d: %s",
                                    linker->c_str(), code, message.c_str());
   }
+  if (llvm::Error error = checkSymbols(result))
+    return error;
   if (std::error_code error = llvm::sys::fs::rename(result, path))
     return llvm::createStringError(error, "cannot write '%s': %s",
                                    path.str().c_str(), error.message().c_str());
