@@ -11,8 +11,11 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/InitAllPasses.h"
+#include "stagewright/Support/Text.h"
+#include "llvm/Support/PrettyStackTrace.h"
 
 int main(int argc, char **argv) {
+  llvm::setBugReportMsg(stagewright::kFaultReport);
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

@@ -19,8 +19,10 @@
 #include "stagewright/Simulation/WriteTrace.h"
 #include "stagewright/Support/Files.h"
 #include "stagewright/Support/Limits.h"
+#include "stagewright/Support/Text.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/SourceMgr.h"
 #include <cmath>
 
@@ -311,6 +313,7 @@ LogicalResult run(MLIRContext &context) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  llvm::setBugReportMsg(stagewright::kFaultReport);
   cl::HideUnrelatedOptions({&category, &scheduleCategory()});
   cl::ParseCommandLineOptions(
       argc, argv,

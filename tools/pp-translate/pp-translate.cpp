@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
+#include "stagewright/Support/Text.h"
 #include "stagewright/Target/Profile.h"
+#include "llvm/Support/PrettyStackTrace.h"
 
 int main(int argc, char **argv) {
+  llvm::setBugReportMsg(stagewright::kFaultReport);
   stagewright::registerProfileTranslations();
   return mlir::failed(mlir::mlirTranslateMain(
       argc, argv, "Stagewright: profiles into IR, plans out of it\n"));

@@ -13,6 +13,11 @@
 
 namespace stagewright {
 
+/// What a tool prints above its stack when it crashes.
+inline constexpr const char *kFaultReport =
+    "This is a fault of Stagewright, not of the model: please report it with "
+    "the command and the input, and the lines below.\n";
+
 /// The rows, a line each, with two spaces at least between aligned columns. All
 /// rows have as many cells as the first; cells are ASCII.
 std::string alignColumns(const std::vector<std::vector<std::string>> &rows);
