@@ -18,19 +18,31 @@ using namespace stagewright::pipeline;
 /// two) has six; a random generator has more than a hundred and stays whole.
 static constexpr unsigned kLongestFreeChain = 8;
 
-/// Distinct values that `op` and its regions read from outside.
-static void collectOperands(Operation *op, SmallVectorImpl<Value> &operands) {
-  llvm::SmallDenseSet<Value, 8> seen;
-  for (Value operand : op->getOperands())
-    if (seen.insert(operand).second)
-      operands.push_back(operand);
-  if (op->getNumRegions() == 0)
-    return;
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (Value value : captured)
-    if (seen.insert(value).second)
-      operands.push_back(value);
+/// Whether `op` only makes numbers (a constant, an index read from a tensor).
+/// A node holds tensors, so they are made again wherever they are read.
+static bool makesScalars(Operation *op) {
+  return op->getNumRegions() == 0 &&
+         llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>);
+}
+
+void StepGraph::collectOperands(StepOp &entry) const {
+  llvm::SetVector<Value> read(entry.op->operand_begin(),
+                              entry.op->operand_end());
+  getUsedValuesDefinedAbove(entry.op->getRegions(), read);
+  llvm::SetVector<Value> tensors;
+  llvm::SetVector<unsigned> scalars;
+  for (Value value : read) {
+    int index = indexOf(value);
+    if (index < 0 || !makesScalars(ops[index].op)) {
+      tensors.insert(value);
+      continue;
+    }
+    scalars.insert_range(ops[index].scalars);
+    scalars.insert(index);
+    tensors.insert_range(ops[index].operands);
+  }
+  entry.operands.assign(tensors.begin(), tensors.end());
+  entry.scalars.assign(scalars.begin(), scalars.end());
 }
 
 FailureOr<StepGraph> StepGraph::create(FunctionOpInterface step) {
@@ -52,7 +64,7 @@ FailureOr<StepGraph> StepGraph::create(FunctionOpInterface step) {
     StepOp entry;
     entry.op = &op;
     entry.work = workOf(&op);
-    collectOperands(&op, entry.operands);
+    graph.collectOperands(entry);
     graph.ops.push_back(std::move(entry));
   }
   for (auto [number, entry] : llvm::enumerate(graph.ops))

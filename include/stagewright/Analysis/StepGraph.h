@@ -8,8 +8,9 @@
 // The operations of `@step` numbered in program order, with operands and users
 // in arrays, and the facts about each that graph formation starts from. An
 // operation with regions (a loop, a generic) is one unit: what its regions read
-// from outside counts as its operands. Built in time linear in the size of the
-// function; the function is not changed.
+// from outside counts as its operands. Numbers (indices read from a tensor) are
+// no values of the graph: whoever reads them makes them. Built in time linear
+// in the size of the function; the function is not changed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +28,11 @@ namespace stagewright::pipeline {
 struct StepOp {
   mlir::Operation *op = nullptr;
   Work work{WorkKind::Heavy};
-  /// Distinct values read, in order of first reading.
+  /// Distinct tensors read, in order of first reading; also those from which
+  /// the numbers that it reads (an index, a constant) are made.
   llvm::SmallVector<mlir::Value, 4> operands;
+  /// Operations that make those numbers, in an order in which they can run.
+  llvm::SmallVector<unsigned, 2> scalars;
   /// Numbers of the distinct operations that read a result, ascending.
   llvm::SmallVector<unsigned, 4> users;
   /// A result of the step depends on it.
@@ -65,6 +69,9 @@ public:
   bool isParameter(unsigned number) const;
 
 private:
+  /// Fills `operands` and `scalars` of an entry whose operation reads earlier
+  /// ones only.
+  void collectOperands(StepOp &entry) const;
   void markLive();
   void markFree();
 

@@ -100,6 +100,9 @@ void GraphBuilder::need(Node &node, Value value) {
 void GraphBuilder::emit(Node &node, unsigned number) {
   for (Value operand : graph.ops[number].operands)
     need(node, operand);
+  for (unsigned scalar : graph.ops[number].scalars)
+    if (node.copies.insert(scalar).second)
+      node.body.push_back(scalar);
   node.body.push_back(number);
 }
 
@@ -245,7 +248,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
       if (!inputs.back())
         return emitError(input.getLoc())
                << "node '" << name << "' reads a value of a later node; this "
-               << "is a fault of the layer assignment, try other scopes";
+               << "is a fault of the layer assignment, try another --layers";
     }
     builder.setInsertionPointToEnd(block);
     auto op = NodeOp::create(builder, body.getLoc(), body.getResultTypes(),
