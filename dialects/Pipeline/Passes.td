@@ -72,7 +72,9 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
     **Expects** `@step` with roles; without them `pipeline-infer-roles` and `pipeline-split-slices` run first. Every
     operation free of side effects.
     **Leaves** A `pipeline.graph @step` in place of the function, and a private function per node. Layers come from the
-    scopes in locations or, where less than half of the forward has any, from the places where little data is alive.
+    scopes in locations, at the level at which the model repeats, or, where less than half of the forward has any, from
+    the places where little data is alive. Scopes name layers and suggest cuts; the data decides: what cannot be ordered
+    becomes one layer.
     F is what the loss and the outputs depend on, I what other layers wait for, W the rest. What a forward keeps for its
     backward is the cheapest choice between bytes and repeated elementwise work, at the speeds of the cluster, and of
     contractions whose result is many times larger than their operands; it stands on the graph as
@@ -83,9 +85,9 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
     parts of a gradient are summed.
   }];
   let options = [
-    Option<"scopeDepth", "scope-depth", "int64_t", "0",
-           "Components of a scope that name a layer; 0: the outermost, and below it numbered siblings">,
-    Option<"useScopes", "use-scopes", "bool", "true", "Whether layers may come from scopes">,
+    Option<"layers", "layers", "std::string", "\"auto\"",
+           "Where layers come from: auto (scopes at the level at which the model repeats), flow (where little data is alive), "
+           "a number of components of a scope, or a pattern such as transformer/h/*">,
     Option<"cluster", "cluster", "std::string", "\"\"",
            "Preset or file whose devices say what bytes and operations cost; else the module's, else as in `local`">,
     Option<"repeatRatio", "repeat-ratio", "int64_t", "4",
@@ -220,6 +222,7 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
            "Stages in ranges of layers with their replicas and, where not by speed, their samples, as in "
            "'[0,2)x2:3+1 [2,4)x1', instead of a planner's">,
     Option<"microbatches", "microbatches", "int64_t", "-1", "Number of microbatches; -1: what the module says">,
+    Option<"layers", "layers", "std::string", "\"auto\"", "As pipeline-form-graph takes them, where there is no graph yet">,
     Option<"memory", "memory", "std::string", "\"\"", "Memory of every device, as in 2.5GiB, instead of the cluster's">,
     Option<"planner", "planner", "std::string", "\"spp\"", "Algorithm; pp-plan --list-planners lists them">,
     Option<"schedule", "schedule", "std::string", "\"auto\"",

@@ -22,6 +22,7 @@ public:
       : graph(graph), scopes(scopes), layers(layers) {}
 
   void run() {
+    computeFloors();
     collectHolders();
     collectScopeLayers();
     isFactor.assign(graph.ops.size(), false);
@@ -34,6 +35,25 @@ public:
   }
 
 private:
+  /// The lowest layer that each backward operation may have: a forward value
+  /// is never sent to an earlier layer, nor a value of the backward to a later
+  /// one. A producer's floor is at least its readers', so both can be kept.
+  void computeFloors() {
+    floors.assign(graph.ops.size(), 0);
+    for (size_t number = graph.ops.size(); number-- > 0;) {
+      const StepOp &entry = graph.ops[number];
+      if (!entry.isBackward())
+        continue;
+      for (Value operand : entry.operands)
+        if (int index = graph.indexOf(operand);
+            index >= 0 && graph.ops[index].isChained())
+          floors[number] = std::max(floors[number], layers.layerOf[index]);
+      for (unsigned user : entry.users)
+        if (graph.ops[user].isBackward())
+          floors[number] = std::max(floors[number], floors[user]);
+    }
+  }
+
   /// Layers that make or read a forward value or a parameter, ascending.
   void collectHolders() {
     for (auto [number, entry] : llvm::enumerate(graph.ops)) {
@@ -133,7 +153,8 @@ private:
     }
     if (layer < 0)
       layer = bound; // ties to the producer
-    layers.layerOf[number] = std::min({layer, bound, layers.size() - 1});
+    layers.layerOf[number] =
+        std::max(floors[number], std::min({layer, bound, layers.size() - 1}));
   }
 
   /// Factors (derivatives made from forward values alone) are wanted where
@@ -148,11 +169,12 @@ private:
     int &layer = layers.layerOf[number];
     if (isFactor[number]) {
       bool scoped = layers.byScope && scopes.scopeOf[number] >= 0;
-      layer = scoped || reader < 0 ? std::max(layer, reader) : reader;
+      layer = scoped || reader < 0 ? std::max(layer, reader)
+                                   : std::max(floors[number], reader);
       return;
     }
-    if (reader < 0 || reader >= layer || scopes.scopeOf[number] >= 0 ||
-        layerByReads(number, kAny) >= 0)
+    if (reader < floors[number] || reader >= layer ||
+        scopes.scopeOf[number] >= 0 || layerByReads(number, kAny) >= 0)
       return;
     int64_t in = 0, out = 0;
     for (Value operand : entry.operands)
@@ -168,6 +190,7 @@ private:
   const StepGraph &graph;
   const Scopes &scopes;
   Layers &layers;
+  std::vector<int> floors;
   llvm::DenseMap<Value, SmallVector<int, 4>> holders;
   std::vector<SmallVector<int, 4>> scopeLayers;
   std::vector<bool> isFactor;
@@ -187,7 +210,7 @@ Layers stagewright::pipeline::assignLayers(const StepGraph &graph,
   Scopes scopes;
   scopes.scopeOf.assign(graph.ops.size(), -1);
   if (options.useScopes)
-    scopes = collectScopes(graph, options.scopeDepth);
+    scopes = collectScopes(graph, options);
   if (!assignForwardByScope(graph, scopes, layers))
     assignForwardByStructure(graph, layers);
   assignBackward(graph, scopes, layers);

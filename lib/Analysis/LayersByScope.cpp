@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScopeTree.h"
 #include "stagewright/Analysis/Layers.h"
-#include "stagewright/Analysis/Scope.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <queue>
@@ -19,67 +19,69 @@ using namespace stagewright::pipeline;
 // Scopes as numbers
 //===----------------------------------------------------------------------===//
 
-/// `name` without the digits at its end, or empty if there are none.
-static StringRef stemOf(StringRef name) {
-  StringRef stem = name.rtrim("0123456789");
-  return stem.size() == name.size() ? StringRef() : stem;
+stagewright::Result<LayerOptions>
+stagewright::pipeline::parseLayerOptions(StringRef text) {
+  LayerOptions options;
+  auto fail = [&](const std::string &why) {
+    return Error{"layers must be auto, flow, a depth of at least 1 or a "
+                 "pattern such as transformer/h/*, got '" +
+                 text.str() + "'" + why};
+  };
+  if (text == "auto")
+    return options;
+  if (text == "flow") {
+    options.useScopes = false;
+    return options;
+  }
+  if (!text.getAsInteger(10, options.depth)) {
+    if (options.depth < 1)
+      return fail("");
+    return options;
+  }
+  SmallVector<StringRef> components;
+  text.split(components, '/');
+  for (StringRef component : components) {
+    llvm::Expected<llvm::GlobPattern> glob =
+        llvm::GlobPattern::create(component);
+    if (!glob)
+      return fail(": " + llvm::toString(glob.takeError()));
+    if (component.empty())
+      return fail(": a component is empty");
+    options.pattern.push_back(std::move(*glob));
+  }
+  return options;
 }
 
-namespace {
-/// The scopes below one scope, to decide how deep a layer's name goes.
-struct ScopeNode {
-  llvm::StringMap<std::unique_ptr<ScopeNode>> children;
-
-  ScopeNode &child(StringRef name) {
-    std::unique_ptr<ScopeNode> &slot = children[name];
-    if (!slot)
-      slot = std::make_unique<ScopeNode>();
-    return *slot;
-  }
-
-  /// Whether at least two children differ in their number only: then they, not
-  /// this scope, are the layers.
-  bool holdsNumberedSiblings() const {
-    llvm::StringMap<unsigned> stems;
-    for (const auto &entry : children)
-      if (StringRef stem = stemOf(entry.getKey()); !stem.empty())
-        if (++stems[stem] > 1)
-          return true;
-    return false;
-  }
-};
-} // namespace
-
-/// How many components of `path` name a layer.
-static size_t layerDepth(const ScopePath &path, const ScopeNode &root,
-                         int64_t depth) {
-  if (depth > 0)
-    return std::min<size_t>(depth, path.size());
-  const ScopeNode *node = &root;
-  size_t components = 0;
-  for (StringRef name : path) {
-    node = node->children.find(name)->second.get();
-    ++components;
-    if (!node->holdsNumberedSiblings())
-      break;
-  }
-  return components;
+/// How many components of `path` name a layer, by a pattern such as
+/// `transformer/h/*`: those that agree with it, and the one that leaves it.
+static size_t agreeingDepth(const ScopePath &path,
+                            ArrayRef<llvm::GlobPattern> pattern) {
+  size_t depth = 0;
+  while (depth < std::min(path.size(), pattern.size()) &&
+         pattern[depth].match(path[depth]))
+    ++depth;
+  return std::min(path.size(), depth < pattern.size() ? depth + 1 : depth);
 }
 
 Scopes stagewright::pipeline::collectScopes(const StepGraph &graph,
-                                            int64_t depth) {
+                                            const LayerOptions &options) {
   std::vector<ScopePath> paths;
   llvm::DenseMap<Location, ScopePath> cache;
-  ScopeNode root;
   for (const StepOp &entry : graph.ops) {
     auto [slot, isNew] = cache.try_emplace(entry.op->getLoc());
     if (isNew)
       slot->second = scopeOf(entry.op->getLoc());
     paths.push_back(slot->second);
-    ScopeNode *node = &root;
-    for (StringRef name : slot->second)
-      node = &node->child(name);
   }
+  std::optional<ScopeTree> tree;
+  if (options.depth == 0 && options.pattern.empty())
+    tree.emplace(graph, paths);
+  auto layerDepth = [&](const ScopePath &path) -> size_t {
+    if (tree)
+      return tree->layerDepth(path);
+    return options.depth > 0 ? std::min<size_t>(options.depth, path.size())
+                             : agreeingDepth(path, options.pattern);
+  };
 
   Scopes scopes;
   llvm::StringMap<int> numbers;
@@ -88,8 +90,8 @@ Scopes stagewright::pipeline::collectScopes(const StepGraph &graph,
       scopes.scopeOf.push_back(-1);
       continue;
     }
-    std::string name = llvm::join(
-        ArrayRef(path).take_front(layerDepth(path, root, depth)), ".");
+    std::string name =
+        llvm::join(ArrayRef(path).take_front(layerDepth(path)), ".");
     auto [slot, isNew] = numbers.try_emplace(name, scopes.names.size());
     if (isNew)
       scopes.names.push_back(name);

@@ -7,14 +7,15 @@
 //
 // A layer holds at least one contraction. Between two contractions that follow
 // each other the best place to cut is where the fewest bytes are alive. It
-// becomes a cut if a single value is alive there, or if the places on both
-// sides have no fewer bytes: inside a residual block the block's input is alive
-// beside the branch, so the block stays whole; a value that lives long (the
-// output of an encoder) is alive at every place and decides nothing.
+// becomes a cut if a single large value is alive there, or if the places on
+// both sides have no fewer bytes: inside a residual block the block's input is
+// alive beside the branch, so the block stays whole; a value that lives long
+// (the output of an encoder) is alive at every place and decides nothing.
 //
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/Layers.h"
+#include <set>
 
 using namespace mlir;
 using namespace stagewright::pipeline;
@@ -23,7 +24,10 @@ namespace {
 /// What is alive before one operation of the chain.
 struct Alive {
   int64_t bytes = 0;
-  int64_t values = 0;
+  int64_t largest = 0; ///< Bytes of the largest value.
+
+  /// Whether one value passes, and beside it at most small ones (statistics).
+  bool isSingle() const { return bytes - largest <= largest / 8; }
 };
 /// The best cut between two contractions.
 struct Place {
@@ -40,26 +44,33 @@ static std::vector<Alive> computeAlive(const StepGraph &graph,
   for (auto [place, number] : llvm::enumerate(chain))
     position[number] = place;
   std::vector<Alive> alive(chain.size() + 1);
-  // Differences first: a value counts from behind its definition up to its last
-  // use.
+  // A value counts from behind its definition up to its last use.
   llvm::DenseMap<Value, int64_t> lastUse;
   for (auto [place, number] : llvm::enumerate(chain))
     for (Value operand : graph.ops[number].operands)
       if (int index = graph.indexOf(operand);
           index >= 0 && position[index] >= 0)
         lastUse[operand] = place;
+  std::vector<SmallVector<int64_t, 2>> born(alive.size()), dead(alive.size());
   for (auto [place, number] : llvm::enumerate(chain))
     for (Value result : graph.ops[number].op->getResults())
       if (auto use = lastUse.find(result); use != lastUse.end()) {
         int64_t bytes = bytesOf(result.getType());
-        alive[place + 1].bytes += bytes;
-        alive[place + 1].values += 1;
-        alive[use->second + 1].bytes -= bytes;
-        alive[use->second + 1].values -= 1;
+        born[place + 1].push_back(bytes);
+        dead[use->second + 1].push_back(bytes);
       }
-  for (size_t place = 1; place < alive.size(); ++place) {
-    alive[place].bytes += alive[place - 1].bytes;
-    alive[place].values += alive[place - 1].values;
+  std::multiset<int64_t> sizes;
+  int64_t total = 0;
+  for (size_t place = 0; place < alive.size(); ++place) {
+    for (int64_t bytes : born[place]) {
+      sizes.insert(bytes);
+      total += bytes;
+    }
+    for (int64_t bytes : dead[place]) {
+      sizes.erase(sizes.find(bytes));
+      total -= bytes;
+    }
+    alive[place] = {total, sizes.empty() ? 0 : *sizes.rbegin()};
   }
   return alive;
 }
@@ -92,7 +103,7 @@ void stagewright::pipeline::assignForwardByStructure(const StepGraph &graph,
     bool low = (k == 0 || places[k - 1].alive.bytes >= places[k].alive.bytes) &&
                (k + 1 == places.size() ||
                 places[k + 1].alive.bytes >= places[k].alive.bytes);
-    if (places[k].alive.values <= 1 || low)
+    if (places[k].alive.isSingle() || low)
       cutBefore[places[k].position] = true;
   }
 

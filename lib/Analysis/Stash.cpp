@@ -152,8 +152,13 @@ private:
     if (!isFactor[number] && price > 0)
       cut.addEdge(MinCut::kSource, node, price);
     for (Value operand : entry.operands)
-      if (int from = nodeOf(operand); from >= 0)
+      if (int from = nodeOf(operand); from >= 0) {
         cut.addEdge(from, node, MinCut::kInfinite);
+        // A factor that moves to the forward takes those that it reads along.
+        if (int maker = graph.indexOf(operand);
+            isFactor[number] && isFactor[maker])
+          cut.addEdge(node, opNodes[maker], MinCut::kInfinite);
+      }
   }
 
   const StepGraph &graph;

@@ -140,7 +140,8 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
       passes.push_back(pass("pipeline-raise-attention",
                             {{"score-bytes", text(options.scoreBytes)}}));
     passes.push_back(pass("pipeline-form-graph",
-                          {{"cluster", options.cluster},
+                          {{"layers", quoted(options.layers)},
+                           {"cluster", options.cluster},
                            {"repeat-ratio", text(options.repeatRatio)}}));
     if (!needs.split)
       passes.push_back(pass("pipeline-merge-backward"));

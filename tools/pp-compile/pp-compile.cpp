@@ -15,6 +15,7 @@
 #include "stagewright/InitAllPasses.h"
 #include "stagewright/Pipelines/Compile.h"
 #include "stagewright/Support/Files.h"
+#include "stagewright/Support/Text.h"
 #include "stagewright/Support/Units.h"
 #include "stagewright/Target/Artifact.h"
 #include "stagewright/Target/DeviceTarget.h"
@@ -23,6 +24,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -83,6 +85,13 @@ cl::opt<std::string>
               cl::desc("Which device holds which stages: linear, loop, v or "
                        "twin; what the schedule needs unless given"),
               cl::cat(category));
+cl::opt<std::string>
+    layers("layers",
+           cl::desc("Where layers come from: auto, the default: scopes, at the "
+                    "level at which the model repeats; flow: the places where "
+                    "little data is alive; a number of components of a scope; "
+                    "or a pattern such as 'transformer/h/*'"),
+           cl::value_desc("auto|flow|depth|pattern"), cl::cat(category));
 cl::opt<std::string> profile("profile",
                              cl::desc("Costs measured by pp-run --profile"),
                              cl::cat(category));
@@ -268,6 +277,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.placement = placement;
   options.objective = objective;
   options.profile = profile;
+  options.layers = layers;
   options.target = deviceTarget;
   options.tf32 = tf32;
   if (failed(readNumber(stages, options.stages)) ||
@@ -357,6 +367,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  llvm::setBugReportMsg(stagewright::kFaultReport);
   mlir::registerAllPasses();
   stagewright::registerAllPasses();
   cl::HideUnrelatedOptions(category);

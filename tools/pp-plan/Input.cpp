@@ -102,6 +102,7 @@ static FailureOr<Problem> problemOfModule(ModuleOp module,
   CompileOptions compile;
   compile.cluster = options.cluster;
   compile.profile = options.profile;
+  compile.layers = options.layers;
   TimingScope untimed;
   FailureOr<std::optional<Cluster>> cluster =
       pipeline::findCluster(module, options.cluster);

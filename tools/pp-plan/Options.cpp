@@ -46,6 +46,12 @@ static void declareInput(CLI::App &app, PlanOptions &options) {
   app.add_option("--profile", options.profile,
                  "Seconds measured by pp-run --profile, for a module")
       ->type_name("FILE.json");
+  app.add_option("--layers", options.layers,
+                 "Where the layers of a module come from: auto (the default: "
+                 "scopes, at the level at which the model repeats), flow (the "
+                 "places where little data is alive), a number of components "
+                 "of a scope, or a pattern such as 'transformer/h/*'")
+      ->type_name("auto|flow|DEPTH|PATTERN");
   app.add_option(
          "--microbatches", options.microbatches,
          "Microbatches of a step. With several FILEs, which are the same "

@@ -17,18 +17,27 @@
 #define STAGEWRIGHT_ANALYSIS_LAYERS_H
 
 #include "stagewright/Analysis/StepGraph.h"
+#include "stagewright/Support/Result.h"
+#include "llvm/Support/GlobPattern.h"
 #include <string>
 
 namespace stagewright::pipeline {
 
+/// Where layers come from. By default from the scopes at the level at which the
+/// model repeats (`transformer/h/0`, `transformer/h/1`).
 struct LayerOptions {
-  /// Components of a scope that name a layer. 0: the outermost, and below it
-  /// while it only holds numbered siblings
-  /// (`encoder/block0`, `encoder/block1`).
-  int64_t scopeDepth = 0;
   /// Whether scopes are used at all.
   bool useScopes = true;
+  /// Components of a scope that name a layer; 0: found.
+  int64_t depth = 0;
+  /// Globs that the leading components of a layer's scope match, outermost
+  /// first; empty: found.
+  std::vector<llvm::GlobPattern> pattern;
 };
+
+/// From the text of an option: `auto`, `flow` (no scopes), a depth from 1, or a
+/// pattern such as `transformer/h/*`.
+Result<LayerOptions> parseLayerOptions(llvm::StringRef text);
 
 struct Layers {
   std::vector<std::string> names;
@@ -54,7 +63,7 @@ struct Scopes {
   std::vector<std::string> names;
   std::vector<int> scopeOf;
 };
-Scopes collectScopes(const StepGraph &graph, int64_t depth);
+Scopes collectScopes(const StepGraph &graph, const LayerOptions &options);
 /// Fills `layers` for the forward by scope. False, and nothing changed, if the
 /// scopes do not cover the forward.
 bool assignForwardByScope(const StepGraph &graph, const Scopes &scopes,

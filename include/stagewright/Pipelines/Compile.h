@@ -43,6 +43,7 @@ struct CompileOptions {
   /// a search finds fastest for the plan; a file `….csv` as PyTorch writes it.
   std::string schedule = "plan";
   std::string objective; ///< of `auto`: makespan or span
+  std::string layers;    ///< as pipeline-form-graph takes them; empty: auto
   std::string profile;   ///< file that `pp-run --profile` wrote
   /// How many times larger than its operands the result of a contraction that
   /// backwards repeat must be; 0: none is.

@@ -1,8 +1,8 @@
 // RUN: pp-opt --pipeline-form-graph --split-input-file --verify-diagnostics %s
-// RUN: not pp-opt --pipeline-form-graph=scope-depth=-1 --split-input-file %s 2>&1 | FileCheck %s --check-prefix=DEPTH
+// RUN: not pp-opt --pipeline-form-graph=layers=0 --split-input-file %s 2>&1 | FileCheck %s --check-prefix=DEPTH
 // RUN: not pp-opt --pipeline-inline-graph --split-input-file %s 2>&1 | FileCheck %s --check-prefix=INLINE
 
-// DEPTH: error: scope-depth must be at least 0, got -1
+// DEPTH: error: layers must be auto, flow, a depth of at least 1 or a pattern such as transformer/h/*, got '0'
 func.func private @print(tensor<4xf32>)
 func.func @step(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{'func.call' has side effects and cannot be moved to a stage; a step is made of operations on tensors}}

@@ -25,22 +25,26 @@ func::FuncOp stagewright::pipeline::findAnnotatedStep(ModuleOp module) {
 }
 
 LogicalResult stagewright::pipeline::ensureGraph(ModuleOp module,
-                                                 RunPipeline run) {
+                                                 RunPipeline run,
+                                                 StringRef layers) {
   if (!module.getOps<GraphOp>().empty())
     return success();
   OpPassManager manager(ModuleOp::getOperationName());
   manager.addPass(createInferRoles());
   manager.addPass(createSplitSlices());
-  manager.addPass(createFormGraph());
+  FormGraphOptions options;
+  options.layers = layers.str();
+  manager.addPass(createFormGraph(options));
   return run(manager);
 }
 
 LogicalResult stagewright::pipeline::ensureUnifiedGraph(ModuleOp module,
                                                         RunPipeline run,
-                                                        bool split) {
+                                                        bool split,
+                                                        StringRef layers) {
   if (!module.getOps<GraphOp>().empty())
     return success();
-  if (failed(ensureGraph(module, run)))
+  if (failed(ensureGraph(module, run, layers)))
     return failure();
   OpPassManager manager(ModuleOp::getOperationName());
   if (!split)

@@ -26,9 +26,9 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     ModuleOp module = getOperation();
     if (!module.getOps<GraphOp>().empty())
       return;
-    if (scopeDepth < 0) {
-      emitError(module.getLoc())
-          << "scope-depth must be at least 0, got " << scopeDepth.getValue();
+    Result<LayerOptions> options = parseLayerOptions(layers);
+    if (!options) {
+      emitError(module.getLoc()) << options.error().message;
       return signalPassFailure();
     }
     func::FuncOp step = findAnnotatedStep(module);
@@ -40,7 +40,7 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
         return signalPassFailure();
       step = findAnnotatedStep(module);
     }
-    if (failed(form(step)))
+    if (failed(form(step, *options)))
       return signalPassFailure();
   }
 
@@ -69,11 +69,11 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     return prices;
   }
 
-  LogicalResult form(func::FuncOp step) {
+  LogicalResult form(func::FuncOp step, const LayerOptions &options) {
     FailureOr<StepGraph> graph = StepGraph::create(step);
     if (failed(graph))
       return failure();
-    Layers layers = assignLayers(*graph, {scopeDepth, useScopes});
+    Layers layers = assignLayers(*graph, options);
     std::vector<ResultPart> parts = splitResults(*graph, layers);
     SmallVector<Value> roots;
     for (const ResultPart &part : parts)

@@ -259,7 +259,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     };
     Result<Generator> generator = findGenerator(schedule);
     bool split = generator && generator->splitsBackward;
-    if (failed(ensureUnifiedGraph(getOperation(), run, split)))
+    if (failed(ensureUnifiedGraph(getOperation(), run, split, layers)))
       return failure();
     if (maxReplicas != 1) {
       OpPassManager rule(ModuleOp::getOperationName());

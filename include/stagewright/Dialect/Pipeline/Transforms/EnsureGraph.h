@@ -33,13 +33,16 @@ using RunPipeline =
 /// otherwise.
 mlir::func::FuncOp findAnnotatedStep(mlir::ModuleOp module);
 
-/// Forms the graph of `module` unless it has one: roles, slices, graph.
-mlir::LogicalResult ensureGraph(mlir::ModuleOp module, RunPipeline run);
+/// Forms the graph of `module` unless it has one: roles, slices, graph with
+/// `layers` as pipeline-form-graph takes them.
+mlir::LogicalResult ensureGraph(mlir::ModuleOp module, RunPipeline run,
+                                llvm::StringRef layers = "auto");
 
 /// ensureGraph, then merges backwards (unless `split`) and unifies bodies: what
 /// a planner wants.
 mlir::LogicalResult ensureUnifiedGraph(mlir::ModuleOp module, RunPipeline run,
-                                       bool split = false);
+                                       bool split = false,
+                                       llvm::StringRef layers = "auto");
 
 } // namespace stagewright::pipeline
 

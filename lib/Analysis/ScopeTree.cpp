@@ -1,0 +1,139 @@
+//===- ScopeTree.cpp - how deep a layer's name goes -----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScopeTree.h"
+#include <map>
+
+using namespace mlir;
+using namespace stagewright::pipeline;
+
+/// Share of the contractions above which a scope is the model, no layer of it.
+static constexpr double kWhole = 0.6;
+/// Values of less than this part of the largest one are not counted: masks,
+/// statistics.
+static constexpr int64_t kSmall = 8;
+
+/// `name` without the digits at its end.
+static StringRef stemOf(StringRef name) { return name.rtrim("0123456789"); }
+
+ScopeTree::ScopeTree(const StepGraph &graph, ArrayRef<ScopePath> paths)
+    : graph(graph) {
+  for (auto [number, entry] : llvm::enumerate(graph.ops)) {
+    Node *node = &root;
+    auto visit = [&] {
+      if (!entry.isChained())
+        return;
+      node->operations.push_back(number);
+      node->contractions += isContraction(entry.op);
+    };
+    visit();
+    for (StringRef name : paths[number]) {
+      std::unique_ptr<Node> &child = node->children[name];
+      if (!child) {
+        child = std::make_unique<Node>();
+        child->signature = (node->signature + "/" + stemOf(name)).str();
+      }
+      node = child.get();
+      visit();
+    }
+  }
+  findRepeats(root);
+  countBorders(root, 0, paths);
+  decide(root);
+}
+
+void ScopeTree::findRepeats(Node &node) {
+  llvm::StringMap<unsigned> stems;
+  for (auto &[name, child] : node.children) {
+    findRepeats(*child);
+    bool isNumbered = stemOf(name).size() != name.size();
+    node.repeats |= child->repeats || (isNumbered && ++stems[stemOf(name)] > 1);
+  }
+}
+
+void ScopeTree::countBorders(const Node &node, unsigned depth,
+                             ArrayRef<ScopePath> paths) {
+  for (const auto &entry : node.children)
+    countBorders(*entry.second, depth + 1, paths);
+  if (!node.repeats)
+    return;
+  // A value is alive from behind its maker to its last reader here. What comes
+  // from outside counts unless it passes by: others read it after this scope.
+  ArrayRef<unsigned> list = node.operations;
+  llvm::DenseMap<unsigned, unsigned> placeOf;
+  for (auto [place, number] : llvm::enumerate(list))
+    placeOf[number] = place;
+  llvm::MapVector<Value, std::pair<unsigned, unsigned>> lives;
+  auto isReadAfter = [&](unsigned maker) {
+    return llvm::any_of(graph.ops[maker].users, [&](unsigned user) {
+      return user > list.back() && graph.ops[user].isChained();
+    });
+  };
+  for (auto [place, number] : llvm::enumerate(list))
+    for (Value operand : graph.ops[number].operands) {
+      int maker = graph.indexOf(operand);
+      if (maker < 0 || !graph.ops[maker].isChained())
+        continue;
+      auto inside = placeOf.find(maker);
+      bool isOwn = inside != placeOf.end();
+      if (!isOwn && isReadAfter(maker))
+        continue;
+      auto &life =
+          lives.try_emplace(operand, isOwn ? inside->second + 1 : 0, 0)
+              .first->second;
+      life.second = std::max<unsigned>(life.second, place);
+      if (isOwn && isReadAfter(maker))
+        life.second = list.size();
+    }
+  std::vector<SmallVector<int64_t, 2>> born(list.size() + 1),
+      dead(list.size() + 2);
+  for (auto &[value, life] : lives) {
+    born[life.first].push_back(bytesOf(value.getType()));
+    dead[life.second + 1].push_back(bytesOf(value.getType()));
+  }
+  auto partOf = [&](unsigned number) {
+    const ScopePath &path = paths[number];
+    return path.size() > depth ? path[depth] : StringRef();
+  };
+  Borders &count = borders[node.signature];
+  std::map<int64_t, unsigned, std::greater<>> alive;
+  for (size_t place = 0; place < list.size(); ++place) {
+    for (int64_t bytes : born[place])
+      ++alive[bytes];
+    for (int64_t bytes : dead[place])
+      if (--alive[bytes] == 0)
+        alive.erase(bytes);
+    if (place == 0 || partOf(list[place]) == partOf(list[place - 1]))
+      continue;
+    unsigned large = 0;
+    for (auto [bytes, values] : alive)
+      if (bytes * kSmall >= alive.begin()->first)
+        large += values;
+    ++count.all;
+    count.clean += large <= 1;
+  }
+}
+
+void ScopeTree::decide(Node &node) {
+  Borders count = borders.lookup(node.signature);
+  node.opens = node.contractions > kWhole * root.contractions ||
+               (node.repeats && 2 * count.clean >= count.all);
+  for (auto &entry : node.children)
+    decide(*entry.second);
+}
+
+size_t ScopeTree::layerDepth(const ScopePath &path) const {
+  const Node *node = &root;
+  size_t depth = 0;
+  for (StringRef name : path) {
+    node = node->children.find(name)->second.get();
+    ++depth;
+    if (!node->opens)
+      break;
+  }
+  return depth;
+}
