@@ -2,6 +2,7 @@
 
     stagewright.import_jax(function, example_arguments, "model.mlir")    a JAX step -> MLIR + example arguments
     stagewright.torch.import_step(module, loss, batch, "model.mlir")     the same of PyTorch
+    stagewright.onnx.import_step("model.onnx", "model.mlir", loss=...)   the same of an ONNX file
     stagewright.load("step.swx")                                         a compiled step -> a callable on numpy arrays
     stagewright.Run("step.swx", "model.inputs.safetensors", ...)         many steps on batches that Python makes
 
@@ -27,9 +28,9 @@ def __getattr__(name):
     if name == "Run":
         from stagewright.training import Run
         return Run
-    if name == "torch":
+    if name in ("onnx", "torch"):
         import importlib
-        return importlib.import_module("stagewright.torch")
+        return importlib.import_module(f"stagewright.{name}")
     raise AttributeError(f"module 'stagewright' has no attribute '{name}'")
 
 

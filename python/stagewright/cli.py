@@ -45,6 +45,10 @@ With `torch`, NAME returns (module, loss, batch[, options]); the step is loss(mo
 Names are those of the state_dict. Layers are the blocks that the model calls indivisible, else members of its outermost
 ModuleLists; --layers names others. Loss and gradients are compared with torch's own before anything is written.
 docs/pytorch.md has the options. Needs the extra [torch].
+
+A file of ONNX is imported with `stagewright import onnx MODEL.onnx`: the inference of its outputs, or with --loss=NAME, a
+scalar output, that loss and the gradients of its parameters, the initializers of floating point. For losses and optimizers
+of your own, call stagewright.onnx.load("MODEL.onnx") in JAX. docs/onnx.md says what becomes what. Needs the extra [onnx].
 """
 
 
@@ -72,8 +76,9 @@ def _parser():
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     command = commands.add_parser("import", help="import a model as MLIR", description=IMPORT_HELP,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
-    command.add_argument("framework", choices=["jax", "torch"], help="the framework the model is written in")
-    command.add_argument("model", metavar="FILE.py:NAME", help="the function that makes the step and its arguments")
+    command.add_argument("framework", choices=["jax", "torch", "onnx"], help="the framework the model is written in")
+    command.add_argument("model", metavar="FILE.py:NAME|MODEL.onnx",
+                         help="the function that makes the step and its arguments, or a file of ONNX")
     command.add_argument("-o", "--output", required=True, metavar="MODEL.mlir",
                          help="where to write the module; the arguments go to MODEL.inputs.safetensors beside it")
     command.add_argument("--role", action="append", metavar="NAME=ROLE",
@@ -86,6 +91,12 @@ def _parser():
     command.add_argument("--no-slices", action="store_true", help="keep parameters stacked over layers whole")
     command.add_argument("--unroll-limit", type=int, metavar="N", help="the most iterations of a loop to unroll")
     command.add_argument("--quiet", action="store_true", help="print no summary")
+    only = command.add_argument_group("only for onnx")
+    only.add_argument("--loss", metavar="NAME", help="the output that is the loss; without it, the step is inference")
+    only.add_argument("--dim", action="append", metavar="NAME=SIZE", help="the size of an open dimension, as batch=4")
+    only.add_argument("--freeze", action="append", metavar="PATTERN",
+                      help="initializers that are not trained, with wildcards, as 'embeddings.*'")
+    only.add_argument("--inputs", metavar="FILE", help="example inputs by name, of numpy (.npz) or safetensors")
     command = commands.add_parser("report", help="draw a run: a page of HTML, events for TensorBoard",
                                   description=REPORT_HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
     command.add_argument("metrics", metavar="RUN.jsonl", help="what pp-run --metrics wrote")
@@ -99,7 +110,11 @@ def _parser():
 def _import(arguments):
     given = {"roles": _pairs(arguments.role, "ROLE"), "combine": _pairs(arguments.combine, "RULE"),
              "batch_dim": _pairs(arguments.batch_dim, "DIM")}
-    signature, extras = (_import_torch if arguments.framework == "torch" else _import_jax)(arguments, given)
+    frameworks = {"jax": _import_jax, "torch": _import_torch, "onnx": _import_onnx}
+    foreign = [name for name in ("loss", "dim", "freeze", "inputs") if getattr(arguments, name)]
+    if foreign and arguments.framework != "onnx":
+        raise ImportFailure(f"--{foreign[0]} is for onnx; a step of {arguments.framework} says everything in its file")
+    signature, extras = frameworks[arguments.framework](arguments, given)
     if arguments.quiet:
         return
     for remark in signature.remarks:
@@ -138,6 +153,37 @@ def _import_torch(arguments, given):
     if arguments.layers:
         options["layers"] = arguments.layers
     return import_step(module, loss, batch, arguments.output, **options), ""
+
+
+def _import_onnx(arguments, given):
+    from stagewright.onnx import import_step
+
+    if arguments.layers:
+        raise ImportFailure("--layers is for torch; an ONNX file's nodes and initializers name its layers")
+    sizes = _pairs(arguments.dim, "SIZE")
+    if wrong := [name for name, size in sizes.items() if not size.isdigit() or not int(size)]:
+        raise ImportFailure(f"--dim {wrong[0]}={sizes[wrong[0]]}: a size is a positive integer")
+    options = dict(loss=arguments.loss, frozen=arguments.freeze or (), inputs=_arrays(arguments.inputs),
+                   dims={name: int(size) for name, size in sizes.items()})
+    _merge(options, given, arguments)
+    if arguments.no_slices:
+        options["pipeline_slices"] = False
+    return import_step(arguments.model, arguments.output, **options), ""
+
+
+def _arrays(path):
+    """Arrays by name, of a file of numpy or safetensors."""
+    if path is None:
+        return {}
+    try:
+        if path.endswith(".npz"):
+            import numpy as np
+            with np.load(path) as file:
+                return dict(file)
+        from safetensors.numpy import load_file
+        return load_file(path)
+    except Exception as error:
+        raise ImportFailure(f"cannot read '{path}': {error}; it must be a file of numpy (.npz) or safetensors") from error
 
 
 def _merge(options, given, arguments):

@@ -1,0 +1,165 @@
+"""An ONNX model as a function for JAX: what is trained, what is not, what it is called with."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import os
+
+import jax.numpy as jnp
+import numpy as np
+import onnx
+
+from stagewright.errors import ImportFailure
+from stagewright.onnx.evaluate import apply, needed_nodes, node_reads
+from stagewright.onnx.names import scopes_of
+from stagewright.onnx.reading import read
+from stagewright.onnx.registry import OPERATORS, jax_type, node_name
+
+KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # what PyTorch's exporter says of an initializer
+STATISTICS = {"BatchNormalization": (3, 4)}  # inputs that are learned by no gradient
+
+
+class Model:
+    """A file, called as `model(parameters, name=array, ...)`, which returns {name of an output: array}.
+
+    `parameters` holds the initializers of floating point that can be trained, by name: those of one or more dimensions,
+    without the running statistics of batch normalizations, PyTorch's buffers, and what a pattern of `frozen` names.
+    These are in `frozen`; they may be given beside the parameters, and are what the file says otherwise. Everything else
+    is part of the function. `inputs` holds example arrays, `remarks` what a user should know.
+
+    `dims` gives sizes to dimensions that the file leaves open: {"batch": 4}, or {"tokens[0]": 4} for one without a name.
+    """
+
+    def __init__(self, path, *, dims=None, frozen=()):
+        proto, self.opset = read(path)
+        self.place = "model" if isinstance(path, onnx.ModelProto) else os.fspath(path)
+        self.graph, self.remarks = proto.graph, []
+        if self.graph.sparse_initializer:
+            raise ImportFailure(f"{self.place}: initializer '{self.graph.sparse_initializer[0].values.name}' is sparse, which "
+                                "is not supported; export the model with dense initializers")
+        self.parameters, self.frozen, self.constants = {}, {}, {}
+        self._initializers(frozen)
+        del self.graph.initializer[:]
+        self.scopes = scopes_of(self.graph, {*self.parameters, *self.frozen})
+        self.outputs = [value.name for value in self.graph.output]
+        self._inputs(dict(dims or {}))
+        self._shared()
+
+    def __call__(self, parameters, **inputs):
+        """The outputs on arrays by the names of the inputs."""
+        if unknown := sorted(set(inputs) ^ set(self.inputs)):
+            raise ImportFailure(f"{self.place}: input '{unknown[0]}' is "
+                                f"{'missing' if unknown[0] in self.inputs else 'unknown'}; the inputs are "
+                                f"{', '.join(self.inputs)}")
+        return dict(zip(self.outputs, self.evaluate(parameters, inputs, self.outputs)))
+
+    def evaluate(self, parameters, inputs, outputs):
+        """Values of the graph by name; `parameters` may hold frozen ones too."""
+        values = {**{k: jnp.asarray(v) for k, v in self.frozen.items() if k not in parameters}, **parameters, **inputs}
+        results, remarks = apply(self, values, outputs)
+        self.remarks += [text for text in remarks if text not in self.remarks]
+        return results
+
+    def read_by(self, outputs):
+        """Names of the initializers and inputs that some outputs are computed from; a remark says which are not."""
+        read = set(outputs)
+        for number in needed_nodes(self.graph, outputs):
+            read |= node_reads(self.graph.node[number])
+        for what, names in (("initializer", (*self.parameters, *self.frozen)), ("input", self.inputs)):
+            if unread := [name for name in names if name not in read]:
+                more = f" and {len(unread) - 1} more are" if len(unread) > 1 else " is"
+                self.remarks.append(f"{what} '{unread[0]}'{more} left out: nothing that is computed reads it")
+        return read
+
+    def _initializers(self, patterns):
+        static, statistics = _positions(self.graph)
+        kinds = {value.name: entry.value for value in (*self.graph.value_info, *self.graph.initializer)
+                 for entry in value.metadata_props if entry.key == KIND}
+        used = set()
+        for proto in self.graph.initializer:
+            array = onnx.numpy_helper.to_array(proto)
+            matched = [p for p in patterns if fnmatch.fnmatchcase(proto.name, p)]
+            used.update(matched)
+            if not jnp.issubdtype(array.dtype, np.floating) or array.ndim == 0 or proto.name in static:
+                self.constants[proto.name] = array
+            elif array.dtype == np.float64:
+                raise ImportFailure(f"{self.place}: initializer '{proto.name}' is of type float64, which is not supported; "
+                                    "export the model with float32")
+            elif matched or proto.name in statistics or "BUFFER" in kinds.get(proto.name, ""):
+                self.frozen[proto.name] = array
+            else:
+                self.parameters[proto.name] = array
+        if unused := [p for p in patterns if p not in used]:
+            names = [proto.name for proto in self.graph.initializer]
+            raise ImportFailure(f"{self.place}: no initializer is called '{unused[0]}'; the initializers are "
+                                f"{', '.join(names[:20])}{', ...' if len(names) > 20 else ''}")
+
+    def _inputs(self, dims):
+        self.inputs, used = {}, set()
+        known = {*self.parameters, *self.frozen, *self.constants}
+        random = np.random.default_rng(0)
+        for value in self.graph.input:
+            if value.name in known:
+                continue
+            tensor = value.type.tensor_type
+            if not value.type.HasField("tensor_type") or tensor.elem_type in (0, onnx.TensorProto.STRING):
+                raise ImportFailure(f"{self.place}: input '{value.name}' is no array of numbers, which is not supported; "
+                                    "export the model with arrays as inputs")
+            shape = []
+            for axis, dim in enumerate(tensor.shape.dim):
+                names = [f"{value.name}[{axis}]"] + ([dim.dim_param] if dim.dim_param else [])
+                asked = [name for name in names if name in dims]
+                used.update(asked)
+                if asked:
+                    shape.append(int(dims[asked[0]]))
+                elif dim.HasField("dim_value"):
+                    shape.append(dim.dim_value)
+                else:
+                    raise ImportFailure(f"{self.place}: dimension {axis} of input '{value.name}' has no size in the file; "
+                                        f"give one, with --dim '{names[-1]}=SIZE' or dims={{'{names[-1]}': SIZE}}")
+            kind = jax_type(tensor.elem_type)
+            made = random.standard_normal(shape) if jnp.issubdtype(kind, np.floating) else np.ones(shape)
+            self.inputs[value.name] = np.asarray(made, kind)
+        if unused := [name for name in dims if name not in used]:
+            raise ImportFailure(f"{self.place}: no dimension is called '{unused[0]}'; the inputs are "
+                                f"{', '.join(_described(v) for v in self.graph.input if v.name not in known)}")
+
+    def _shared(self):
+        """Remarks on initializers that several layers read, and on copies that an exporter made of one."""
+        readers, copies = {}, {}
+        for proto in self.graph.node:
+            for name in proto.input:
+                if name in self.parameters:
+                    readers.setdefault(name, {}).setdefault(self.scopes[node_name(proto)], node_name(proto))
+        for name, nodes in readers.items():
+            if len(nodes) > 1:
+                first, second = list(nodes.values())[:2]
+                self.remarks.append(f"initializer '{name}' is shared: nodes '{first}' and '{second}' read it; it is one "
+                                    "parameter, whose gradient is the sum")
+        for name, array in self.parameters.items():
+            if array.size > 1 and array.any() and not (array == array.flat[0]).all():
+                key = hashlib.sha256(np.ascontiguousarray(array)).digest(), array.shape, array.dtype
+                if (first := copies.setdefault(key, name)) != name:
+                    self.remarks.append(f"initializers '{first}' and '{name}' hold the same numbers; if the model shares "
+                                        "them, training the file parts them: export them as one")
+
+
+def _positions(graph):
+    """Names that operators need to be known, and names of running statistics, in a graph and those inside it."""
+    static, statistics = set(), set()
+    for proto in graph.node:
+        if proto.op_type in OPERATORS:
+            static.update(proto.input[i] for i in OPERATORS[proto.op_type].static if i < len(proto.input))
+        statistics.update(proto.input[i] for i in STATISTICS.get(proto.op_type, ()))
+        for attribute in proto.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                inner = _positions(attribute.g)
+                static |= inner[0]
+                statistics |= inner[1]
+    return static, statistics
+
+
+def _described(value):
+    sizes = [d.dim_param or (str(d.dim_value) if d.HasField("dim_value") else "?") for d in value.type.tensor_type.shape.dim]
+    return f"{value.name}[{', '.join(sizes)}]"

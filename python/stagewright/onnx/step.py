@@ -1,0 +1,92 @@
+"""Imports an ONNX file as a step: inference, or with a loss among its outputs, the gradients of its parameters."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import jax
+import numpy as np
+
+from stagewright.errors import ImportFailure
+from stagewright.onnx.model import Model
+
+
+def step_of(model, loss=None, inputs=None):
+    """(function, arguments, roles) for stagewright.import_jax; the arguments are parameters, frozen ones, inputs."""
+    if loss and loss not in model.outputs:
+        raise ImportFailure(f"{model.place}: there is no output '{loss}'; the outputs are {', '.join(model.outputs)}")
+    outputs = [loss] if loss else model.outputs
+    read = model.read_by(outputs)
+    examples = _examples(model, inputs or {}, read)
+    trees = {name: {k: v for k, v in tree.items() if k in read}
+             for name, tree in (("params", model.parameters), ("frozen", model.frozen))}
+    trees = {name: tree for name, tree in trees.items() if tree or name == "params"}
+    names = _identifiers(examples, trees)
+
+    def step(*arguments):
+        given = {name: array for tree in arguments[:len(trees)] for name, array in tree.items()}
+        results = model.evaluate(given, dict(zip(examples, arguments[len(trees):])), outputs)
+        return results[0].reshape(()) if loss else dict(zip(model.outputs, results))
+
+    step.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names])
+    step.__code__ = step.__code__.replace(co_filename=model.place, co_firstlineno=1)  # where errors say it is written
+    roles = {name: role for name, role in (("params", "parameter"), ("frozen", "constant")) if name in trees}
+    arguments = (*trees.values(), *examples.values())
+    if loss:
+        _check_loss(model, loss, trees, examples)
+        step = jax.value_and_grad(step)
+    return step, arguments, roles
+
+
+def import_step(path, output, *, loss=None, dims=None, frozen=(), inputs=None, **options):
+    """Writes `output` (a module with @step) and `<output without .mlir>.inputs.safetensors` for an ONNX file.
+
+    `loss` names a scalar output: the step then returns it and the gradients of the parameters; without it, the step is
+    the inference of all outputs. `dims` and `frozen` are those of Model; `inputs` holds example arrays by name, which are
+    random numbers and ones otherwise. The other options are those of stagewright.import_jax. Returns the signature, with
+    remarks on the file. Raises ImportFailure; then nothing was written.
+    """
+    from stagewright.frontend.jax_step import import_jax
+
+    model = Model(path, dims=dims, frozen=frozen)
+    function, arguments, roles = step_of(model, loss, inputs)
+    options["roles"] = {**roles, **options.get("roles", {})}
+    signature = import_jax(function, arguments, output, **options)
+    signature.remarks[:0] = model.remarks
+    return signature
+
+
+def _examples(model, inputs, read):
+    """Examples of the inputs that are read: those that are given, or the model's."""
+    for name, array in inputs.items():
+        if name not in model.inputs:
+            raise ImportFailure(f"{model.place}: there is no input '{name}'; the inputs are {', '.join(model.inputs)}")
+        if np.shape(array) != (wanted := model.inputs[name].shape):
+            raise ImportFailure(f"{model.place}: the example of input '{name}' has the shape {np.shape(array)}, the file "
+                                f"says {wanted}")
+    return {name: np.asarray(inputs.get(name, array)).astype(array.dtype) for name, array in model.inputs.items()
+            if name in read}
+
+
+def _identifiers(examples, trees):
+    """Names of the arguments: those of the inputs, with `_` for what no name in Python can have."""
+    names = list(trees)
+    for name in examples:
+        name = re.sub(r"\W", "_", name)
+        name = f"_{name}" if not name.isidentifier() else name
+        while name in names:
+            name += "_"
+        names.append(name)
+    return names
+
+
+def _check_loss(model, loss, trees, examples):
+    if not trees["params"]:
+        raise ImportFailure(f"{model.place}: output '{loss}' reads no parameters to train; export the model with its "
+                            "weights as initializers of floating point")
+    made, = jax.eval_shape(lambda *given: model.evaluate({k: v for tree in given[:-1] for k, v in tree.items()}, given[-1],
+                                                         [loss]), *trees.values(), examples)
+    if np.prod(made.shape) != 1 or not jax.numpy.issubdtype(made.dtype, np.floating):
+        raise ImportFailure(f"{model.place}: output '{loss}' is {made.dtype}{list(made.shape)}, but a loss is one number of "
+                            "floating point; reduce it in the model, or write the loss in JAX on stagewright.onnx.load")
