@@ -180,12 +180,17 @@ private:
     return success();
   }
 
-  /// An insertion keeps of what it inserts into all but the box it fills.
+  /// An insertion keeps of what it inserts into all but the box it fills, and
+  /// so does a copy that is only made for it.
   bool isKept(OpOperand &operand, const Write &write) {
-    auto insert = dyn_cast<tensor::InsertSliceOp>(operand.getOwner());
-    if (!insert || operand != insert.getDestMutable())
+    OpOperand *into = &operand;
+    if (auto copy = dyn_cast<bufferization::AllocTensorOp>(operand.getOwner());
+        copy && copy->hasOneUse())
+      into = &*copy->use_begin();
+    auto insert = dyn_cast<tensor::InsertSliceOp>(into->getOwner());
+    if (!insert || *into != insert.getDestMutable())
       return false;
-    return llvm::any_of(places.of(insert.getDest()), [&](BufferPlace place) {
+    return llvm::any_of(places.of(operand.get()), [&](BufferPlace place) {
       return write.place.isInside(BufferPlaces::cut(
           place, insert.getDestType().getShape(), insert));
     });

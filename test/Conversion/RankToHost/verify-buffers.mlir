@@ -40,6 +40,22 @@ func.func private @box(%out: memref<4x8xf32>, %i: index) {
   return
 }
 
+// A copy for an insertion need not hold what the insertion fills.
+// CHECK-LABEL: @copied
+func.func private @copied(%x: memref<8xf32>, %a: memref<4x8xf32>, %b: memref<4x8xf32>) {
+  %t = bufferization.to_tensor %x restrict : memref<8xf32> to tensor<8xf32>
+  %e = bufferization.to_tensor %a restrict writable : memref<4x8xf32> to tensor<4x8xf32>
+  %0 = tensor.insert_slice %t into %e[0, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<4x8xf32>
+  %s = tensor.extract_slice %0[3, 0] [1, 8] [1, 1] : tensor<4x8xf32> to tensor<8xf32>
+  %r = linalg.exp ins(%t : tensor<8xf32>) outs(%s : tensor<8xf32>) -> tensor<8xf32>
+  %1 = bufferization.alloc_tensor() copy(%0) : tensor<4x8xf32>
+  %2 = tensor.insert_slice %t into %1[3, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<4x8xf32>
+  %3 = tensor.insert_slice %r into %0[3, 0] [1, 8] [1, 1] : tensor<8xf32> into tensor<4x8xf32>
+  bufferization.materialize_in_destination %3 in writable %a : (tensor<4x8xf32>, memref<4x8xf32>) -> ()
+  bufferization.materialize_in_destination %2 in writable %b : (tensor<4x8xf32>, memref<4x8xf32>) -> ()
+  return
+}
+
 // A loop may write what its iteration has read, in several steps.
 // CHECK-LABEL: @carried
 func.func private @carried(%x: memref<8xf32>, %out: memref<8xf32>, %n: index) {
