@@ -12,15 +12,21 @@ from __future__ import annotations
 
 import jax
 import numpy as np
+from jax import lax
 from jax.extend import core as jex
 from jax.extend import source_info_util
 
 from stagewright.errors import ImportFailure
-from stagewright.frontend.rows import Lazy, Splat, to_array
+from stagewright.frontend.empty import without_empty
+from stagewright.frontend.rows import is_plain, to_array
 
 # Values up to this many elements are computed at import when no argument is needed for them: loop counters, index
 # vectors. Larger ones (masks) stay operations, so that no dense constant appears where the source has a computation.
 FOLD_LIMIT = 4096
+
+# Functions that LLVM has no short form of: computed in float32, whose result is exact in the short type too.
+WIDENED = ("round", "floor", "ceil", "rem")
+SHORT = (jax.numpy.bfloat16, np.float16)
 
 RULES = {}
 
@@ -59,7 +65,7 @@ class Evaluator:
 
         def read(atom):
             if isinstance(atom, jex.Literal):
-                return np.asarray(atom.val, atom.aval.dtype) if _is_plain(atom.aval.dtype) else atom.val
+                return np.asarray(atom.val, atom.aval.dtype) if is_plain(atom.aval.dtype) else atom.val
             return env[atom]
 
         env.update(zip(jaxpr.constvars, (_known(c) for c in consts)))
@@ -79,6 +85,9 @@ class Evaluator:
                 if eqn.primitive.name != "jit" and any(
                         jax.dtypes.issubdtype(v.aval.dtype, np.complexfloating) for v in eqn.outvars):
                     raise self.failure(eqn, "complex numbers are not supported")
+                results, values = without_empty(self, eqn, values)
+                if results is not None:
+                    return results
                 if _foldable(eqn, values):
                     return self.fold(eqn, values)
                 handler = RULES.get(eqn.primitive.name)
@@ -95,9 +104,10 @@ class Evaluator:
         return source_info_util.user_context(traceback or self.traceback,
                                              name_stack=self.prefix + (stack or self.stack))
 
-
-
     def bind(self, eqn, values):
+        if eqn.primitive.name in WIDENED and eqn.outvars[0].aval.dtype in SHORT:
+            values = [lax.convert_element_type(to_array(v), np.float32) for v in values]
+            return [lax.convert_element_type(eqn.primitive.bind(*values, **eqn.params), eqn.outvars[0].aval.dtype)]
         results = eqn.primitive.bind(*map(to_array, values), **eqn.primitive.get_bind_params(eqn.params))
         return results if eqn.primitive.multiple_results else [results]
 
@@ -123,13 +133,9 @@ def is_known(value) -> bool:
     return isinstance(value, (np.ndarray, np.generic))
 
 
-def _is_plain(dtype) -> bool:
-    return not jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
-
-
 def _known(value):
     """A concrete array as numpy; random keys and everything else as they are."""
-    if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and _is_plain(value.dtype):
+    if isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and is_plain(value.dtype):
         return np.asarray(value)
     return value
 
@@ -139,5 +145,5 @@ def _foldable(eqn, values) -> bool:
         return False
     if not all(is_known(v) for v in values):
         return False
-    return all(_is_plain(v.aval.dtype) and v.aval.size <= FOLD_LIMIT and
+    return all(is_plain(v.aval.dtype) and v.aval.size <= FOLD_LIMIT and
                (v.aval.ndim == 0 or np.issubdtype(v.aval.dtype, np.integer)) for v in eqn.outvars)

@@ -8,8 +8,14 @@ asks for it. `Splat` is one scalar constant broadcast to a shape: zeros that a l
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 from jax import lax
+
+
+def is_plain(dtype) -> bool:
+    """Whether values of a type are numbers: no random keys."""
+    return not jax.dtypes.issubdtype(dtype, jax.dtypes.extended)
 
 
 def to_array(value):

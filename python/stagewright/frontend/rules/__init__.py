@@ -1,3 +1,4 @@
 """Rules of the evaluator, one file per family of operations. Importing this package registers them."""
 
-from stagewright.frontend.rules import arithmetic, arrays, calls, loops, order, random, scatter, windows  # noqa: F401
+from stagewright.frontend.rules import (arithmetic, arrays, calls, linear, loops, order, random, scatter,  # noqa: F401
+                                        special, windows)

@@ -21,11 +21,25 @@ def _is_short(dtype):
 
 @rule("dot_general", "conv_general_dilated")
 def contraction(_evaluator, eqn, values):
-    dtype = eqn.outvars[0].aval.dtype
-    if not _is_short(dtype):
+    """A product in float32 where its factors or its result are short.
+
+    The algorithm that a product names (`jax.nn.dot_product_attention` asks for bfloat16 summed in float32) says how
+    to use a matrix unit; it is what is done anyway. Convolutions by groups need all of one type.
+    """
+    params, dtype = dict(eqn.params), eqn.outvars[0].aval.dtype
+    values = list(map(to_array, values))
+    algorithm = not isinstance(params.get("precision"), (type(None), tuple, lax.Precision))
+    grouped = params.get("feature_group_count", 1) > 1 or params.get("batch_group_count", 1) > 1
+    grouped &= any(_is_short(v.dtype) for v in values)
+    if not (_is_short(dtype) or algorithm or grouped):
         return None
-    params = {**eqn.params, "preferred_element_type": np.dtype(np.float32)}
-    return [lax.convert_element_type(eqn.primitive.bind(*map(to_array, values), **params), dtype)]
+    if algorithm:
+        params["precision"] = None
+    if grouped:
+        values = [lax.convert_element_type(v, np.float32) for v in values]
+    wide = np.dtype(np.float32) if _is_short(dtype) else dtype
+    result = eqn.primitive.bind(*values, **{**params, "preferred_element_type": wide})
+    return [lax.convert_element_type(result, dtype)]
 
 
 @rule("reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce_xor")

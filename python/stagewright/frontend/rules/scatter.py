@@ -58,6 +58,12 @@ def scatter(evaluator, eqn, values):
 
 @rule("gather")
 def gather(evaluator, eqn, values):
+    numbers, aval = eqn.params["dimension_numbers"], eqn.outvars[0].aval
+    if not numbers.start_index_map and not numbers.operand_batching_dims:  # as `x.at[:]` has it: no index at all
+        operand = to_array(values[0])
+        part = lax.slice(operand, [0] * operand.ndim, eqn.params["slice_sizes"])
+        part = lax.squeeze(part, numbers.collapsed_slice_dims)
+        return [lax.broadcast_in_dim(part, aval.shape, numbers.offset_dims)]
     return evaluator.bind(eqn, [values[0], signed_index(values[1])])
 
 

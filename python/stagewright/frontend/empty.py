@@ -1,0 +1,42 @@
+"""Arrays without elements: linalg has no slices of them, and nothing needs to be computed.
+
+`associative_scan` and what is made of it (`cumprod`, `cummax`) take empty slices where an axis is short.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jax import lax
+
+from stagewright.frontend.rows import is_plain, to_array
+
+# Equations that hold others, which are evaluated one by one.
+CALLS = ("scan", "while", "cond", "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat2",
+         "checkpoint", "custom_lin")
+
+
+def without_empty(evaluator, eqn, values):
+    """(results, None) of an equation that empty arrays decide, (None, its values) of any other."""
+    if eqn.primitive.name in CALLS or not any(_is_empty(v) for v in (*eqn.invars, *eqn.outvars)):
+        return None, values
+    values = [np.zeros(var.aval.shape, var.aval.dtype) if _is_empty(var) else value
+              for var, value in zip(eqn.invars, values)]
+    if eqn.outvars and all(_is_empty(v) for v in eqn.outvars):
+        return [np.zeros(v.aval.shape, v.aval.dtype) for v in eqn.outvars], None
+    name = eqn.primitive.name
+    if name == "concatenate":
+        values = [v for v in values if 0 not in v.shape]
+        return ([to_array(values[0])], None) if len(values) == 1 else (None, values)
+    if name == "pad":
+        return [lax.broadcast(to_array(values[1]), eqn.outvars[0].aval.shape)], None
+    update = {"dynamic_update_slice": 1}.get(name, 2 if name.startswith("scatter") else None)
+    if update and _is_empty(eqn.invars[update]):
+        return [values[0]], None
+    if all(isinstance(v, (np.ndarray, np.generic)) for v in values):  # a sum of nothing
+        return evaluator.fold(eqn, values), None
+    return None, values
+
+
+def _is_empty(var):
+    shape = getattr(var.aval, "shape", ())
+    return 0 in shape and is_plain(var.aval.dtype)
