@@ -20,10 +20,13 @@ def _parser(text):
 
     command("demo", demo.run, "import a GPT step from JAX, compile it for 4 stages, run it, compare with JAX")
     sub = command("test", tests.run, "run the unit, lit and Python tests; the last line counts them")
-    sub.add_argument("kinds", nargs="*", metavar="KIND", help="unit, lit, python, consumer (default: all)")
+    sub.add_argument("kinds", nargs="*", metavar="KIND",
+                     help="unit, lit, python, consumer, fuzz (default: all but fuzz)")
     sub.add_argument("--preset", default="release", choices=setup.PRESETS,
                      help="the build to test (default: release)")
     sub.add_argument("--filter", help="only tests whose name has this part")
+    sub.add_argument("--programs", type=int, default=100, metavar="N", help="of fuzz: how many (default: 100)")
+    sub.add_argument("--seed", type=int, help="of fuzz: of all programs; otherwise of half, and one is drawn for the rest")
     sub = command("build", lambda o: setup.everything(o.preset, o.targets or ["all"]), "build; the tools lie in build/bin")
     sub.add_argument("targets", nargs="*", metavar="TARGET", help="what to build (default: all)")
     sub.add_argument("--preset", default="release", choices=setup.PRESETS)

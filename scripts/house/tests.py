@@ -1,7 +1,7 @@
 """Runs the tests of every kind and counts them: each runner writes a report, the last line sums the reports.
 
 Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against
-an installed tree). `build/reports/<preset>.json` keeps the counts for .ci/run."""
+an installed tree), fuzz (random programs, test/Fuzz; one test each). `build/reports/<preset>.json` keeps the counts for .ci/run."""
 
 import json
 import os
@@ -165,7 +165,32 @@ def consumer(preset, part):
     return Count(passed=1)
 
 
-KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer}
+def fuzz(preset, _part, programs=100, seed=None):
+    """Random programs beside JAX, each a test; what fails lies, shrunk, under fuzz/ of the build."""
+    report = setup.tree(preset) / "reports" / "fuzz.json"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    command = [setup.PYTHON, ROOT / "test/Fuzz/fuzz.py", "--programs", programs, "--report", report,
+               *(["--seed", seed] if seed is not None else [])]
+
+    def watch(line):
+        if line.startswith(("seeds ", "program ", "/")):
+            say(line)
+        match = re.match(r"(\d+) programs, ", line)
+        return f"[{match[1]}/{programs}]" if match else None
+
+    try:
+        stream("Random programs", list(map(str, command)), watch, keep=report.with_suffix(".log"),
+               env={**_environment(), "STAGEWRIGHT_BUILD": str(setup.tree(preset))})
+    except Failure:
+        if not report.exists():
+            raise
+    return Count(**json.loads(report.read_text()))
+
+
+KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "fuzz": fuzz}
+# The others are asked for by name.
+DEFAULT = ("unit", "lit", "python", "consumer")
 
 
 def _cached(preset, name):
@@ -180,14 +205,15 @@ def _environment():
 
 def run(options):
     """Builds, runs the kinds asked for, prints `N passed, M failed` last."""
-    kinds = options.kinds or list(KINDS)
+    kinds = options.kinds or list(DEFAULT)
     if unknown := [k for k in kinds if k not in KINDS]:
         raise Failure(f"no such kind of test: {' '.join(unknown)}; there are {', '.join(KINDS)}")
     setup.everything(options.preset)
     total, began = Count(), time.monotonic()
     counts = {}
     for kind in kinds:
-        counts[kind] = KINDS[kind](options.preset, options.filter)
+        more = dict(programs=options.programs, seed=options.seed) if kind == "fuzz" else {}
+        counts[kind] = KINDS[kind](options.preset, options.filter, **more)
         if not counts[kind].passed and (options.kinds or not options.filter):
             say(f"{kind}: no test passed, which counts as a failure")
             counts[kind].failed += 1

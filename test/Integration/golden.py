@@ -33,32 +33,47 @@ def accumulate(function, arguments, count, options=None):
     """(inputs, golden values), each a list by position, of `count` microbatches."""
     import jax
     import jax.numpy as jnp
-    import numpy as np
     from stagewright.frontend.jax_step import Step, stored
 
     step = Step(function, arguments, options)
-    leaves, tree = jax.tree.flatten(tuple(arguments))
-    roles = [a.role or "batch" for a in step.signature.arguments]
-    inputs = [microbatches(np.asarray(leaf), count) if role == "batch" else leaf for leaf, role in zip(leaves, roles)]
-    compiled, parts = jax.jit(function), []
+    inputs = step_inputs(step, arguments, count)
+    golden = evaluate(jax.jit(function), step.signature, jax.tree.structure(tuple(arguments)), inputs, count)
+    return [stored(a if hasattr(a, "dtype") else jnp.asarray(a)) for a in inputs], [stored(g) for g in golden]
+
+
+def step_inputs(step, arguments, count):
+    """The example arguments by position, those of a batch as `count` microbatches."""
+    import jax
+    import numpy as np
+
+    return [microbatches(np.asarray(leaf), count) if (about.role or "batch") == "batch" else leaf
+            for leaf, about in zip(jax.tree.leaves(tuple(arguments)), step.signature.arguments)]
+
+
+def evaluate(function, signature, tree, inputs, count):
+    """The results of a step by position, each combined over the microbatches by its rule."""
+    import jax
+    import jax.numpy as jnp
+
+    roles, parts = [a.role or "batch" for a in signature.arguments], []
     for m in range(count):
         here = [jnp.asarray(leaf[m]) if role == "batch" else jax.random.fold_in(leaf, m) if role == "seed" else leaf
                 for leaf, role in zip(inputs, roles)]
-        parts.append(jax.tree.leaves(compiled(*jax.tree.unflatten(tree, here))))
-    golden = []
-    for position, result in enumerate(step.signature.results):
+        parts.append(jax.tree.leaves(function(*jax.tree.unflatten(tree, here))))
+    combined = []
+    for position, result in enumerate(signature.results):
         values = [part[position] for part in parts]
         rule = result.combine or "concat"
         if rule == "last":
-            golden.append(values[-1])
+            combined.append(values[-1])
         elif rule == "concat":
-            golden.append(jnp.concatenate(values, result.batch_dim or 0))
+            combined.append(jnp.concatenate(values, result.batch_dim or 0))
         else:
             total = values[0]
             for value in values[1:]:
                 total = total + value
-            golden.append(total / count if rule == "mean" else total)
-    return [stored(a if hasattr(a, "dtype") else jnp.asarray(a)) for a in inputs], [stored(g) for g in golden]
+            combined.append(total / count if rule == "mean" else total)
+    return combined
 
 
 def norms(golden, found):

@@ -1,0 +1,110 @@
+"""Whether results are right, without false alarms.
+
+Most are as near to `jax.jit` as two orders of a float32 sum. The others are compared with the same program in float64:
+ours may be wrong by a multiple of what JAX's own float32 (or bfloat16) results are, on the same inputs and on inputs that
+differ from them in the last bit. Where those differ wildly, the program is decided by rounding and proves nothing."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+TIGHT = 1e-5          # of the largest element of a result
+MULTIPLE = 12         # of JAX's own errors
+SHORT_ERROR = 0.03    # of programs with bfloat16: XLA leaves out roundings that the program asks for, we do not
+UNSTABLE = 0.02       # relative change by the last bit of the inputs, from which a program decides nothing
+WIDE = ("F, H, I, B = jnp.float32, jnp.bfloat16,", "F, H, I, B = jnp.float64, jnp.float64,")
+
+
+def _largest(array):
+    return float(np.max(np.abs(array.astype(np.float64)), initial=0.0))
+
+
+def differences(found, wanted):
+    """Texts for the results that are not plainly right."""
+    problems = []
+    for number, (ours, theirs) in enumerate(zip(found, wanted)):
+        if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+            problems.append(f"result {number}: {ours.dtype}{ours.shape} is not {theirs.dtype}{theirs.shape}")
+        elif theirs.dtype.kind in "iub":
+            if (ours != theirs).any():
+                problems.append(f"result {number}: {np.count_nonzero(ours != theirs)} of {ours.size} numbers differ")
+        else:
+            a, b = ours.astype(np.float64), theirs.astype(np.float64)
+            error = _largest(a - b) if np.isfinite(a).all() else np.inf
+            if not error <= TIGHT * _largest(b):
+                problems.append(f"result {number} {theirs.dtype}{theirs.shape}: error {error:.3g} of {_largest(b):.3g}")
+    if len(found) != len(wanted):
+        problems.append(f"{len(found)} results are not {len(wanted)}")
+    return problems
+
+
+class Reference:
+    """A program's results by JAX: in its own types, and in float64."""
+
+    def __init__(self, text, evaluate):
+        self.text, self.evaluate, self.functions = text, evaluate, {}
+
+    def _function(self, wide):
+        if wide not in self.functions:
+            space = {}
+            exec(compile(self.text.replace(*WIDE) if wide else self.text, "reference", "exec"), space)
+            function, arguments = space["program"]()
+            self.functions[wide] = jax.jit(function), jax.tree.structure(tuple(arguments))
+        return self.functions[wide]
+
+    def results(self, inputs, wide=False):
+        """Of inputs by position; floats of any type are taken."""
+        with jax.enable_x64(wide):
+            function, tree = self._function(wide)
+            if wide:
+                inputs = [jnp.asarray(np.asarray(a), jnp.float64) if jnp.issubdtype(a.dtype, jnp.floating) else a
+                          for a in inputs]
+            return [np.asarray(r) for r in self.evaluate(function, tree, inputs)]
+
+
+def nudged(inputs, rng, size):
+    """The inputs with floats changed by a relative `size`."""
+    changed = []
+    for a in inputs:
+        if jnp.issubdtype(a.dtype, jnp.floating):
+            wide = np.asarray(a).astype(np.float64)
+            changed.append((wide * (1 + size * rng.uniform(-1, 1, wide.shape))).astype(a.dtype))
+        else:
+            changed.append(a)
+    return changed
+
+
+def judge(found, wanted, inputs, reference, short):
+    """(verdict, texts): "passed", "unclear" or "wrong"."""
+    problems = differences(found, wanted)
+    if not problems or len(found) != len(wanted) or any(" is not " in p for p in problems):
+        return ("wrong" if problems else "passed"), problems
+    rng = np.random.default_rng(1)
+    exact = reference.results(inputs, wide=True)
+    if not all(np.isfinite(e.astype(np.float64)).all() for e in exact):
+        return "unclear", ["the reference is not finite"]
+    errors = [[_error(w, e)] for w, e in zip(wanted, exact)]
+    for _ in range(4):
+        other = nudged(inputs, rng, 2.0**-8 if short else 2.0**-22)
+        wide = reference.results(other, wide=True)
+        for number, (w, a, b) in enumerate(zip(reference.results(other), wide, exact)):
+            errors[number] += [_error(w, a), _error(a, b)]
+    problems, unclear = [], []
+    whole = max(map(_largest, exact))
+    for number, (ours, right, mistakes) in enumerate(zip(found, exact, errors)):
+        error, size = _error(ours, right), _largest(right)
+        if max(mistakes) > (0.5 if short else UNSTABLE) * size + 1e-7 * whole:
+            unclear.append(f"result {number} changes by {max(mistakes):.3g} of {size:.3g} with the last bit of the inputs")
+            continue
+        allowed = MULTIPLE * max(mistakes) + (SHORT_ERROR * size if short else TIGHT * size) + 1e-7 * whole
+        if not error <= allowed:
+            problems.append(f"result {number} {ours.dtype}{ours.shape}: error {error:.3g} of {size:.3g}; JAX's own is "
+                            f"{max(mistakes):.3g}")
+    return ("wrong", problems) if problems else ("unclear", unclear) if unclear else ("passed", [])
+
+
+def _error(a, b):
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return _largest(a - b) if np.isfinite(a).all() else np.inf

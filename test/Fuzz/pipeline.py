@@ -1,0 +1,142 @@
+"""One program through all of it: traced, converted, compiled, run, each where a crash of it is only its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+from safetensors.numpy import load_file, save_file
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", HERE.parents[1] / "build"))
+SECONDS = 120  # of one compile or one run
+MICROBATCHES = 2
+
+# Refusals that a program may meet: what the compiler does not promise, with the reason.
+KNOWN_REFUSALS = [
+    (r"has only \d+ layers?", "the program has fewer layers than stages"),
+]
+
+
+@dataclasses.dataclass
+class Outcome:
+    """`kind`: passed, unclear, wrong, crash, refused or known; `where`: import, convert, compile, run or compare."""
+    kind: str
+    where: str = ""
+    message: str = ""
+
+    def failed(self):
+        return self.kind in ("wrong", "crash", "refused")
+
+    def signature(self):
+        """What two outcomes of the same fault have in common."""
+        text = self.message.split("\n")[0] if self.kind != "wrong" else ""
+        text = re.sub(r"\S*/|%?\b\w*\d+\w*\b|'[^']*'|\"[^\"]*\"|<[^>]*>|\([^)]*\)", "", text)
+        return self.kind, self.where, " ".join(re.findall(r"[a-z]{3,}", text)[:8])
+
+
+class Failed(Exception):
+    def __init__(self, kind, where, message):
+        super().__init__(message)
+        if kind == "refused" and (why := next((w for p, w in KNOWN_REFUSALS if re.search(p, message)), None)):
+            kind, message = "known", why
+        self.outcome = Outcome(kind, where, message.strip())
+
+
+class Process:
+    """A process that answers a line with a line; started when it is needed, and again when it has died."""
+
+    def __init__(self, script, seconds=SECONDS):
+        self.script, self.process, self.seconds = script, None, seconds
+
+    def ask(self, where, line):
+        if self.process is None or self.process.poll() is not None:
+            paths = [BUILD / "python", HERE.parents[1] / "python", *filter(None, [os.environ.get("PYTHONPATH")])]
+            self.process = subprocess.Popen(
+                [sys.executable, HERE / self.script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))})
+        timer = threading.Timer(self.seconds, self.process.kill)
+        timer.start()
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        finally:
+            timer.cancel()
+        if not answer:
+            code = self.process.wait()
+            raise Failed("crash", where, f"the process ended with {_named(code)}")
+        return json.loads(answer)
+
+    def close(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait()
+
+
+def _named(code):
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+class Pipeline:
+    """From the StableHLO text of a step to its results. One for each thread."""
+
+    def __init__(self, upstream=False):
+        self.upstream = upstream  # no compiler of ours
+        self.converter, self.executor = Process("converter.py"), Process("executor.py")
+
+    def close(self):
+        self.converter.close(), self.executor.close()
+
+    def convert(self, directory):
+        """DIRECTORY/step.stablehlo.mlir and attributes.json -> DIRECTORY/module.mlir."""
+        answer = self.converter.ask("convert", str(directory))
+        if "refused" in answer:
+            raise Failed("refused", "convert", answer["refused"])
+        if "failed" in answer:
+            raise Failed("crash", "convert", answer["failed"])
+
+    def compile(self, directory, stages, schedule):
+        if self.upstream:
+            return
+        command = [BUILD / "bin/pp-compile", directory / "module.mlir", f"--cluster=local:{stages}",
+                   f"--microbatches={MICROBATCHES}", "--quiet", "--no-cache", "-o", directory / "step.swx"]
+        command += [f"--stages={stages}"] + ([f"--schedule={schedule}"] if schedule else [])
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, errors="replace")
+        except subprocess.TimeoutExpired:
+            raise Failed("crash", "compile", f"not done after {SECONDS} s") from None
+        if done.returncode < 0 or done.returncode > 1:
+            raise Failed("crash", "compile", f"{_named(done.returncode)}\n{_errors(done.stderr)}")
+        if done.returncode:
+            raise Failed("refused", "compile", _errors(done.stderr))
+
+    def run(self, directory, inputs):
+        """The results by position, of a first and of a second run."""
+        save_file(inputs, directory / "inputs.safetensors")
+        request = dict(artifact=str(directory / "step.swx"), inputs=str(directory / "inputs.safetensors"),
+                       outputs=str(directory / "outputs"), seconds=SECONDS // 2, microbatches=MICROBATCHES)
+        if self.upstream:
+            request["upstream"] = str(directory)
+        answer = self.executor.ask("run", json.dumps(request))
+        if "signal" in answer:
+            raise Failed("crash", "run", _named(-answer["signal"]))
+        if "failed" in answer:
+            raise Failed("refused", "run", answer["failed"])
+        return [load_file(directory / f"outputs.{n}") for n in ("first", "second")]
+
+
+def _errors(text):
+    """The part of a tool's output that says what is wrong."""
+    lines = text.splitlines()
+    found = [n for n, line in enumerate(lines) if "error:" in line or "Assertion" in line or "Stack dump" in line]
+    return "\n".join(line[:600] for line in lines[found[0]:found[0] + 12]) if found else text[-1500:]
