@@ -1,0 +1,160 @@
+"""One step in one type: JAX's results of it, its artifact for each number of stages, and their results beside JAX's.
+
+An outcome is a kind and a text. Kinds: `equal`; `refused`, with the error that a user reads; `wrong number`; `crash`, of the
+importer, the compiler or the artifact; `time-out`; and `invalid`, where JAX itself cannot run the step."""
+
+import dataclasses
+import json
+import pathlib
+import sys
+import time
+import traceback
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import catalog
+
+sys.path[:0] = [str(catalog.HERE.parents[1] / "python"), str(catalog.HERE.parent / "Fuzz")]
+
+import golden  # noqa: E402
+from pipeline import MICROBATCHES, Failed  # noqa: E402
+from stagewright.errors import ImportFailure  # noqa: E402
+from stagewright.frontend.jax_step import Step, stored  # noqa: E402
+
+# How much farther from the reference ours may be than JAX's result of the same type is, over the whole step.
+MULTIPLE = {"float32": 2.0, "bfloat16": 1.5}
+WIDER = {"float32": jnp.float64, "bfloat16": jnp.float32}
+KINDS = ("equal", "refused", "wrong number", "crash", "time-out", "invalid")
+
+
+@dataclasses.dataclass
+class Outcome:
+    kind: str
+    message: str = ""
+    seconds: float = 0.0
+
+
+class Invalid(Exception):
+    """JAX cannot run the step: the suite is wrong, not the compiler."""
+
+
+def made(entry, dtype):
+    function, arguments, *options = entry.make(dtype)
+    return function, tuple(arguments), options[0] if options else {}
+
+
+class Attempt:
+    """A step of one type, with JAX's results; converts, compiles and compares in `directory`."""
+
+    def __init__(self, entry, dtype, directory):
+        self.entry, self.dtype, self.directory = entry, dtype, pathlib.Path(directory)
+        self.import_seconds = self.trace_seconds = None
+        try:
+            self.function, self.arguments, self.options = made(entry, jnp.dtype(dtype))
+            jax.block_until_ready(jax.jit(self.function)(*self.arguments))
+        except Exception as error:
+            raise Invalid(traceback.format_exc()[-3000:]) from error
+
+    def convert(self, pipeline):
+        """Imports the step into directory/module.mlir. Raises Failed."""
+        began = time.monotonic()
+        try:
+            self.step = Step(self.function, self.arguments, self.options)
+            self.trace_seconds = time.monotonic() - began
+            functions = {"step": (self.step.stablehlo(), self.step.attributes())}
+            if self.step.update:
+                functions["update"] = (self.step.update.stablehlo(), self.step.update.attributes())
+        except ImportFailure as failure:
+            raise Failed("refused", "import", str(failure)) from failure
+        except Exception as error:
+            raise Failed("crash", "import", traceback.format_exc()[-3000:]) from error
+        for name, (text, _) in functions.items():
+            (self.directory / f"{name}.stablehlo.mlir").write_text(text)
+        (self.directory / "attributes.json").write_text(json.dumps({name: about for name, (_, about) in functions.items()}))
+        pipeline.convert(self.directory)
+        self.import_seconds = time.monotonic() - began
+
+    def expect(self):
+        """JAX's results of microbatches that differ, by position."""
+        self.raw = golden.step_inputs(self.step, self.arguments, MICROBATCHES)
+        tree = jax.tree.structure(self.arguments)
+        self.golden = named(golden.evaluate(jax.jit(self.function), self.step.signature, tree, self.raw, MICROBATCHES))
+        if not all(np.isfinite(a.astype(np.float64)).all() for a in self.golden.values()):
+            raise Invalid("JAX's results are not finite")
+        self.inputs = named(self.raw)
+        if self.step.update:
+            self.inputs.update({k: v for k, v in self.step.inputs().items() if k not in self.inputs})
+            self.update_expected()
+
+    def update_expected(self):
+        """Appends what the update makes of the golden gradients: parameters and state, by position."""
+        update, state, *more = self.options["update"]
+        results = self.step.signature.results
+        values = [jnp.asarray(v) for v in self.golden.values()]
+        gradients = [values[i] for i, r in enumerate(results) if r.role == "gradient"]
+        parameters = self.arguments[0]
+        gradients = jax.tree.unflatten(jax.tree.structure(parameters), gradients)
+        updated = jax.tree.leaves(jax.jit(update)(parameters, gradients, state, *more))
+        self.golden.update({str(i): stored(jnp.asarray(v)) for i, v in enumerate(updated, len(values))})
+
+    def reference(self):
+        """The results of the golden inputs computed in a wider type, by position."""
+        wide = WIDER[self.dtype]
+        with jax.enable_x64(wide == jnp.float64):
+            function, arguments, _ = made(self.entry, jnp.dtype(wide))
+            inputs = [jnp.asarray(np.asarray(a), wide) if jnp.issubdtype(a.dtype, jnp.floating) else a for a in self.raw]
+            return named(golden.evaluate(jax.jit(function), self.step.signature, jax.tree.structure(arguments), inputs,
+                                         MICROBATCHES))
+
+    def compare(self, found):
+        """Texts for what is wrong with results by position; none where they equal JAX's."""
+        wanted = {k: v for k, v in self.golden.items()}
+        problems = golden.disagreements(wanted, found)
+        if not problems or any(" is not " in p or " missing " in p for p in problems):
+            return problems
+        if self.step.update:  # the update amplifies: results of the step are judged, those of the update by a tolerance
+            return loosely(wanted, found, 1e-3 if self.dtype == "float32" else 3e-2)
+        reference = self.reference()
+        ours, theirs = golden.short_float_errors(wanted, found, reference)
+        if not ours <= MULTIPLE[self.dtype] * theirs:
+            return [f"the error over all results is {ours:.3e}, JAX's own {theirs:.3e}", *problems]
+        # A result that is small beside others is lost in their error: none may be grossly wrong by itself.
+        mistakes, own = golden.norms(reference, found), golden.norms(reference, wanted)
+        return [f"result {key}: error {mistakes[key][0]:.3e}, JAX's own {own[key][0]:.3e}, norm {size:.3e}"
+                for key, (error, size) in mistakes.items()
+                if not error <= 4 * own[key][0] + 0.05 * size + 0.01 * theirs]
+
+    def run(self, pipeline, stages):
+        """The outcome for a number of stages."""
+        seconds = 0.0
+        try:
+            began = time.monotonic()
+            pipeline.compile(self.directory, stages)
+            seconds = time.monotonic() - began
+            first, second = pipeline.run(self.directory, self.inputs)
+        except Failed as failed:
+            return outcome_of(failed, seconds)
+        problems = self.compare(first)
+        if not problems and not self.step.update and any(first[k].tobytes() != second[k].tobytes() for k in first):
+            problems = ["a second run has other results"]
+        return Outcome("wrong number", "\n".join(problems[:8]), seconds) if problems else Outcome("equal", "", seconds)
+
+
+def named(values):
+    return {str(i): stored(v if hasattr(v, "dtype") else jnp.asarray(v)) for i, v in enumerate(values)}
+
+
+def loosely(wanted, found, tolerance):
+    return [f"result {key}: difference {d:.3e}, norm {size:.3e}" for key, (d, size) in golden.norms(wanted, found).items()
+            if not d <= tolerance * size + 1e-6]
+
+
+def outcome_of(failed, seconds=0.0):
+    kind, text = failed.outcome.kind, f"{failed.outcome.where}: {failed.outcome.message}"
+    if "not done after" in text or "SIGALRM" in text:
+        kind = "time-out"
+    return Outcome("refused" if kind == "known" else kind, text, seconds)
+
+

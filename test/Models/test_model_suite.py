@@ -1,0 +1,39 @@
+"""A fixed sample of the suite of training steps: each equals JAX for 1 stage, 2 stages and as many as the planner takes.
+
+The sample's steps need JAX and optax only. All others, and the libraries they need: `./dev test models`."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import catalog  # noqa: E402
+import suite  # noqa: E402
+
+if os.environ.get("STAGEWRIGHT_PYTHON") == "OFF":
+    pytest.skip("the binding was not asked for (STAGEWRIGHT_PYTHON=OFF)", allow_module_level=True)
+
+LIBRARIES = ("arrays", "control", "jax-nn", "jax-scipy", "lax", "plain", "plain-nets")
+SAMPLE = [entry for library in LIBRARIES for entry in catalog.load(library).values() if entry.sample]
+NAMES = [f"{entry.name} {dtype}" for entry in SAMPLE for dtype in entry.dtypes]
+GOOD = ("equal", "refused as it must be")
+
+
+@pytest.fixture(scope="module")
+def results(request):
+    """The outcomes of all steps that this session asks for, run at once."""
+    wanted = {item.callspec.params["name"].split()[0] for item in request.session.items
+              if item.path == request.path and hasattr(item, "callspec")}
+    return suite.run(suite.options([*sorted(wanted), "--sample"]), tell=lambda line: None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_step(results, name):
+    outcomes = results[name]["stages"]
+    assert outcomes and not {s: o for s, o in outcomes.items() if o["kind"] not in GOOD}
+
+
+def test_sample_is_large_enough():
+    assert len(SAMPLE) >= 40
