@@ -37,6 +37,10 @@ CASES = {
     "digamma": (lax.digamma, NUMBERS),
     "lgamma_gradient": (gradient(lax.lgamma), NUMBERS),
     "lgamma_short": (lax.lgamma, NUMBERS.astype(jnp.bfloat16)),
+    "trigamma": (gradient(lax.digamma), NUMBERS),
+    "tetragamma": (gradient(lambda x: jax.grad(lambda y: lax.digamma(y).sum())(x)), NUMBERS),
+    "polygamma": (lambda x: jax.scipy.special.polygamma(3, x), NUMBERS),
+    "zeta": (lambda x: jax.scipy.special.zeta(2.5, x), jnp.concatenate([NUMBERS, EDGES])),
     "edges": (lambda x: (lax.lgamma(x), lax.digamma(x)), EDGES),
     "cholesky_gradient": (gradient(jnp.linalg.cholesky), positive(5)),
     "cholesky_one": (jnp.linalg.cholesky, positive(1)),
@@ -51,6 +55,11 @@ CASES = {
 def test_equals_jax(tmp_path):
     check(tmp_path, lambda arguments: {name: CASES[name][0](*a) for name, a in arguments.items()},
           {name: case[1:] for name, case in CASES.items()}, 5e-6)
+
+
+def test_an_order_of_polygamma_that_an_argument_decides_is_refused(tmp_path):
+    with pytest.raises(ImportFailure, match="'polygamma'.* its order must be one number that is known at import"):
+        import_jax(lax.polygamma, (jnp.ones(3), jnp.ones(3)), str(tmp_path / "order.mlir"))
 
 
 def test_large_matrices_are_refused(tmp_path):

@@ -38,7 +38,7 @@ def wrong():
 def unconvertible():
     def loss(p, x):
         with jax.named_scope("h0"):
-            return (jax.lax.polygamma(jnp.ones(3), x) * p).sum()
+            return (jax.lax.nextafter(x, x + 1) * p).sum()
     return jax.value_and_grad(loss), (jnp.ones(3), jnp.ones(3))
 """
 
@@ -99,7 +99,7 @@ def test_options_of_the_model_and_of_the_command(model, tmp_path):
     ("{model}", "does not name a function; write FILE.py:NAME"),
     ("{model}:nothing", "has no function 'nothing'"),
     ("{model}:wrong", "must return (function, example_arguments[, options])"),
-    ("{model}:unconvertible", "model.py:22: operation 'chlo.polygamma' in scope 'jit(step)/jvp(h0)/polygamma' cannot be "
+    ("{model}:unconvertible", "model.py:22: operation 'chlo.next_after' in scope 'jit(step)/jvp(h0)/nextafter' cannot be "
                               "converted to linalg"),
 ])
 def test_failures_write_nothing(model, tmp_path, target, message):

@@ -11,8 +11,8 @@ import math
 import numpy as np
 from jax import lax
 
-from stagewright.frontend.evaluate import rule
-from stagewright.frontend.rows import to_array
+from stagewright.frontend.evaluate import is_known, rule
+from stagewright.frontend.rows import Splat, to_array
 
 G = 7.0
 BASE = 0.99999999999980993227684700473478
@@ -74,3 +74,58 @@ def digamma(_evaluator, eqn, values):
     pole = lax.bitwise_and(lax.le(x, number(0)), lax.eq(x, lax.floor(x)))
     result = lax.select(pole, number(np.nan), result)
     return [lax.convert_element_type(result, eqn.outvars[0].aval.dtype)]
+
+
+# Bernoulli's numbers B2, B4, ... over the factorials of 2, 4, ...: the tail of the sum, by Euler and Maclaurin.
+TAIL = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600)
+TERMS = 10
+
+
+@rule("zeta")
+def zeta(_evaluator, eqn, values):
+    """Hurwitz's zeta function for s > 1, as the derivatives of digamma have it."""
+    s, q = (lax.convert_element_type(v, np.float32) if v.dtype.itemsize < 4 else v for v in map(to_array, values))
+    return [lax.convert_element_type(_zeta(s, q), eqn.outvars[0].aval.dtype)]
+
+
+def _zeta(s, q):
+    def number(value):
+        return lax.full_like(q, value)
+    total = number(0)
+    for i in range(TERMS):
+        total = lax.add(total, lax.pow(lax.add(q, number(i)), lax.neg(s)))
+    end = lax.add(q, number(TERMS))
+    power = lax.pow(end, lax.neg(s))
+    total = lax.add(total, lax.mul(power, lax.add(lax.div(end, lax.sub(s, number(1))), number(0.5))))
+    factor = lax.div(lax.mul(power, s), end)
+    for k, coefficient in enumerate(TAIL):
+        total = lax.add(total, lax.mul(number(coefficient), factor))
+        rising = lax.mul(lax.add(s, number(2 * k + 1)), lax.add(s, number(2 * k + 2)))
+        factor = lax.div(lax.mul(factor, rising), lax.mul(end, end))
+    pole = lax.bitwise_and(lax.le(q, number(0)), lax.eq(q, lax.floor(q)))
+    undefined = lax.bitwise_and(lax.le(q, number(0)), lax.ne(s, lax.floor(s)))
+    return lax.select(undefined, number(np.nan), lax.select(pole, number(np.inf), total))
+
+
+@rule("polygamma")
+def polygamma(evaluator, eqn, values):
+    """(-1)^(m+1) m! zeta(m+1, x), for an order that is known at import."""
+    order = _order(values[0])
+    if order is None:
+        raise evaluator.failure(eqn, "its order must be one number that is known at import, from 0 to 20")
+    if order == 0:
+        return digamma(evaluator, eqn, values[1:])
+    x = to_array(values[1])
+    if x.dtype.itemsize < 4:
+        x = lax.convert_element_type(x, np.float32)
+    factor = lax.full_like(x, (-1) ** (order + 1) * math.factorial(order))
+    result = lax.mul(factor, _zeta(lax.full_like(x, order + 1), x))
+    return [lax.convert_element_type(result, eqn.outvars[0].aval.dtype)]
+
+
+def _order(value):
+    value = value.scalar if isinstance(value, Splat) else value
+    if not is_known(value) or value.size == 0 or (np.asarray(value) != np.asarray(value).flat[0]).any():
+        return None
+    order = float(np.asarray(value).flat[0])
+    return int(order) if order in range(21) else None
