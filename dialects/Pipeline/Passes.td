@@ -55,7 +55,8 @@ def RaiseAttention : Pass<"pipeline-raise-attention", "::mlir::ModuleOp"> {
     values stood, if scores take more than `score-bytes` and nothing else reads what is made of them. Found by following
     definitions; formulas are compared at random numbers, so that it does not matter how they are written, and a causal
     mask is proved. Queries may be grouped; a mask may select or be added. Weights and scores are not rounded to 16 bits
-    any more, as a kernel keeps them in float32.
+    any more, as a kernel keeps them in float32. A remark where scores go into a softmax and yet stay an array, with the
+    reason and the bytes.
     **Never** raises one of forward and backward without the other.
   }];
   let options = [

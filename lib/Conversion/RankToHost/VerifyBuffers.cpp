@@ -72,8 +72,8 @@ private:
     }
     if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
       for (const BufferPlace &place : places.of(insert.getDest())) {
-        BufferPlace box = BufferPlaces::cut(
-            place, insert.getDestType().getShape(), insert);
+        BufferPlace box =
+            BufferPlaces::cut(place, insert.getDestType().getShape(), insert);
         if (!isAt(insert.getSource(), box))
           add(box);
       }
@@ -90,9 +90,8 @@ private:
 
   /// Whether `value` already lies at `place`: to put it there is no write.
   bool isAt(Value value, const BufferPlace &place) {
-    return llvm::all_of(places.of(value), [&](const BufferPlace &own) {
-      return own == place;
-    });
+    return llvm::all_of(places.of(value),
+                        [&](const BufferPlace &own) { return own == place; });
   }
 
   /// Where the contents of `value` were written; nothing for contents that
@@ -191,8 +190,8 @@ private:
     if (!insert || *into != insert.getDestMutable())
       return false;
     return llvm::any_of(places.of(operand.get()), [&](BufferPlace place) {
-      return write.place.isInside(BufferPlaces::cut(
-          place, insert.getDestType().getShape(), insert));
+      return write.place.isInside(
+          BufferPlaces::cut(place, insert.getDestType().getShape(), insert));
     });
   }
 
@@ -200,8 +199,8 @@ private:
                       Operation *read) {
     if (definition.op == write && !definition.isArgument)
       return false;
-    int made = definition.isArgument ? start[definition.op]
-                                     : end[definition.op];
+    int made =
+        definition.isArgument ? start[definition.op] : end[definition.op];
     if (made < start[write] && start[write] < start[read])
       return !state.insideMutuallyExclusiveRegions(write, read);
     // Written after the read, and read again by the next iteration.

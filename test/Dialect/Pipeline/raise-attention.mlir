@@ -1,4 +1,5 @@
-// RUN: pp-opt %s --split-input-file --pipeline-raise-attention=score-bytes=1023 | FileCheck %s
+// RUN: pp-opt %s --split-input-file --pipeline-raise-attention=score-bytes=1023 2>%t.remarks | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: pp-opt %s --split-input-file --pipeline-raise-attention=score-bytes=1024 | FileCheck %s --check-prefix=SMALL
 
 // One head of 16 queries: 1024 bytes of scores. Transposed keys and rounded results are looked through, and the causal
@@ -103,6 +104,7 @@ func.func @step(%q: tensor<16x8xf32> {pipeline.role = "parameter"}, %k: tensor<1
 
 // Weights that something else reads stay an array, and so does all of it.
 // CHECK-LABEL: func.func @step
+// REMARK: remark: attention does not become one kernel: something other than elementwise operations, reductions over one dimension and products reads what is made of its scores; its scores, 1024 bytes of one microbatch in float32, stay an array
 // CHECK-NOT: pipeline.attention
 #ij = affine_map<(i, j) -> (i, j)>
 #i = affine_map<(i, j) -> (i)>

@@ -6,6 +6,7 @@ STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
     masked    an array of booleans says which, -1e9 elsewhere
     biased    an array of numbers is added to the scores
     clipped   scores are clipped: no attention that is one kernel
+    library   jax.nn.dot_product_attention, causal
     packed    queries, keys and values are one product with a bias
 """
 
@@ -55,6 +56,17 @@ def biased():
 
 def clipped():
     return _made(lambda scores, _: 5 * jnp.tanh(scores / 5))
+
+
+def library():
+    def of(params, x, y, mask):
+        b, s, d = x.shape
+        with jax.named_scope("attention"):
+            q, k, v = ((x @ params[name]).reshape(b, s, 2, d // 2) for name in "qkv")
+            out = jax.nn.dot_product_attention(q, k, v, is_causal=True).reshape(b, s, d)
+        with jax.named_scope("head"):
+            return ((out @ params["o"] - y) ** 2).mean()
+    return jax.value_and_grad(of), _made(lambda scores, _: scores)[1]
 
 
 def packed():

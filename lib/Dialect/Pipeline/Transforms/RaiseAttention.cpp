@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention/MatchAttention.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Analysis/Work.h"
@@ -24,6 +26,9 @@ namespace {
 /// Widest heads: rows of several blocks of them fit into what the threads of a
 /// device share.
 constexpr int64_t kMostWidth = 256;
+
+/// How many operations behind a product are looked at for a softmax.
+constexpr size_t kMostFollowed = 64;
 
 /// Extent of dimension `dim` of the space.
 int64_t widthOf(const Indexed &of, unsigned dim) {
@@ -194,24 +199,68 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     eraseDead(block);
   }
 
+  /// Whether an exponential and a maximum are made of `product` by elementwise
+  /// operations and reductions: then it may be scores, and who wrote it may
+  /// wonder why it is no attention.
+  static bool feedsSoftmax(linalg::LinalgOp product) {
+    llvm::SetVector<Operation *> seen;
+    seen.insert(product);
+    bool exponential = false, maximum = false;
+    for (size_t i = 0; i < std::min<size_t>(seen.size(), kMostFollowed); ++i) {
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(seen[i]);
+      if (i > 0 && linalgOp && isContraction(linalgOp))
+        continue;
+      seen[i]->walk([&](Operation *inner) {
+        exponential |= isa<math::ExpOp>(inner);
+        maximum |= linalgOp && linalgOp.getNumReductionLoops() > 0 &&
+                   isa<arith::MaximumFOp, arith::MaxNumFOp>(inner);
+      });
+      if (exponential && maximum)
+        return true;
+      seen.insert(seen[i]->user_begin(), seen[i]->user_end());
+    }
+    return false;
+  }
+
   void raise(linalg::LinalgOp product, Block &block) {
     auto type = cast<RankedTensorType>(product->getResult(0).getType());
     if (!type.hasStaticShape() || !isa<FloatType>(type.getElementType()) ||
         type.getElementType().getIntOrFloatBitWidth() > 32 ||
         type.getNumElements() * int64_t(sizeof(float)) <= scoreBytes)
       return;
+    std::string why = tryRaise(product, block);
+    if (why.empty()) {
+      ++numRaised;
+      return;
+    }
+    // A weight's own product of the backward has no softmax behind it.
+    if (feedsSoftmax(product))
+      product->emitRemark()
+          << "attention does not become one kernel: " << why << "; its scores, "
+          << type.getNumElements() * int64_t(sizeof(float))
+          << " bytes of one microbatch in float32, stay an array";
+  }
+
+  /// Raises `product`, or says why it cannot be.
+  static std::string tryRaise(linalg::LinalgOp product, Block &block) {
     FailureOr<Scores> scores = Scores::collect(product);
     if (failed(scores))
-      return;
-    std::optional<AttentionMatch> match = matchAttention(*scores);
-    if (!match || widthOf(match->query, match->batches + 2) > kMostWidth ||
-        widthOf(match->value, match->batches + 3) > kMostWidth)
-      return;
+      return "something other than elementwise operations, reductions over one "
+             "dimension and products reads what is made of its scores";
+    std::string why;
+    std::optional<AttentionMatch> match = matchAttention(*scores, why);
+    if (!match)
+      return why;
+    int64_t width = std::max(widthOf(match->query, match->batches + 2),
+                             widthOf(match->value, match->batches + 3));
+    if (width > kMostWidth)
+      return "its heads are " + std::to_string(width) +
+             " wide, a kernel takes at most " + std::to_string(kMostWidth);
     Writer writer(std::move(*match), block);
     if (!writer.fits())
-      return;
+      return "a value that it reads is made after what it makes is read";
     writer.write();
-    ++numRaised;
+    return "";
   }
 
   static void eraseDead(Block &block) {

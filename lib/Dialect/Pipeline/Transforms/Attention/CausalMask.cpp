@@ -73,6 +73,13 @@ Found combine(Operation *op, ArrayRef<Form> x) {
   }
   if (isa<arith::XOrIOp>(op) && x[0].isCondition && x[1].isNumber(1))
     return x[0].negated();
+  // Joined with what always holds, or parted with what never does.
+  if (isa<arith::AndIOp, arith::OrIOp>(op)) {
+    int64_t neutral = isa<arith::AndIOp>(op);
+    return x[0].isNumber(neutral)   ? Found(x[1])
+           : x[1].isNumber(neutral) ? Found(x[0])
+                                    : std::nullopt;
+  }
   if (x.size() == 2 && (x[0].isCondition || x[1].isCondition))
     return std::nullopt;
   if (isa<arith::AddIOp>(op))
@@ -125,7 +132,64 @@ Found triangleOf(Value value, ArrayRef<Form> place) {
   return first ? triangle : triangle.negated();
 }
 
+/// An element of a constant array of integers that counts along its axes (a
+/// small one of JAX's iota): all of it is compared.
+Found countOf(Value value, ArrayRef<Form> place) {
+  DenseIntElementsAttr count;
+  if (!matchPattern(value, m_Constant(&count)) ||
+      count.getElementType().isInteger(1) || place.empty() ||
+      count.getNumElements() == 0)
+    return std::nullopt;
+  ArrayRef<int64_t> shape = count.getType().getShape();
+  SmallVector<int64_t> numbers;
+  for (const APInt &number : count)
+    numbers.push_back(number.getSExtValue());
+  // Steps along the axes, last one first, then every element.
+  SmallVector<int64_t> steps(shape.size(), 0);
+  int64_t stride = 1;
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    if (shape[axis] > 1)
+      steps[axis] = numbers[size_t(stride)] - numbers[0];
+    stride *= shape[axis];
+  }
+  for (auto [at, number] : llvm::enumerate(numbers)) {
+    int64_t rest = int64_t(at), expected = numbers[0];
+    for (size_t axis = shape.size(); axis-- > 0;) {
+      expected += steps[axis] * (rest % shape[axis]);
+      rest /= shape[axis];
+    }
+    if (number != expected)
+      return std::nullopt;
+  }
+  Form form{0, 0, numbers[0]};
+  for (auto [index, step] : llvm::zip_equal(place, steps)) {
+    if (step != 0 && index.isOther)
+      return std::nullopt;
+    form = sum(form,
+               {step * index.query, step * index.key, step * index.constant});
+  }
+  return form;
+}
+
 Found inBody(linalg::LinalgOp op, Value value, ArrayRef<Form> loops);
+
+/// Indices before a reshape that only splits dimensions which are neither query
+/// nor key, and adds ones of extent 1.
+std::optional<SmallVector<Form>> beforeExpand(tensor::ExpandShapeOp expand,
+                                              ArrayRef<Form> place) {
+  SmallVector<Form> before;
+  for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+    SmallVector<Form> wide;
+    for (int64_t axis : group)
+      if (expand.getResultType().getDimSize(axis) != 1)
+        wide.push_back(place[size_t(axis)]);
+    if (wide.size() > 1 &&
+        !llvm::all_of(wide, [](const Form &form) { return form.isOther; }))
+      return std::nullopt;
+    before.push_back(wide.empty() ? Form{} : wide.front());
+  }
+  return before;
+}
 
 /// An element of `value`, whose indices are `place`.
 Found element(Value value, ArrayRef<Form> place) {
@@ -133,7 +197,13 @@ Found element(Value value, ArrayRef<Form> place) {
     return constant;
   if (Found triangle = triangleOf(value, place))
     return triangle;
+  if (Found count = countOf(value, place))
+    return count;
   Operation *maker = value.getDefiningOp();
+  if (auto expand = dyn_cast_if_present<tensor::ExpandShapeOp>(maker)) {
+    auto before = beforeExpand(expand, place);
+    return before ? element(expand.getSrc(), *before) : std::nullopt;
+  }
   if (linalg::LinalgOp op = parallelOf(value)) {
     unsigned result = cast<OpResult>(value).getResultNumber();
     AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));

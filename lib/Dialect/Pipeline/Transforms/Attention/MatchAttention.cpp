@@ -31,7 +31,7 @@ public:
     match.causal = softmax.causal;
     match.fill = softmax.causal ? std::nullopt : softmax.fill;
     if (softmax.mask) {
-      match.mask = source(maskAs(softmax.mask));
+      match.mask = source(maskAs(softmax.mask), /*keepsUnits=*/false);
       if (!match.mask->value)
         return std::nullopt;
     }
@@ -78,24 +78,30 @@ private:
                     Wide wide) {
     OpOperand &operand = op->getOpOperand(number);
     return source(indexed(op, operand.get(),
-                          op.getMatchingIndexingMap(&operand), loops, wide));
+                          op.getMatchingIndexingMap(&operand), loops, wide),
+                  /*keepsUnits=*/true);
   }
 
   /// Where the elements come from: copies in another order, and of the mask
-  /// copies that repeat, are looked through.
-  static Indexed source(Indexed of) {
+  /// copies that repeat, are looked through, and casts to wider numbers, which
+  /// a kernel does as it reads; with `keepsUnits` no dimension of the space is
+  /// lost on the way, be its extent 1 (a group of one query).
+  static Indexed source(Indexed of, bool keepsUnits) {
     Indexed best = of;
     while (of.value) {
       if (of.map.isProjectedPermutation())
         best = of;
       if (auto expand = of.value.getDefiningOp<tensor::ExpandShapeOp>()) {
-        of = beforeUnits(expand, of.map);
+        of = beforeUnits(expand, of.map, keepsUnits);
         continue;
       }
       linalg::LinalgOp copy = parallelOf(of.value);
-      if (!copy || copy.getNumDpsInputs() != 1 ||
-          copy.getBlock()->getTerminator()->getOperand(0) !=
-              copy.getBlock()->getArgument(0))
+      if (!copy || copy.getNumDpsInputs() != 1)
+        break;
+      Value yielded = copy.getBlock()->getTerminator()->getOperand(0);
+      if (auto widen = yielded.getDefiningOp<arith::ExtFOp>())
+        yielded = widen.getIn();
+      if (yielded != copy.getBlock()->getArgument(0))
         break;
       AffineMap in = copy.getMatchingIndexingMap(copy.getDpsInputOperand(0));
       AffineMap out = copy.getMatchingIndexingMap(copy.getDpsInitOperand(0));
@@ -107,13 +113,18 @@ private:
   }
 
   /// What `expand` reads, if it only adds axes of extent 1.
-  static Indexed beforeUnits(tensor::ExpandShapeOp expand, AffineMap map) {
+  static Indexed beforeUnits(tensor::ExpandShapeOp expand, AffineMap map,
+                             bool keepsUnits) {
     SmallVector<AffineExpr> results;
     for (ReassociationIndices &group : expand.getReassociationIndices()) {
       auto wide = llvm::make_filter_range(group, [&](int64_t axis) {
         return expand.getResultType().getDimSize(axis) != 1;
       });
-      if (llvm::range_size(wide) > 1)
+      bool isLost = llvm::any_of(group, [&](int64_t axis) {
+        return expand.getResultType().getDimSize(axis) == 1 &&
+               isa<AffineDimExpr>(map.getResult(unsigned(axis)));
+      });
+      if (llvm::range_size(wide) > 1 || (keepsUnits && isLost))
         return {};
       results.push_back(wide.empty()
                             ? getAffineConstantExpr(0, map.getContext())
@@ -253,12 +264,17 @@ private:
 
 } // namespace
 
-std::optional<AttentionMatch> matchAttention(const Scores &scores) {
+std::optional<AttentionMatch> matchAttention(const Scores &scores,
+                                             std::string &why) {
+  why = "what is made of its scores is no softmax over keys of scaled and "
+        "masked scores (a cap on scores is not known, nor dropout of weights)";
   if (scores.rank < 2 || scores.reductions.empty() || scores.uses.empty())
     return std::nullopt;
   Softmax softmax(scores);
   if (!softmax.match())
     return std::nullopt;
+  why = "the products with its weights are not those of attention and of its "
+        "gradient";
   return Matcher(scores, softmax).run();
 }
 

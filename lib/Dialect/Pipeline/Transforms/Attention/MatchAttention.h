@@ -38,8 +38,9 @@ struct AttentionMatch {
   unsigned batches = 0;
 };
 
-/// Nothing if `scores` are of something else.
-std::optional<AttentionMatch> matchAttention(const Scores &scores);
+/// Nothing if `scores` are of something else; `why` then says what is missing.
+std::optional<AttentionMatch> matchAttention(const Scores &scores,
+                                             std::string &why);
 
 } // namespace stagewright::pipeline
 
