@@ -21,9 +21,10 @@ bool BufferPlace::operator==(const BufferPlace &other) const {
 }
 
 namespace {
-/// First and last index along one dimension of a box, if they are known.
+/// First and last index along one dimension of a box, and the step between
+/// two, if they are known; of one index alone the step is 0.
 struct Extent {
-  int64_t first, last;
+  int64_t first, last, step;
 };
 
 std::optional<Extent> extentOf(const BufferPlace &place, unsigned dim) {
@@ -32,7 +33,8 @@ std::optional<Extent> extentOf(const BufferPlace &place, unsigned dim) {
   auto stride = getConstantIntValue(place.strides[dim]);
   if (!offset || !size || !stride || *size < 1)
     return std::nullopt;
-  return Extent{*offset, *offset + (*size - 1) * *stride};
+  return Extent{*offset, *offset + (*size - 1) * *stride,
+                *size == 1 ? 0 : *stride};
 }
 } // namespace
 
@@ -68,8 +70,10 @@ bool BufferPlace::isInside(const BufferPlace &outer) const {
         isEqualConstantIntOrValue(strides[dim], outer.strides[dim]))
       continue;
     auto a = extentOf(*this, dim), b = extentOf(outer, dim);
-    if (!a || !b || a->first < b->first || a->last > b->last ||
-        !isOneInteger(outer.strides[dim]))
+    if (!a || !b || a->first < b->first || a->last > b->last)
+      return false;
+    int64_t step = std::max<int64_t>(b->step, 1);
+    if ((a->first - b->first) % step != 0 || a->step % step != 0)
       return false;
   }
   return true;

@@ -40,6 +40,20 @@ func.func private @box(%out: memref<4x8xf32>, %i: index) {
   return
 }
 
+// Made piece by piece in every second column of the destination, then put there: no write.
+// CHECK-LABEL: @strided
+func.func private @strided(%x: memref<1x1xf32>, %out: memref<1x3xf32>) {
+  %t = bufferization.to_tensor %x restrict : memref<1x1xf32> to tensor<1x1xf32>
+  %o = bufferization.to_tensor %out restrict writable : memref<1x3xf32> to tensor<1x3xf32>
+  %s = tensor.extract_slice %o[0, 0] [1, 2] [1, 2] : tensor<1x3xf32> to tensor<1x2xf32>
+  %0 = tensor.insert_slice %t into %s[0, 0] [1, 1] [1, 1] : tensor<1x1xf32> into tensor<1x2xf32>
+  %1 = tensor.insert_slice %t into %0[0, 1] [1, 1] [1, 1] : tensor<1x1xf32> into tensor<1x2xf32>
+  %2 = tensor.insert_slice %1 into %o[0, 0] [1, 2] [1, 2] : tensor<1x2xf32> into tensor<1x3xf32>
+  %3 = tensor.insert_slice %t into %2[0, 1] [1, 1] [1, 1] : tensor<1x1xf32> into tensor<1x3xf32>
+  bufferization.materialize_in_destination %3 in writable %out : (tensor<1x3xf32>, memref<1x3xf32>) -> ()
+  return
+}
+
 // A copy for an insertion need not hold what the insertion fills.
 // CHECK-LABEL: @copied
 func.func private @copied(%x: memref<8xf32>, %a: memref<4x8xf32>, %b: memref<4x8xf32>) {
