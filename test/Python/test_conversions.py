@@ -61,6 +61,33 @@ def convolution(x, w, strides=(2, 2), padding="SAME", **options):
     return lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC"), **options)
 
 
+def sharded(function):
+    mesh = jax.sharding.Mesh(jax.devices()[:1], ("d",))
+    of = jax.sharding.PartitionSpec("d")
+    return jax.shard_map(function, mesh=mesh, in_specs=of, out_specs=jax.sharding.PartitionSpec(), check_vma=False)
+
+
+@jax.custom_vjp
+def _halved(x):
+    return jnp.sin(x)
+
+
+_halved.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (g * jnp.cos(x) / 2,))
+
+
+@jax.custom_jvp
+def _tripled(x):
+    return jnp.sin(x)
+
+
+_tripled.defjvp(lambda x, t: (jnp.sin(x[0]), 3 * t[0] * jnp.cos(x[0])))
+
+
+def printed(x):
+    jax.debug.print("x {x}", x=x)
+    return x * 2
+
+
 TIED = jnp.array([[1., 3., 3., 2., 1., 3.], [0., -0., 0., -1., 5., 5.]])
 IMAGE = normal(2, 8, 8, 3)
 
@@ -187,6 +214,18 @@ CASES = {
                        normal(3, 5)),
         "reductions_of_one": (lambda x: (x.sum(), x.max(), x.min(), x.prod(), x.astype(jnp.bfloat16).sum()), jnp.float32(2.5)),
         "norms": (lambda x: (jnp.linalg.norm(x), jnp.linalg.norm(x, axis=1), jnp.median(x)), normal(3, 5)),
+    },
+    "calls": {
+        "shard_map": (sharded(lambda a: (lax.psum(a * 2, "d"), lax.pmax(a, "d"), lax.all_gather(a, "d"),
+                                         lax.all_gather(a, "d", tiled=True), lax.axis_index("d"),
+                                         lax.psum_scatter(a, "d", tiled=True), lax.ppermute(a, "d", [(0, 0)]),
+                                         lax.all_to_all(a, "d", 0, 0), lax.pmean(a, "d"), lax.ppermute(a, "d", []))),
+                      normal(1, 4)),
+        "shard_map_gradient": (gradient(sharded(lambda a: jax.nn.softmax(lax.pmean(a @ a.T, "d") + jnp.arange(4.0)))),
+                               normal(4, 4)),
+        "custom_vjp": (gradient(_halved), normal(4)),
+        "custom_jvp": (gradient(_tripled), normal(4)),
+        "printed_gradient": (gradient(lambda x: lax.scan(lambda c, a: (printed(c) + a, None), 0.0, x)[0]), normal(4)),
     },
     "control": {
         "cond": (lambda x: lax.cond(x.sum() > 0, lambda a: a * 2, lambda a: a - 1, x), normal(3, 5)),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import jax
+import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def wrong():
 def unconvertible():
     def loss(p, x):
         with jax.named_scope("h0"):
-            return (jax.lax.nextafter(x, x + 1) * p).sum()
+            return (jax.lax.igamma(x, x) * p).sum()
     return jax.value_and_grad(loss), (jnp.ones(3), jnp.ones(3))
 """
 
@@ -99,8 +100,8 @@ def test_options_of_the_model_and_of_the_command(model, tmp_path):
     ("{model}", "does not name a function; write FILE.py:NAME"),
     ("{model}:nothing", "has no function 'nothing'"),
     ("{model}:wrong", "must return (function, example_arguments[, options])"),
-    ("{model}:unconvertible", "model.py:22: operation 'chlo.next_after' in scope 'jit(step)/jvp(h0)/nextafter' cannot be "
-                              "converted to linalg"),
+    ("{model}:unconvertible", "model.py:22:20 (unconvertible.<locals>.loss): operation 'igamma' in scope "
+                              "'jit(step)/jvp(h0)' cannot be converted: no series is written for this"),
 ])
 def test_failures_write_nothing(model, tmp_path, target, message):
     done = stagewright("import", "jax", target.format(model=model), "-o", tmp_path / "out.mlir")
@@ -140,17 +141,38 @@ def scoped(function):
 
 @pytest.mark.parametrize("function, operation, reason", [
     (lambda x: lax.while_loop(lambda c: c.sum() < 10, lambda c: c + 1, x), "while", "depends on an argument"),
-    (lambda x: jnp.abs(jnp.fft.fft(x)), "convert_element_type", "complex numbers are not supported"),
-    (lambda x: jnp.linalg.eigvalsh(x), "stablehlo.custom_call @lapack_ssyevd_ffi", "cannot be converted to linalg"),
+    (lambda x: jnp.abs(jnp.fft.fft(x)), "fft", "it computes with complex numbers; compute it before the step"),
+    (lambda x: jnp.fft.irfft(jnp.fft.rfft(x)), "fft", "it computes with complex numbers; compute it before the step"),
+    (lambda x: jnp.real(jnp.exp(1j * x)), "convert_element_type", "compute with real and imaginary parts as two arrays"),
+    (lambda x: jnp.linalg.eigh(x)[0], "eigh", "no LAPACK is called from a compiled step"),
+    (lambda x: jnp.abs(jnp.linalg.eig(x)[0]), "eig", "no LAPACK is called from a compiled step"),
+    (lambda x: jnp.linalg.svd(x)[1], "svd", "no LAPACK is called from a compiled step"),
+    (lambda x: jnp.linalg.qr(x)[0], "qr", "no LAPACK is called from a compiled step"),
+    (lambda x: jnp.linalg.inv(x), "lu", "no LAPACK is called from a compiled step"),
+    (lambda x: jnp.linalg.cholesky(jnp.tile(x, (40, 40))), "cholesky", "at most 128 are written out; solve it by an iteration"),
+    (lambda x: jax.random.gamma(jax.random.key(0), x), "random_gamma", "it draws until a draw is accepted"),
+    (lambda x: jax.shard_map(lambda a: lax.psum(a, "d"), mesh=jax.sharding.AbstractMesh((2,), ("d",)),
+                             in_specs=jax.sharding.PartitionSpec("d"), out_specs=jax.sharding.PartitionSpec())(x),
+     "shard_map", "its mesh (d=2) has 2 devices; write the step for one device"),
     (lambda x: jnp.sort(jnp.tile(x.ravel(), 500)), "sort", "it sorts rows of 8000 elements"),
     (lambda x: lax.top_k(x.ravel().repeat(9), 100)[0], "top_k", "it asks for 100 elements"),
-    (lambda x: jax.pure_callback(lambda a: a, x, x), "stablehlo.custom_call @xla_ffi_python_cpu_callback",
-     "cannot be converted to linalg"),
+    (lambda x: jax.pure_callback(lambda a: a, x, x), "pure_callback", "Python cannot be called from a compiled step"),
+    (lambda x: jax.experimental.io_callback(lambda a: a, x, x), "io_callback", "write the function in JAX, or compute"),
 ])
 def test_unconvertible_operations_are_named(tmp_path, function, operation, reason):
     message = failure(tmp_path, scoped(function), jnp.eye(4))
     assert f"operation '{operation}' in scope 'jit(step)/h0" in message and reason in message
     assert "test_import.py:" in message
+
+
+def test_prints_are_left_out_with_a_remark(tmp_path):
+    def step(x):
+        jax.debug.print("x {x}", x=x)
+        return lax.fori_loop(0, 3, lambda _, c: (jax.debug.callback(lambda a: None, c), c + 1)[1], x)
+    remarks = import_jax(step, (jnp.eye(4),), str(tmp_path / "out.mlir")).remarks
+    found = [remark for remark in remarks if "is left out" in remark]
+    assert len(found) == 2 and all("test_import.py:" in remark for remark in found)
+    assert "'debug_print' is left out; a compiled step calls no Python" in found[0]
 
 
 def test_long_loops_name_their_limit(tmp_path):

@@ -29,14 +29,18 @@ WIDENED = ("round", "floor", "ceil", "rem")
 SHORT = (jax.numpy.bfloat16, np.float16)
 
 RULES = {}
+# Never computed at import, whatever is known of their operands: their rules say what they are.
+UNFOLDED = {"scan", "while", "cond", "jit"}
 
 
-def rule(*names):
+def rule(*names, folded=True):
     """Registers a function (evaluator, equation, values) -> list of results, or None to bind the equation as it is."""
 
     def register(function):
         for name in names:
             RULES[name] = function
+        if not folded:
+            UNFOLDED.update(names)
         return function
 
     return register
@@ -58,6 +62,8 @@ class Evaluator:
         self.prefix = source_info_util.current_name_stack()
         self.traceback = None
         self.loops = {}  # numbering of layers per scope, see rules/loops.py
+        self.remarks = {}  # in their order, each once
+        self.jaxpr = None  # whose equations are being evaluated
 
     def run(self, jaxpr, consts, args):
         """Evaluates an open jaxpr on values; returns the values of its results."""
@@ -70,8 +76,10 @@ class Evaluator:
 
         env.update(zip(jaxpr.constvars, (_known(c) for c in consts)))
         env.update(zip(jaxpr.invars, args))
+        outer, self.jaxpr = self.jaxpr, jaxpr
         for eqn in jaxpr.eqns:
             env.update(zip(eqn.outvars, self.equation(eqn, [read(a) for a in eqn.invars])))
+        self.jaxpr = outer
         return [read(atom) for atom in jaxpr.outvars]
 
     def equation(self, eqn, values):
@@ -82,9 +90,8 @@ class Evaluator:
             self.traceback = outer_traceback  # an equation of a library function: where it was called counts
         try:
             with self.scope():
-                if eqn.primitive.name != "jit" and any(
-                        jax.dtypes.issubdtype(v.aval.dtype, np.complexfloating) for v in eqn.outvars):
-                    raise self.failure(eqn, "complex numbers are not supported")
+                if eqn.primitive.name != "jit" and any(map(_is_complex, eqn.outvars)):
+                    raise self.complex_failure(eqn)
                 results, values = without_empty(self, eqn, values)
                 if results is not None:
                     return results
@@ -122,15 +129,36 @@ class Evaluator:
         results = self.run(closed.jaxpr, closed.consts, values)
         return jax.tree.unflatten(jax.tree.structure(tree), results)
 
-    def failure(self, eqn, reason):
+    def place(self):
         where = source_info_util.summarize(source_info_util.new_source_info().replace(traceback=self.traceback))
+        return where or "unknown place"
+
+    def remark(self, text):
+        """Something about the equation at hand that the person who imports has to know."""
+        self.remarks[f"{self.place()}: {text}"] = None
+
+    def failure(self, eqn, reason):
         scope = "/".join(filter(None, ("jit(step)", str(self.stack))))
-        return ImportFailure(f"{where or 'unknown place'}: operation '{eqn.primitive.name}' in scope '{scope}' cannot "
-                             f"be converted: {reason}")
+        return ImportFailure(f"{self.place()}: operation '{eqn.primitive.name}' in scope '{scope}' cannot be "
+                             f"converted: {reason}")
+
+    def complex_failure(self, eqn):
+        """Names what made the complex number where that is no cast, as in front of a transform."""
+        from stagewright.frontend.rules.refused import BEFORE, REASONS
+
+        makers = [e for e in self.jaxpr.eqns[self.jaxpr.eqns.index(eqn):] if e.primitive.name in REASONS]
+        if makers and (makers[0] is eqn or eqn.primitive.name == "convert_element_type"):
+            return self.failure(makers[0], REASONS[makers[0].primitive.name])
+        return self.failure(eqn, "complex numbers are not supported; compute with real and imaginary parts as two "
+                                 f"arrays, or {BEFORE}")
 
 
 def is_known(value) -> bool:
     return isinstance(value, (np.ndarray, np.generic))
+
+
+def _is_complex(var) -> bool:
+    return jax.dtypes.issubdtype(var.aval.dtype, np.complexfloating)
 
 
 def _known(value):
@@ -141,7 +169,7 @@ def _known(value):
 
 
 def _foldable(eqn, values) -> bool:
-    if eqn.primitive.name in ("scan", "while", "cond", "jit") or eqn.effects:
+    if eqn.primitive.name in UNFOLDED or eqn.effects:
         return False
     if not all(is_known(v) for v in values):
         return False

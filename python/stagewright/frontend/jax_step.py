@@ -84,6 +84,8 @@ class Step:
         values = [_parameter(leaf) if a.role == "parameter" and leaf.ndim and self.slices else leaf
                   for leaf, a in zip(leaves, arguments)]
         results = evaluator.run(self.jaxpr.jaxpr, self.jaxpr.consts, values)
+        remarks = self.signature.remarks
+        remarks.extend(remark for remark in evaluator.remarks if remark not in remarks)
         return [_stored_value(r.stacked() if isinstance(r, Lazy) else to_array(r)) for r in results]
 
     def stablehlo(self) -> str:
