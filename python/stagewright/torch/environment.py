@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +27,7 @@ from torch.utils import _pytree as pytree
 
 from stagewright.errors import ImportFailure
 from stagewright.frontend.evaluate import FOLD_LIMIT
-from stagewright.torch.rules import RANDOM, assign, install, refusing
+from stagewright.torch.rules import assign, install, is_random, refusing
 
 # What torch.autocast does with an operator on the CPU, by the operator's name.
 _AUTOCAST = {op.overloadpacket.__name__: policy for op, policy in torchax.amp.autocast_policy.items()}
@@ -62,7 +63,8 @@ class Environment(torchax.tensor.Environment):
         device, self.modules[:] = (Tensor.device, View.device), ()
         Tensor.device = View.device = property(lambda _: torch.device("cpu"))
         try:
-            with refusing(self), self:
+            with warnings.catch_warnings(), refusing(self), self:
+                warnings.filterwarnings("ignore", "Explicitly requested dtype")  # 64 bits of integers are 32 here
                 yield
         finally:
             Tensor.device, View.device = device
@@ -71,7 +73,8 @@ class Environment(torchax.tensor.Environment):
     @contextlib.contextmanager
     def computing(self):
         """Inside, PyTorch's functions work on JAX's arrays, without gradients."""
-        with torch.no_grad(), self:
+        with warnings.catch_warnings(), torch.no_grad(), self:
+            warnings.filterwarnings("ignore", "Explicitly requested dtype")
             yield
 
     # What torchax asks.
@@ -105,7 +108,7 @@ class Environment(torchax.tensor.Environment):
 
     def dispatch(self, func, types, args, kwargs):
         kwargs = dict(kwargs or {})
-        if self.recorded is not None and func in RANDOM:
+        if self.recorded is not None and is_random(func):
             return self._replayed(func, args)
         if func in torchax.tensor.TENSOR_CONSTRUCTORS:
             op = self._get_op_or_decomp(func)
@@ -153,7 +156,8 @@ class Environment(torchax.tensor.Environment):
         if value is None:
             self.refuse(f"random numbers of '{func.__name__}' at another place than in PyTorch",
                         "draw them from torch.rand or torch.randn of a fixed shape")
-        return assign(args[0], value) if func.__name__.endswith("_") else Tensor(value, self)
+        name = getattr(func, "overloadpacket", func).__name__
+        return assign(args[0], value) if name.endswith("_") else Tensor(value, self)
 
     def define(self, *functions, needs_env=False, is_jax_function=True):
         """Registers the decorated function for functions and operators of PyTorch."""
@@ -179,8 +183,8 @@ class Environment(torchax.tensor.Environment):
 
 
 def constant(tensor):
-    """A tensor of PyTorch as an array."""
-    return mappings.t2j(tensor.detach(), use_dlpack=False)
+    """A tensor of PyTorch as an array of its own."""
+    return mappings.t2j(tensor.detach().clone(), use_dlpack=False)
 
 
 def _cast(policy, args, kwargs, dtype):
@@ -213,4 +217,8 @@ def _reason(error):
     if isinstance(error, (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)):
         return ("it asks for a value that depends on the batch (.item(), if, a shape from data): use torch.where, or "
                 "give the value as a plain number of the batch")
+    return first_line(error)
+
+
+def first_line(error):
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import math
 
 import jax.numpy as jnp
 import torch
@@ -119,8 +120,19 @@ class Update:
 
 
 def _define(environment):
-    """Operators whose numbers are tensors here: rates."""
+    """Operators whose numbers are tensors here: rates, and the number of the step."""
     T = torch.Tensor
+
+    @environment.define(T.__rpow__, is_jax_function=False)
+    def power(step, base):
+        """torch computes 1 - beta ** step in float64; in float32 it would lose half of its digits at the first steps."""
+        made = Tensor(jnp.power(jnp.float32(base), step.jax()), environment)
+        made.complement = -jnp.expm1(step.jax() * math.log(base)) if base > 0 else 1 - made.jax()
+        return made
+
+    @environment.define(T.__rsub__, is_jax_function=False)
+    def subtract_from(x, y):
+        return Tensor(x.complement if y == 1 and hasattr(x, "complement") else y - x.jax(), environment)
 
     @environment.define(T.addcdiv_, is_jax_function=False)
     def addcdiv_(x, a, b, *, value=1):

@@ -43,7 +43,6 @@ class Program:
         self.fixed = [name for name in self.fixed if name not in self.known]
         self.arrays = {name: constant(tensor) for name, tensor in self.tensors.items()}
         self.seeded, self.remarks = False, []
-        self._discover()
 
     def _check(self):
         for what, tensors in (("tensor", self.tensors), ("batch argument", self.batch)):
@@ -68,7 +67,7 @@ class Program:
                 raise ImportFailure(f"parameter '{name}' has a hook, which is not seen: compute what it does in the "
                                     "forward, or in the loss")
 
-    def _discover(self):
+    def discover(self):
         """Runs on shapes: which buffers change, and whether random numbers are drawn."""
         seen = {}
 

@@ -18,11 +18,16 @@ DROPOUTS = (F.dropout, torch.dropout, torch.dropout_, F.dropout1d, F.dropout2d, 
             F.feature_alpha_dropout, torch.feature_alpha_dropout, torch.feature_alpha_dropout_)
 ATTENTION = F.scaled_dot_product_attention
 _FEATURES = (F.dropout1d, F.dropout2d, F.dropout3d, torch.feature_dropout, torch.feature_dropout_)
-# Functions whose results are random. A comparison with PyTorch gives both the same values.
-RANDOM = (torch.rand, torch.randn, torch.rand_like, torch.randn_like, torch.randint, torch.randint_like, torch.bernoulli,
-          torch.normal, torch.multinomial, torch.randperm, torch.Tensor.bernoulli, torch.Tensor.multinomial,
-          torch.Tensor.bernoulli_, torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.exponential_,
-          torch.Tensor.random_)
+# Operators whose results are random, and the functions that torchax computes without them. A comparison with PyTorch gives
+# both the same values.
+RANDOM = {torch.rand, torch.randn, torch.randint, *(getattr(torch.ops.aten, name) for name in (
+    "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "bernoulli_",
+    "multinomial", "normal", "normal_", "uniform_", "exponential_", "random_", "log_normal_", "cauchy_",
+    "geometric_"))}
+
+
+def is_random(function):
+    return getattr(function, "overloadpacket", function) in RANDOM
 
 
 def install(environment):

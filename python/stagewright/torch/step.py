@@ -38,6 +38,7 @@ def import_step(module, loss, batch, path, **options):
     program = Program(module, loss, batch, options)
     reference = Reference(program)
     program.leave_out([name for name, gradient in reference.gradients.items() if gradient is None])
+    program.discover()
     compare(program, reference)
     if options.get("optimizer") is not None:
         made = Update(program, options["optimizer"], options.get("clip_grad_norm"), options.get("clip_grad_value"),
