@@ -133,7 +133,8 @@ def fold(node, inputs):
     outputs = [name for name in node.proto.output if name]
     function = onnx.helper.make_function("stagewright", "fold", list(dict.fromkeys(names)), outputs, [node.proto], version)
     try:
-        made = ReferenceEvaluator(function).run(None, {**dict.fromkeys(names), **dict(zip(node.proto.input, inputs))}, {})
+        with np.errstate(all="ignore"):  # infinities are a model's business, in masks for example
+            made = ReferenceEvaluator(function).run(None, {**dict.fromkeys(names), **dict(zip(node.proto.input, inputs))}, {})
     except Exception as error:
         raise node.failure(f"cannot be computed from its constant inputs: {error}; check the model with "
                            "onnx.checker.check_model(model, full_check=True)") from error

@@ -17,16 +17,19 @@ from stagewright.onnx.reading import read
 from stagewright.onnx.registry import OPERATORS, jax_type, node_name
 
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # what PyTorch's exporter says of an initializer
+PARAMETER = "PARAMETER"
 STATISTICS = {"BatchNormalization": (3, 4)}  # inputs that are learned by no gradient
 
 
 class Model:
     """A file, called as `model(parameters, name=array, ...)`, which returns {name of an output: array}.
 
-    `parameters` holds the initializers of floating point that can be trained, by name: those of one or more dimensions,
-    without the running statistics of batch normalizations, PyTorch's buffers, and what a pattern of `frozen` names.
-    These are in `frozen`; they may be given beside the parameters, and are what the file says otherwise. Everything else
-    is part of the function. `inputs` holds example arrays, `remarks` what a user should know.
+    `parameters` holds the initializers of floating point that can be trained, by name: those that PyTorch's exporter calls
+    parameters, or in files that do not say, those of one or more dimensions. `frozen` has the others of one or more
+    dimensions: running statistics of batch normalizations, buffers, masks, and what a pattern of the option `frozen` names.
+    They may be given beside the parameters, and are what the file says otherwise. Everything else is part of the function.
+    `inputs` holds example arrays, `unclear` the names of parameters that PyTorch's exporter computed by itself, `remarks`
+    what a user should know.
 
     `dims` gives sizes to dimensions that the file leaves open: {"batch": 4}, or {"tokens[0]": 4} for one without a name.
     """
@@ -38,7 +41,7 @@ class Model:
         if self.graph.sparse_initializer:
             raise ImportFailure(f"{self.place}: initializer '{self.graph.sparse_initializer[0].values.name}' is sparse, which "
                                 "is not supported; export the model with dense initializers")
-        self.parameters, self.frozen, self.constants = {}, {}, {}
+        self.parameters, self.frozen, self.constants, self.unclear = {}, {}, {}, []
         self._initializers(frozen)
         del self.graph.initializer[:]
         self.scopes = scopes_of(self.graph, {*self.parameters, *self.frozen})
@@ -76,20 +79,23 @@ class Model:
         static, statistics = _positions(self.graph)
         kinds = {value.name: entry.value for value in (*self.graph.value_info, *self.graph.initializer)
                  for entry in value.metadata_props if entry.key == KIND}
+        kinds = {proto.name: kinds[proto.name] for proto in self.graph.initializer if proto.name in kinds}
         used = set()
         for proto in self.graph.initializer:
+            kind = kinds.get(proto.name)
             array = onnx.numpy_helper.to_array(proto)
             matched = [p for p in patterns if fnmatch.fnmatchcase(proto.name, p)]
             used.update(matched)
-            if not jnp.issubdtype(array.dtype, np.floating) or array.ndim == 0 or proto.name in static:
+            if not jnp.issubdtype(array.dtype, np.floating) or array.ndim == 0 and kind != PARAMETER or proto.name in static:
                 self.constants[proto.name] = array
             elif array.dtype == np.float64:
                 raise ImportFailure(f"{self.place}: initializer '{proto.name}' is of type float64, which is not supported; "
                                     "export the model with float32")
-            elif matched or proto.name in statistics or "BUFFER" in kinds.get(proto.name, ""):
+            elif matched or proto.name in statistics or kind not in (None, PARAMETER) or _is_mask(array):
                 self.frozen[proto.name] = array
             else:
                 self.parameters[proto.name] = array
+                self.unclear += [proto.name] if PARAMETER in kinds.values() and kind is None else []
         if unused := [p for p in patterns if p not in used]:
             names = [proto.name for proto in self.graph.initializer]
             raise ImportFailure(f"{self.place}: no initializer is called '{unused[0]}'; the initializers are "
@@ -143,6 +149,11 @@ class Model:
                 if (first := copies.setdefault(key, name)) != name:
                     self.remarks.append(f"initializers '{first}' and '{name}' hold the same numbers; if the model shares "
                                         "them, training the file parts them: export them as one")
+
+
+def _is_mask(array):
+    """Whether it has numbers that only masks have: an infinity, or what stands for it."""
+    return array.size > 0 and not np.abs(array.astype(np.float32)).max() < 1e30
 
 
 def _positions(graph):

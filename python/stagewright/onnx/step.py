@@ -85,6 +85,11 @@ def _check_loss(model, loss, trees, examples):
     if not trees["params"]:
         raise ImportFailure(f"{model.place}: output '{loss}' reads no parameters to train; export the model with its "
                             "weights as initializers of floating point")
+    if unclear := [name for name in model.unclear if name in trees["params"]]:
+        more = f" and {len(unclear) - 1} more" if len(unclear) > 1 else ""
+        raise ImportFailure(f"{model.place}: PyTorch's exporter made initializer '{unclear[0]}'{more} from parameters or from "
+                            "constants, and the file does not say from which; export with optimize=False, or name those that "
+                            "are not trained with --freeze")
     made, = jax.eval_shape(lambda *given: model.evaluate({k: v for tree in given[:-1] for k, v in tree.items()}, given[-1],
                                                          [loss]), *trees.values(), examples)
     if np.prod(made.shape) != 1 or not jax.numpy.issubdtype(made.dtype, np.floating):
