@@ -36,6 +36,7 @@ def accumulate(function, arguments, count, options=None):
     from stagewright.frontend.jax_step import Step, stored
 
     step = Step(function, arguments, options)
+    function, arguments = step.function, step.arguments  # a state comes apart
     inputs = step_inputs(step, arguments, count)
     golden = evaluate(jax.jit(function), step.signature, jax.tree.structure(tuple(arguments)), inputs, count)
     return [stored(a if hasattr(a, "dtype") else jnp.asarray(a)) for a in inputs], [stored(g) for g in golden]

@@ -26,6 +26,7 @@ from stagewright.frontend.jax_update import HELP, Update
 from stagewright.frontend.rows import Lazy, to_array
 from stagewright.frontend.signature import infer
 from stagewright.frontend.stablehlo import to_linalg
+from stagewright.frontend.train_state import split, static_leaves
 
 OPTIONS = {
     "roles": "role of an argument (parameter, batch, constant, seed, state) or result (loss, output), by name or position",
@@ -48,11 +49,17 @@ class Step:
         for key in options:
             if key not in OPTIONS:
                 raise ImportFailure(f"unknown option '{key}'; the options are {', '.join(OPTIONS)}")
-        self.options = options
+        self.options, self.location = options, _location(function)
+        function, arguments = static_leaves(function, arguments)
+        remarks = []
+        if options.get("update") is None and (parts := split(function, arguments)):
+            function, arguments, options["update"] = parts
+            remarks.append("the state's optimizer is the update; its parameters are an argument of the step")
+        self.function, self.arguments = function, tuple(arguments)
         # An update is of whole parameters.
         self.slices = options.get("pipeline_slices", True) and options.get("update") is None
         try:
-            traced = jax.jit(function).trace(*arguments)
+            traced = jax.jit(lambda *leaves: function(*leaves)).trace(*arguments)
         except Exception as error:
             if isinstance(error, ImportFailure):
                 raise
@@ -61,8 +68,8 @@ class Step:
         shaped = jax.tree.map(_shaped, tuple(arguments))
         self.leaves = [jax.numpy.asarray(leaf) if not hasattr(leaf, "dtype") else leaf
                        for leaf in jax.tree.leaves(tuple(arguments))]
-        self.signature = infer(function, shaped, traced.out_info, options)
-        self.location = _location(function)
+        self.signature = infer(function, shaped, traced.out_info, options, self.jaxpr.jaxpr)
+        self.signature.remarks[:0] = remarks
         self.has_seed = any(a.role == "seed" for a in self.signature.arguments)
         made = options.get("update")
         states = [a.name for a in self.signature.arguments if a.role == "state"]
@@ -207,7 +214,7 @@ def import_jax(function, arguments, path, *, name=None, **options):
     stem = path[:-5] if path.endswith(".mlir") else path
     texts = {path: to_linalg(functions)}
     if options.get("validation") is not None:
-        loss = validation_step(options["validation"], arguments, step)
+        loss = validation_step(options["validation"], step.arguments, step)
         texts[f"{stem}.validation.mlir"] = to_linalg({"step": (loss.stablehlo(), loss.attributes())})
     directory = os.path.dirname(os.path.abspath(path))
     with tempfile.TemporaryDirectory(dir=directory, prefix=".stagewright-") as temporary:

@@ -11,8 +11,9 @@ import numpy as np
 
 from stagewright.errors import ImportFailure
 from stagewright.frontend.evaluate import Evaluator
+from stagewright.frontend.names import argument_names, tree_path
 from stagewright.frontend.rows import to_array
-from stagewright.frontend.signature import Argument, Result, argument_names, tree_path
+from stagewright.frontend.signature import Argument, Result
 
 HELP = "(function, state, *more): function(parameters, gradients, state, *more) -> (parameters, state)"
 

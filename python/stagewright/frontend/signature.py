@@ -11,12 +11,13 @@ every argument as a batch.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 
 import jax
 import numpy as np
 
 from stagewright.errors import ImportFailure
+from stagewright.frontend.forms import Flow, carried, check_results, find_gradients, graded, is_float
+from stagewright.frontend.names import argument_names, tree_path
 
 ARGUMENT_ROLES = ("parameter", "batch", "constant", "seed", "state")
 RESULT_ROLES = ("loss", "gradient", "output")
@@ -50,45 +51,10 @@ class Signature:
     remarks: list
 
 
-def tree_path(root, keys):
-    """A leaf's name: `root` and the keys that lead to it, parted by slashes."""
-    parts = [root] if root else []
-    for key in keys:
-        parts.append(str(next(getattr(key, a) for a in ("key", "idx", "name") if hasattr(key, a))))
-    return "/".join(parts)
-
-
-def argument_names(function, count):
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return [names[i] if i < len(names) else f"arg{i}" for i in range(count)]
-
-
 def _is_key(leaf):
     if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         return True
     return leaf.dtype == np.uint32 and tuple(leaf.shape) == (2,)
-
-
-def _is_float(leaf):
-    return jax.dtypes.issubdtype(leaf.dtype, np.floating)
-
-
-def _is_scalar_float(tree):
-    leaves = jax.tree.leaves(tree)
-    return len(leaves) == 1 and leaves[0] is tree and leaves[0].shape == () and _is_float(leaves[0])
-
-
-def _same_tree(parameters, gradients):
-    """Whether the second can be gradients of the first: floats of their shapes, of their types or wider ones."""
-    if jax.tree.structure(parameters) != jax.tree.structure(gradients):
-        return False
-    leaves = list(zip(jax.tree.leaves(parameters), jax.tree.leaves(gradients)))
-    return bool(leaves) and all(x.shape == y.shape and _is_float(x) and _is_float(y) and
-                                jax.numpy.promote_types(x.dtype, y.dtype) == y.dtype for x, y in leaves)
 
 
 class _Overrides:
@@ -118,33 +84,26 @@ class _Overrides:
                                     f"{', '.join(names)}")
 
 
-def _find_gradients(trees, out):
-    """(loss, aux, {argument: gradients}) if the result is a loss beside gradients, else None."""
-    if not isinstance(out, (tuple, list)) or len(out) != 2:
-        return None
-    head, grads = out
-    loss, aux = head, ()
-    if isinstance(head, (tuple, list)) and head and not _is_scalar_float(head):
-        loss, aux = head[0], tuple(head[1:])
-    if not _is_scalar_float(loss):
-        return None
-    for position, tree in trees.items():
-        if _same_tree(tree, grads):
-            return loss, aux, {position: grads}
-    if isinstance(grads, (tuple, list)) and grads:
-        found, start = {}, 0
-        order = list(trees)
-        for part in grads:
-            at = next((i for i in range(start, len(order)) if _same_tree(trees[order[i]], part)), None)
-            if at is None:
-                return None
-            found[order[at]], start = part, at + 1
-        return loss, aux, found
-    return None
+def _kept(arguments, possible, parameters):
+    """Arguments that no microbatch is: containers of floating-point arrays that do not share their first extent.
+
+    Weights that get no gradients, statistics of layers, a second copy of the parameters. A batch in a container has one
+    extent, or, as graphs have, integers among its arrays.
+    """
+    kept = []
+    for i in possible:
+        leaves = jax.tree.leaves(arguments[i])
+        extents = {leaf.shape[0] if leaf.shape else None for leaf in leaves}
+        if i not in parameters and len(extents) > 1 and all(map(is_float, leaves)):
+            kept.append(i)
+    return kept
 
 
-def infer(function, arguments, out, options):
-    """The signature of `function(*arguments) -> out`; arguments and out are trees of things with shape and dtype."""
+def infer(function, arguments, out, options, jaxpr=None):
+    """The signature of `function(*arguments) -> out`; arguments and out are trees of things with shape and dtype.
+
+    With its jaxpr, results that only look like gradients are told apart from gradients.
+    """
     roles = _Overrides("roles", options.get("roles"), (*ARGUMENT_ROLES, *RESULT_ROLES))
     combine = _Overrides("combine", options.get("combine"), COMBINE_RULES)
     batch_dims = _Overrides("batch_dim", options.get("batch_dim"))
@@ -153,7 +112,9 @@ def infer(function, arguments, out, options):
 
     explicit = {i: roles.find(root, i) for i, root in enumerate(roots)}
     possible = {i: tree for i, tree in enumerate(arguments) if explicit[i] in (None, "parameter")}
-    found = _find_gradients(possible, out)
+    found = find_gradients(possible, out)
+    if jaxpr is not None:
+        check_results(arguments, roots, possible, out, found, Flow(jaxpr))
     parameters = set(found[2]) if found else {i for i in possible if explicit[i] == "parameter"}
     partly = any(roles.find(tree_path(roots[i], keys), i) for i, tree in enumerate(arguments)
                  for keys, _ in jax.tree.leaves_with_path(tree))
@@ -161,21 +122,33 @@ def infer(function, arguments, out, options):
     if not known and len(arguments) > 1:
         first = jax.tree.leaves(arguments[0])
         container = jax.tree.structure(arguments[0]) != jax.tree.structure(0)
-        if first and container and all(map(_is_float, first)):
+        if container and any(map(is_float, first)) and all(is_float(leaf) or leaf.shape == () for leaf in first):
             parameters, known = {0}, True
             remarks.append(f"argument '{roots[0]}' is taken as the parameters; option 'roles' overrides this")
 
+    if found:
+        remarks += [f"argument '{roots[i]}' has the tree of the gradients too; they are taken as those of "
+                    f"'{roots[min(parameters)]}' (option 'roles' overrides this)" for i in possible
+                    if i not in parameters and len(parameters) == 1 and
+                    not jax.tree_util.all_leaves([possible[i]]) and graded(possible[i], out[1]) is not None]
+    kept = _kept(arguments, possible, parameters) if known else []
+    remarks += [f"argument '{roots[i]}' holds arrays of several first extents, so it is taken as a constant, not as a "
+                "batch (option 'roles' overrides this)" for i in kept]
+    if found:
+        kept += carried(possible, found[1], {*parameters, *kept})
     made, starts = [], []
     for i, tree in enumerate(arguments):
         starts.append(len(made))
+        of = found[2][i][1] if found and i in found[2] else None
         root = "params" if i in parameters and len(parameters) == 1 else roots[i]
-        for keys, leaf in jax.tree.leaves_with_path(tree):
+        for number, (keys, leaf) in enumerate(jax.tree.leaves_with_path(tree)):
             names = (tree_path(roots[i], keys), tree_path(root, keys), i)
             role = roles.find(*names)
-            if role is None and i in parameters:
+            if role is None and i in parameters and (number in of if of is not None else is_float(leaf)):
                 role = "parameter"
             elif role is None and known:
-                role = "seed" if _is_key(leaf) else "constant" if leaf.shape == () else "batch"
+                fixed = leaf.shape == () or i in kept or i in parameters
+                role = "seed" if _is_key(leaf) else "constant" if fixed else "batch"
             elif role is None and _is_key(leaf):
                 role, known = "seed", True
             if role in RESULT_ROLES:
@@ -198,9 +171,9 @@ def infer(function, arguments, out, options):
         results.append(Result("loss", (), "loss", combine=rule))
         for keys, leaf in jax.tree.leaves_with_path(aux[0] if len(aux) == 1 else aux):
             results.append(_output(tree_path("aux", keys), leaf, combine, batch_dims, batch_sizes))
-        for position, tree in gradients.items():
+        for position, (tree, numbers) in gradients.items():
             root = "grads" if len(gradients) == 1 else f"grads/{roots[position]}"
-            for n, (keys, leaf) in enumerate(jax.tree.leaves_with_path(tree)):
+            for n, (keys, leaf) in zip(numbers, jax.tree.leaves_with_path(tree)):
                 name, of = tree_path(root, keys), starts[position] + n
                 results.append(Result(name, tuple(leaf.shape), "gradient", of, combine.find(name) or rule, dtype=leaf.dtype))
                 if made[of].role != "parameter":
@@ -246,7 +219,7 @@ def _output(name, leaf, combine, batch_dims, batch_sizes):
     dim = batch_dims.find(name)
     dim = 0 if dim is None else int(dim)
     has_batch = len(leaf.shape) > dim and leaf.shape[dim] in batch_sizes
-    default = "concat" if has_batch else "mean" if _is_float(leaf) else "last"
+    default = "concat" if has_batch else "mean" if is_float(leaf) else "last"
     result = Result(name, tuple(leaf.shape), "output", combine=combine.find(name) or default)
     if result.combine == "concat":
         if len(leaf.shape) <= dim:
