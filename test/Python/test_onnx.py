@@ -147,6 +147,59 @@ def test_frozen_initializers_have_no_gradient():
     assert {"h.0.fc.weight", "bn.mean"} < set(model.frozen) and "two" in model.constants
 
 
+def told(model, **kinds):
+    """A model whose initializers are told apart as PyTorch's exporter does it."""
+    for name, kind in kinds.items():
+        info = model.graph.value_info.add(name=name)
+        info.type.CopyFrom(value(name, ["n"]).type)
+        info.metadata_props.add(key="pkg.torch.export.graph_signature.InputSpec.kind", value=kind)
+    return model
+
+
+def sum_of_products(**initializers):
+    nodes = [helper.make_node("Mul", ["x" if i == 0 else f"y{i - 1}", name], [f"y{i}"], name=f"/{name}/Mul")
+             for i, name in enumerate(initializers)]
+    nodes += [helper.make_node("ReduceSum", [f"y{len(nodes) - 1}"], ["loss"], keepdims=0)]
+    return graph_model(nodes, [value("x", [3])], [value("loss", [])], initializers)
+
+
+def test_what_the_exporter_calls_a_parameter_is_trained():
+    model = stagewright.onnx.load(told(sum_of_products(scale=np.float32(2), weight=weights(3), table=weights(3)),
+                                       scale="PARAMETER", weight="PARAMETER", table="BUFFER"))
+    assert sorted(model.parameters) == ["scale", "weight"] and sorted(model.frozen) == ["table"]
+    function, arguments, _ = step_of(model, "loss")
+    _, gradients = function(*arguments)
+    assert gradients["scale"].shape == ()
+
+
+def test_masks_are_not_trained():
+    mask = np.asarray([0, -np.inf, 0], np.float32)
+    model = stagewright.onnx.load(sum_of_products(weight=weights(3), mask=mask))
+    assert sorted(model.parameters) == ["weight"] and sorted(model.frozen) == ["mask"]
+
+
+def test_what_the_exporter_made_by_itself_is_not_trained_unasked(tmp_path):
+    file = told(sum_of_products(weight=weights(3), val_1=weights(3), val_2=weights(3) + 1), weight="PARAMETER")
+    with pytest.raises(ImportFailure, match="PyTorch's exporter made initializer 'val_1' and 1 more from parameters or from "
+                                            "constants, and the file does not say from which; export with optimize=False"):
+        stagewright.onnx.import_step(file, str(tmp_path / "out.mlir"), loss="loss")
+    assert os.listdir(tmp_path) == []
+    signature = stagewright.onnx.import_step(file, str(tmp_path / "out.mlir"), loss="loss", frozen=["val_*"])
+    assert [r.name for r in signature.results] == ["loss", "grads/weight"]
+
+
+def test_an_optimizer_updates_the_parameters(tmp_path):
+    parameters = stagewright.onnx.load(network(), dims={"batch": 4}).parameters
+
+    def update(parameters, gradients, rate):
+        return jax.tree.map(lambda p, g: p - rate * g, parameters, gradients), rate
+
+    signature = stagewright.onnx.import_step(network(), str(tmp_path / "out.mlir"), loss="loss", dims={"batch": 4},
+                                             update=(update, jnp.float32(0.1)))
+    assert len(parameters) == sum(a.role == "parameter" for a in signature.arguments) == 9
+    assert "func.func @update(" in (tmp_path / "out.mlir").read_text()
+
+
 def test_shapes_are_numbers_at_import():
     """Shape arithmetic with the largest 64-bit integer as an end, which JAX's 32 bits cannot hold."""
     nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Gather", ["s", "zero"], ["n"]),

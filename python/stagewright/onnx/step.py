@@ -27,14 +27,14 @@ def step_of(model, loss=None, inputs=None):
     def step(*arguments):
         given = {name: array for tree in arguments[:len(trees)] for name, array in tree.items()}
         results = model.evaluate(given, dict(zip(examples, arguments[len(trees):])), outputs)
-        return results[0].reshape(()) if loss else dict(zip(model.outputs, results))
+        return _scalar(model, loss, results[0]) if loss else dict(zip(model.outputs, results))
 
     step.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names])
     step.__code__ = step.__code__.replace(co_filename=model.place, co_firstlineno=1)  # where errors say it is written
     roles = {name: role for name, role in (("params", "parameter"), ("frozen", "constant")) if name in trees}
     arguments = (*trees.values(), *examples.values())
     if loss:
-        _check_loss(model, loss, trees, examples)
+        _check_parameters(model, loss, trees["params"])
         step = jax.value_and_grad(step)
     return step, arguments, roles
 
@@ -81,17 +81,19 @@ def _identifiers(examples, trees):
     return names
 
 
-def _check_loss(model, loss, trees, examples):
-    if not trees["params"]:
+def _check_parameters(model, loss, parameters):
+    if not parameters:
         raise ImportFailure(f"{model.place}: output '{loss}' reads no parameters to train; export the model with its "
                             "weights as initializers of floating point")
-    if unclear := [name for name in model.unclear if name in trees["params"]]:
+    if unclear := [name for name in model.unclear if name in parameters]:
         more = f" and {len(unclear) - 1} more" if len(unclear) > 1 else ""
         raise ImportFailure(f"{model.place}: PyTorch's exporter made initializer '{unclear[0]}'{more} from parameters or from "
                             "constants, and the file does not say from which; export with optimize=False, or name those that "
                             "are not trained with --freeze")
-    made, = jax.eval_shape(lambda *given: model.evaluate({k: v for tree in given[:-1] for k, v in tree.items()}, given[-1],
-                                                         [loss]), *trees.values(), examples)
-    if np.prod(made.shape) != 1 or not jax.numpy.issubdtype(made.dtype, np.floating):
-        raise ImportFailure(f"{model.place}: output '{loss}' is {made.dtype}{list(made.shape)}, but a loss is one number of "
+
+
+def _scalar(model, loss, value):
+    if value.size != 1 or not jax.numpy.issubdtype(value.dtype, np.floating):
+        raise ImportFailure(f"{model.place}: output '{loss}' is {value.dtype}{list(value.shape)}, but a loss is one number of "
                             "floating point; reduce it in the model, or write the loss in JAX on stagewright.onnx.load")
+    return value.reshape(())
