@@ -86,12 +86,12 @@ Scopes stagewright::pipeline::collectScopes(const StepGraph &graph,
   Scopes scopes;
   llvm::StringMap<int> numbers;
   for (const ScopePath &path : paths) {
-    if (path.empty()) {
+    size_t depth = layerDepth(path);
+    if (depth == 0) {
       scopes.scopeOf.push_back(-1);
       continue;
     }
-    std::string name =
-        llvm::join(ArrayRef(path).take_front(layerDepth(path)), ".");
+    std::string name = llvm::join(ArrayRef(path).take_front(depth), ".");
     auto [slot, isNew] = numbers.try_emplace(name, scopes.names.size());
     if (isNew)
       scopes.names.push_back(name);

@@ -11,14 +11,19 @@
 using namespace mlir;
 using namespace stagewright::pipeline;
 
-/// Share of the contractions above which a scope is the model, no layer of it.
-static constexpr double kWhole = 0.6;
+/// Share of the contractions above which a scope is the model, whatever passes
+/// between its parts, and above which it is rather too large for one layer.
+static constexpr double kWhole = 0.9, kLarge = 0.6;
 /// Values of less than this part of the largest one are not counted: masks,
 /// statistics.
 static constexpr int64_t kSmall = 8;
 
 /// `name` without the digits at its end.
 static StringRef stemOf(StringRef name) { return name.rtrim("0123456789"); }
+
+static bool isNumbered(StringRef name) {
+  return stemOf(name).size() != name.size();
+}
 
 ScopeTree::ScopeTree(const StepGraph &graph, ArrayRef<ScopePath> paths)
     : graph(graph) {
@@ -47,11 +52,16 @@ ScopeTree::ScopeTree(const StepGraph &graph, ArrayRef<ScopePath> paths)
 }
 
 void ScopeTree::findRepeats(Node &node) {
-  llvm::StringMap<unsigned> stems;
+  // Two products may have numbers because a framework counts them; two modules
+  // with parts of their own are blocks.
+  llvm::StringMap<unsigned> all, blocks;
   for (auto &[name, child] : node.children) {
     findRepeats(*child);
-    bool isNumbered = stemOf(name).size() != name.size();
-    node.repeats |= child->repeats || (isNumbered && ++stems[stemOf(name)] > 1);
+    node.repeats |= child->repeats;
+    if (!isNumbered(name))
+      continue;
+    blocks[stemOf(name)] += !child->children.empty();
+    node.repeats |= ++all[stemOf(name)] > 2 || blocks[stemOf(name)] > 1;
   }
 }
 
@@ -59,10 +69,12 @@ void ScopeTree::countBorders(const Node &node, unsigned depth,
                              ArrayRef<ScopePath> paths) {
   for (const auto &entry : node.children)
     countBorders(*entry.second, depth + 1, paths);
-  if (!node.repeats)
+  if (node.operations.empty())
     return;
   // A value is alive from behind its maker to its last reader here. What comes
-  // from outside counts unless it passes by: others read it after this scope.
+  // from outside counts if it is beside the way through this scope, as a
+  // residual is; what others read after it, or one part, or several blocks (the
+  // output of an encoder) passes by.
   ArrayRef<unsigned> list = node.operations;
   llvm::DenseMap<unsigned, unsigned> placeOf;
   for (auto [place, number] : llvm::enumerate(list))
@@ -73,6 +85,26 @@ void ScopeTree::countBorders(const Node &node, unsigned depth,
       return user > list.back() && graph.ops[user].isChained();
     });
   };
+  auto partOf = [&](unsigned number) {
+    const ScopePath &path = paths[number];
+    return path.size() > depth ? path[depth] : StringRef();
+  };
+  auto passesBy = [&](unsigned maker) {
+    llvm::StringMap<StringRef> firsts; // by stem
+    llvm::SmallDenseSet<StringRef> parts;
+    for (unsigned user : graph.ops[maker].users) {
+      if (!placeOf.contains(user))
+        continue;
+      StringRef part = partOf(user);
+      parts.insert(part);
+      if (!isNumbered(part) ||
+          node.children.find(part)->second->children.empty())
+        continue;
+      if (firsts.try_emplace(stemOf(part), part).first->second != part)
+        return true;
+    }
+    return parts.size() < 2;
+  };
   for (auto [place, number] : llvm::enumerate(list))
     for (Value operand : graph.ops[number].operands) {
       int maker = graph.indexOf(operand);
@@ -80,11 +112,10 @@ void ScopeTree::countBorders(const Node &node, unsigned depth,
         continue;
       auto inside = placeOf.find(maker);
       bool isOwn = inside != placeOf.end();
-      if (!isOwn && isReadAfter(maker))
+      if (!isOwn && (isReadAfter(maker) || passesBy(maker)))
         continue;
-      auto &life =
-          lives.try_emplace(operand, isOwn ? inside->second + 1 : 0, 0)
-              .first->second;
+      auto &life = lives.try_emplace(operand, isOwn ? inside->second + 1 : 0, 0)
+                       .first->second;
       life.second = std::max<unsigned>(life.second, place);
       if (isOwn && isReadAfter(maker))
         life.second = list.size();
@@ -95,10 +126,6 @@ void ScopeTree::countBorders(const Node &node, unsigned depth,
     born[life.first].push_back(bytesOf(value.getType()));
     dead[life.second + 1].push_back(bytesOf(value.getType()));
   }
-  auto partOf = [&](unsigned number) {
-    const ScopePath &path = paths[number];
-    return path.size() > depth ? path[depth] : StringRef();
-  };
   Borders &count = borders[node.signature];
   std::map<int64_t, unsigned, std::greater<>> alive;
   for (size_t place = 0; place < list.size(); ++place) {
@@ -120,8 +147,11 @@ void ScopeTree::countBorders(const Node &node, unsigned depth,
 
 void ScopeTree::decide(Node &node) {
   Borders count = borders.lookup(node.signature);
-  node.opens = node.contractions > kWhole * root.contractions ||
-               (node.repeats && 2 * count.clean >= count.all);
+  auto isMoreThan = [&](double share) {
+    return node.contractions > share * root.contractions;
+  };
+  node.opens = isMoreThan(kWhole) || ((node.repeats || isMoreThan(kLarge)) &&
+                                      2 * count.clean >= count.all);
   for (auto &entry : node.children)
     decide(*entry.second);
 }
@@ -133,7 +163,8 @@ size_t ScopeTree::layerDepth(const ScopePath &path) const {
     node = node->children.find(name)->second.get();
     ++depth;
     if (!node->opens)
-      break;
+      return depth;
   }
-  return depth;
+  // What stands directly in a scope that is no layer belongs to a neighbour.
+  return node->opens && !node->children.empty() ? 0 : depth;
 }

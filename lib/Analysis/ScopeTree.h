@@ -7,9 +7,10 @@
 //
 // Frameworks open a scope for every module, down to single products. The layers
 // of a model are the scopes at the level at which it repeats: below the outer
-// module, above the parts of a block. What tells them apart is the data: between
-// two blocks one large value passes, inside a block the residual passes beside
-// the branch. Scopes of one name but for its numbers are decided together.
+// module, above the parts of a block. What tells them apart is the data:
+// between two blocks one large value passes, inside a block the residual passes
+// beside the branch. Scopes of one name but for its numbers are decided
+// together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,13 +29,14 @@ public:
   /// `paths`: the scope of each operation of `graph`, which outlives the tree.
   ScopeTree(const StepGraph &graph, llvm::ArrayRef<ScopePath> paths);
 
-  /// How many components of `path`, one of those given, name a layer.
+  /// How many components of `path`, one of those given, name a layer; 0 if it
+  /// names none.
   size_t layerDepth(const ScopePath &path) const;
 
 private:
   struct Node {
     llvm::MapVector<llvm::StringRef, std::unique_ptr<Node>> children;
-    std::string signature; ///< The path without its numbers.
+    std::string signature;            ///< The path without its numbers.
     std::vector<unsigned> operations; ///< Of the forward, in program order.
     unsigned contractions = 0;
     bool repeats = false; ///< Numbered siblings lie here or below.
