@@ -54,23 +54,30 @@ def packages(names=None):
 
 
 def venv():
-    """Makes build/venv from the lists in python/, again when one of them or the interpreter changes."""
-    text = REQUIREMENTS.read_bytes() + HEADERS.read_bytes() + sys.version.encode() + str(ROOT).encode()
-    want, stamp = hashlib.sha256(text).hexdigest(), VENV / "requirements.sha256"
+    """Makes build/venv from the lists in python/."""
+    environment(VENV, "Python environment", REQUIREMENTS, HEADERS)
+
+
+def environment(folder, title, requirements, alone=None):
+    """Makes a Python environment that has this tree's packages, again when one of its lists or the interpreter changes.
+
+    `alone`: a list of what is installed without what it names as its needs."""
+    text = b"".join(file.read_bytes() for file in dict.fromkeys((REQUIREMENTS, requirements, alone)) if file)
+    want, stamp = hashlib.sha256(text + sys.version.encode() + str(ROOT).encode()).hexdigest(), folder / "requirements.sha256"
     if stamp.exists() and stamp.read_text() == want:
         return
-    shutil.rmtree(VENV, ignore_errors=True)
-    capture([sys.executable, "-m", "venv", VENV])
+    shutil.rmtree(folder, ignore_errors=True)
+    capture([sys.executable, "-m", "venv", folder])
 
     def watch(line):
         match = re.match(r"(Collecting|Installing) \S+( packages)?", line)
         return match[0] if match else None
 
-    stream("Python environment", [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "-r", REQUIREMENTS],
-           watch, env={"PIP_NO_INPUT": "1"})
-    stream("Headers", [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", "-r", HEADERS],
-           watch, env={"PIP_NO_INPUT": "1"})
-    site = next((VENV / "lib").glob("python3*/site-packages"))
+    install = [folder / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check"]
+    stream(title, [*install, "-r", requirements], watch, env={"PIP_NO_INPUT": "1"})
+    if alone:
+        stream(f"{title}, more", [*install, "--no-deps", "-r", alone], watch, env={"PIP_NO_INPUT": "1"})
+    site = next((folder / "lib").glob("python3*/site-packages"))
     (site / "stagewright-tree.pth").write_text(f"{BUILD / 'python'}\n{ROOT / 'python'}\n")
     stamp.write_text(want)
 

@@ -1,7 +1,8 @@
 """Runs the tests of every kind and counts them: each runner writes a report, the last line sums the reports.
 
 Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against
-an installed tree), fuzz (random programs, test/Fuzz; one test each). `build/reports/<preset>.json` keeps the counts for .ci/run."""
+an installed tree), fuzz (random programs, test/Fuzz; one test each), models (training steps of the libraries that people use,
+test/Models, in an environment of their own; one test for each step, type and number of stages). `build/reports/<preset>.json` keeps the counts for .ci/run."""
 
 import json
 import os
@@ -15,6 +16,7 @@ from . import setup
 from .console import BUILD, ROOT, Failure, Progress, capture, say, stream
 
 LIT = "/usr/lib/llvm-22/bin/lit"
+MODELS = BUILD / "models-venv"
 
 
 class Count:
@@ -188,7 +190,34 @@ def fuzz(preset, _part, programs=100, seed=None):
     return Count(**json.loads(report.read_text()))
 
 
-KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "fuzz": fuzz}
+def models(preset, part):
+    """The whole suite of training steps. What it found is kept in docs/models.md, unless only a part has run."""
+    setup.environment(MODELS, "Environment of the models", ROOT / "test/Models/requirements.txt",
+                      ROOT / "test/Models/requirements-alone.txt")
+    report = setup.tree(preset) / "reports" / "models.json"
+    report.parent.mkdir(exist_ok=True)
+    report.unlink(missing_ok=True)
+    command = [MODELS / "bin" / "python", ROOT / "test/Models/suite.py", "--report", report,
+               *([f"*{part}*"] if part else ["--table", ROOT / "docs/models.md"])]
+
+    def watch(line):
+        match = re.match(r"\[(\d+/\d+) \d+ s\] (\S+ \w+): (.*)", line)
+        if match and match[3] not in ("equal", "refused as it must be"):
+            say(f"{match[2]}: {match[3]}")
+        return f"[{match[1]}] {match[2]}" if match else None
+
+    try:
+        stream("Models", command, watch, keep=report.with_suffix(".log"),
+               env={**_environment(), "STAGEWRIGHT_BUILD": str(setup.tree(preset))})
+    except Failure:
+        if not report.exists():
+            raise
+    kinds = [o["kind"] for entry in json.loads(report.read_text()).values() for o in entry["stages"].values()]
+    good = sum(kind in ("equal", "refused as it must be") for kind in kinds)
+    return Count(good, len(kinds) - good)
+
+
+KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "fuzz": fuzz, "models": models}
 # The others are asked for by name.
 DEFAULT = ("unit", "lit", "python", "consumer")
 

@@ -22,6 +22,7 @@ import golden  # noqa: E402
 from pipeline import MICROBATCHES, Failed  # noqa: E402
 from stagewright.errors import ImportFailure  # noqa: E402
 from stagewright.frontend.jax_step import Step, stored  # noqa: E402
+from stagewright.frontend.train_state import static_leaves  # noqa: E402
 
 # How much farther from the reference ours may be than JAX's result of the same type is, over the whole step.
 MULTIPLE = {"float32": 2.0, "bfloat16": 1.5}
@@ -53,20 +54,23 @@ class Attempt:
         self.import_seconds = self.trace_seconds = None
         try:
             self.function, self.arguments, self.options = made(entry, jnp.dtype(dtype))
-            jax.block_until_ready(jax.jit(self.function)(*self.arguments))
         except Exception as error:
-            raise Invalid(traceback.format_exc()[-3000:]) from error
+            raise Invalid(f"{type(error).__name__}: {error}\n{traceback.format_exc()[-2000:]}") from error
 
     def convert(self, pipeline):
         """Imports the step into directory/module.mlir. Raises Failed."""
         began = time.monotonic()
         try:
             self.step = Step(self.function, self.arguments, self.options)
+            # A train step is taken apart: what runs for a microbatch, and what makes the update.
+            self.function, self.arguments, self.options = self.step.function, self.step.arguments, self.step.options
             self.trace_seconds = time.monotonic() - began
             functions = {"step": (self.step.stablehlo(), self.step.attributes())}
             if self.step.update:
                 functions["update"] = (self.step.update.stablehlo(), self.step.update.attributes())
         except ImportFailure as failure:
+            if "cannot be traced by JAX" in str(failure):
+                raise Invalid(f"{failure}\n{traceback.format_exc()[-2000:]}") from failure
             raise Failed("refused", "import", str(failure)) from failure
         except Exception as error:
             raise Failed("crash", "import", traceback.format_exc()[-3000:]) from error
@@ -104,6 +108,7 @@ class Attempt:
         wide = WIDER[self.dtype]
         with jax.enable_x64(wide == jnp.float64):
             function, arguments, _ = made(self.entry, jnp.dtype(wide))
+            function, arguments = static_leaves(function, arguments)
             inputs = [jnp.asarray(np.asarray(a), wide) if jnp.issubdtype(a.dtype, jnp.floating) else a for a in self.raw]
             return named(golden.evaluate(jax.jit(function), self.step.signature, jax.tree.structure(arguments), inputs,
                                          MICROBATCHES))

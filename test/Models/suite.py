@@ -176,7 +176,7 @@ def brief(outcomes):
     text = kinds[0] if len(kinds) == 1 else ", ".join(f"{s}: {o['kind']}" for s, o in outcomes.items())
     message = next((o["message"] for o in outcomes.values() if o["kind"] not in ("equal", "refused as it must be")), "")
     lines = [line for line in message.splitlines() if line.strip()]
-    last = lines and ("Traceback" in message or 'File "' in message)
+    last = lines and lines[0].startswith("Traceback")
     return f"{text}{' | ' + (lines[-1] if last else lines[0])[:200] if lines else ''}"
 
 

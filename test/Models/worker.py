@@ -17,9 +17,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("KERAS_BACKEND", "jax")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # bfloat16 rounds where the program says so: XLA otherwise keeps more bits in between, as it finds it fast.
-# Each step is run twice: compiling it fast matters more than fast code.
-os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + (
-    " --xla_allow_excess_precision=false --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_allow_excess_precision=false"
 
 import catalog  # noqa: E402
 
