@@ -16,6 +16,8 @@ ATTEMPTS = 12  # for one statement
 def _inputs(rng, short):
     """Arguments: batches of several ranks, integers that serve as indices, constants, parameters; some never read."""
     batch, features = rng.randint(1, 5) if rng.random() < 0.2 else rng.randint(2, 5), rng.randint(2, 8)
+    if rng.random() < 0.15:  # more than a vector of the processor, with a remainder
+        features = rng.choice((15, 16, 17, 24, 33))
     length = rng.randint(2, 6)
     shapes = [(batch, features), (batch, length, features), (batch, length), (batch, 4, rng.randint(3, 6), 2), (batch,)]
     kind = lambda: "H" if short and rng.random() < 0.4 else "F"

@@ -119,7 +119,8 @@ class Sheet:
                 raise Unsuitable(f"{name} has another shape")
         else:
             same = [n for n, i in self.inputs.items() if i.role == "parameter" and (i.shape, i.dtype) == (shape, dtype)]
-            name = self.chooser.choice(same) if same and self.chooser.random() < 0.3 else f"w{len(self.inputs)}"
+            name = self.chooser.choice(same) if same and self.chooser.random() < 0.3 else \
+                next(n for n in (f"w{k}" for k in range(4, 999)) if n not in self.inputs)
         if name not in self.inputs:
             self.inputs[name] = self.added[name] = Input("parameter", shape, dtype, scale)
         self.operands.append(name)

@@ -2,9 +2,12 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import lax
 
+from native import compile_module
+from stagewright import import_jax
 from test_conversions import F, check, gradient, ints, normal
 
 H = jnp.bfloat16
@@ -62,3 +65,15 @@ def test_equals_jax(family, tmp_path):
     cases = CASES[family]
     check(tmp_path, lambda arguments: {name: cases[name][0](*a) for name, a in arguments.items()},
           {name: case[1:] for name, case in cases.items()}, 2e-2 if family == "mixed" else 5e-6)
+
+
+def test_one_row_of_a_parameter_beside_others(tmp_path):
+    """Rows of parameters are read one by one, also where an operation broadcasts a single one, as of a maximum."""
+    def loss(p, x):
+        return ((p["w"].max(0) * jnp.tanh(p["w"]).max(0)).sum() + (p["u"] / jnp.square(p["u"]).sum(0, keepdims=True)).sum() +
+                (jnp.tanh(p["u"]) - jnp.tanh(p["u"]).max(0, keepdims=True)).prod() + x.sum())
+    step, arguments = jax.value_and_grad(loss), ({"u": normal(3, 2), "w": normal(2)}, jnp.ones(2))
+    import_jax(step, arguments, str(tmp_path / "rows.mlir"))
+    found = compile_module(tmp_path / "rows.mlir", str(tmp_path))([np.asarray(a) for a in jax.tree.leaves(arguments)])
+    for ours, theirs in zip(found, jax.tree.leaves(step(*arguments)), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=2e-6)

@@ -60,7 +60,8 @@ def elementwise(evaluator, eqn, values):
         return evaluator.scope(stack.extend(origin.scope(i)), traceback)
 
     def row(i):
-        rows = [v if v.ndim == 0 else rows_of(v).row(i) for v in values]
+        # A value of one row beside others, as the gradient of a maximum has it, goes with each of theirs.
+        rows = [v if v.ndim == 0 else rows_of(v).row(i if v.shape[0] > 1 else 0) for v in values]
         with scope(i):
             if eqn.primitive.name in ("add", "add_any"):
                 if is_zero(rows[0]):
