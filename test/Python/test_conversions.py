@@ -198,6 +198,7 @@ CASES = {
                                  jnp.logaddexp(x, y), jnp.isfinite(x / y)), normal(3, 5), normal(3, 5, seed=4)),
         "integers": (lambda x, y: (x // y, x % y, x ^ y, x << 2, x >> 1, jnp.bitwise_count(x), x ** 3, lax.clz(x)),
                      ints(50, 20), ints(7, 20, seed=3) + 1),
+        "boolean_constant": (lambda x: jnp.where(np.random.default_rng(0).random((9, 33)) > 0.5, x, 0), normal(9, 33)),
         "booleans": (lambda m, x: (jnp.where(m, x, 0), ~m, m.any(), m.all(0), m.sum()), normal(3, 5) > 0, normal(3, 5)),
         "casts": (lambda x: (x.astype(jnp.int32), x.astype(jnp.bfloat16), x.astype(bool), x.astype(jnp.float16),
                              x.astype(jnp.int8).astype(F), lax.reduce_precision(x, 8, 7)), normal(3, 5) * 3),

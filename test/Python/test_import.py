@@ -165,6 +165,33 @@ def test_unconvertible_operations_are_named(tmp_path, function, operation, reaso
     assert "test_import.py:" in message
 
 
+PASS_FAILURE = """/m/model.py:28:33: error: offset 0 is out-of-bounds: 2 >= 2
+ "assoc": (gradient(lambda a, b: lax.associative_scan(affine, (a, b)), 0, 1), normal(9, 3), normal(9, 3, seed=2)),
+                                ^
+/m/model.py:28:33: note: see current operation: %34 = "tensor.extract_slice"(%17) <{static_strides = array<i64: 2, 1>}> : \
+(tensor<2x3xf32>) -> tensor<0x3xf32> loc("jit(step)/jvp(h0)/slice"("<lambda>"("/m/model.py":28:33 to :69)))
+"""
+CRASH = """PLEASE submit a bug report to https://github.com/llvm/llvm-project/issues/ and include the crash backtrace.
+Stack dump:
+0.\tProgram arguments: torch-mlir-opt
+"""
+
+
+@pytest.mark.parametrize("text, crashed, message", [
+    (PASS_FAILURE, False, "/m/model.py:28: operation 'tensor.extract_slice' in scope 'jit(step)/jvp(h0)/slice' cannot be "
+     "converted to linalg; write it with other operations of JAX, or compute it before the step and pass the result as an "
+     "argument (offset 0 is out-of-bounds: 2 >= 2)"),
+    ('error: "/m/model.py":7:3: error: \'stablehlo.add\' op requires the same type', False,
+     "/m/model.py:7: operation 'stablehlo.add' cannot be converted"),
+    (CRASH, True, "the conversion to linalg failed: the tool crashed; import the step in parts to find the operation"),
+])
+def test_what_passes_print_becomes_one_sentence(text, crashed, message):
+    code = "import sys; from stagewright.frontend.to_linalg.build import failed; print(failed(sys.argv[1], sys.argv[2] == '1'))"
+    done = subprocess.run([sys.executable, "-c", code, text, str(int(crashed))], capture_output=True, text=True,
+                          env=dict(os.environ, PYTHONPATH=PACKAGE))
+    assert message in done.stdout and "bug report" not in done.stdout, done.stderr
+
+
 def test_prints_are_left_out_with_a_remark(tmp_path):
     def step(x):
         jax.debug.print("x {x}", x=x)

@@ -30,6 +30,7 @@ def to_linalg(functions: dict) -> str:
         if done.returncode == 2:
             raise ImportFailure(done.stderr.strip())
         if done.returncode:
-            raise ImportFailure(f"the conversion to linalg failed: {done.stderr.strip()[-2000:]}")
+            last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+            raise ImportFailure(f"the conversion to linalg failed: {last}; import the step in parts to find the operation")
         with open(os.path.join(directory, "module.mlir")) as file:
             return file.read()

@@ -6,7 +6,9 @@ Exit code 2: the model is the reason.
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import subprocess
 import sys
 
@@ -15,6 +17,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from stagewright.errors import ImportFailure
 from stagewright.frontend.to_linalg import after, before, functions
+from stagewright.frontend.to_linalg.build import failed
 
 PIPELINE = "builtin.module(inline,symbol-dce,stablehlo-legalize-to-linalg,canonicalize,cse)"
 
@@ -29,6 +32,22 @@ def _print(module, path):
         file.write("\n")
 
 
+def packed(text):
+    """The text with large constants of i1 as eight to a byte, lowest bit first.
+
+    The bindings' MLIR prints a byte for each; that of the compiler reads bits.
+    """
+    def bits(match):
+        digits, shape = match.groups()
+        count = math.prod(map(int, shape.split("x")[:-1]))
+        if len(digits) != 2 * count:
+            return match.group(0)
+        rest = bytes.fromhex(digits) + bytes(-count % 8)
+        made = bytes(sum(rest[at + bit] << bit for bit in range(8)) for at in range(0, len(rest), 8))
+        return f'dense<"0x{made.hex().upper()}"> : tensor<{shape}>'
+    return re.sub(r'dense<"0x([0-9A-F]*)"> : tensor<((?:\d+x)+i1)>', bits, text)
+
+
 def lower(directory, name, attributes):
     """The module of one function, annotated."""
     source, middle, target = (os.path.join(directory, f"{name}.{n}.mlir") for n in ("stablehlo", "rest", "linalg"))
@@ -40,7 +59,7 @@ def lower(directory, name, attributes):
     done = subprocess.run([_tool(), "--mlir-print-debuginfo", f"--pass-pipeline={PIPELINE}", middle, "-o", target],
                           capture_output=True, text=True)
     if done.returncode:
-        raise ImportFailure(f"torch-mlir-opt failed: {done.stderr.strip()[-2000:]}")
+        raise ImportFailure(failed(done.stderr, crashed=done.returncode < 0))
     with open(target) as file:
         module = ir.Module.parse(file.read())
     functions.write_functions(module)
@@ -59,7 +78,8 @@ def convert(directory):
             for function in module.body.operations:
                 whole.body.append(function.operation.clone())
         whole.operation.verify()
-        _print(whole, os.path.join(directory, "module.mlir"))
+        with open(os.path.join(directory, "module.mlir"), "w") as file:
+            file.write(packed(whole.operation.get_asm(enable_debug_info=True)) + "\n")
 
 
 if __name__ == "__main__":
@@ -67,4 +87,7 @@ if __name__ == "__main__":
         convert(sys.argv[1])
     except ImportFailure as error:
         print(error, file=sys.stderr)
+        sys.exit(2)
+    except ir.MLIRError as error:
+        print(failed(str(error)), file=sys.stderr)
         sys.exit(2)

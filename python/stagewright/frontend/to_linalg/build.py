@@ -6,6 +6,8 @@ import re
 
 from torch_mlir import ir
 
+WAY_OUT = "write it with other operations of JAX, or compute it before the step and pass the result as an argument"
+
 _DYNAMIC = -(2**63)
 
 
@@ -49,4 +51,23 @@ def described(name, location):
     place = re.search(r'"([^"]+)":(\d+)', text)
     where = f"{place.group(1)}:{place.group(2)}: " if place else ""
     inside = f" in scope '{scope.group(1)}'" if scope else ""
-    return f"{where}operation '{name}'{inside} cannot be converted to linalg"
+    return f"{where}operation '{name}'{inside} cannot be converted to linalg; {WAY_OUT}"
+
+
+def failed(text, crashed=False):
+    """The refusal of what a pass or the reader of a module has printed: the first error, without its stack."""
+    error = re.search(r'^(?:error: )?(?:loc\()?"?([^"\n]+?)"?:(\d+)(?::\d+)?(?: to :?[\d:]+)?\)?: error: (.+)$', text,
+                      re.MULTILINE)
+    current = re.search(r"see current operation: (.*)$", text, re.MULTILINE)
+    current = current.group(1) if current else ""
+    reason = error.group(3) if error else ""
+    name = re.search(r"'(\w+\.[\w.]+)'", reason) or re.search(r'"?\b([a-z_]+\.[\w.]+)"?', current)
+    if not name:
+        last = next((line for line in reversed(text.strip().splitlines()) if line.strip()), "no message")
+        reason = reason or ("the tool crashed" if crashed else last.strip())
+        where = f"{error.group(1)}:{error.group(2)}: " if error else ""
+        return f"{where}the conversion to linalg failed: {reason}; import the step in parts to find the operation"
+    location = current[current.rfind(" loc("):] if " loc(" in current else ""
+    if error and not re.search(r'"[^"]+":\d+', location):
+        location += f' "{error.group(1)}":{error.group(2)}'
+    return described(name.group(1), location) + f" ({reason})" * bool(reason)
