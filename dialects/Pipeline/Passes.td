@@ -73,9 +73,9 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
     **Expects** `@step` with roles; without them `pipeline-infer-roles` and `pipeline-split-slices` run first. Every
     operation free of side effects.
     **Leaves** A `pipeline.graph @step` in place of the function, and a private function per node. Layers come from the
-    scopes in locations, at the level at which the model repeats, or, where less than half of the forward has any, from
-    the places where little data is alive. Scopes name layers and suggest cuts; the data decides: what cannot be ordered
-    becomes one layer.
+    scopes in locations, at the level at which the model repeats, or, where less than half of the contractions has any,
+    from the places where little data is alive. Scopes name layers and suggest cuts; the data decides: what cannot be
+    ordered becomes one layer.
     F is what the loss and the outputs depend on, I what other layers wait for, W the rest. What a forward keeps for its
     backward is the cheapest choice between bytes and repeated elementwise work, at the speeds of the cluster, and of
     contractions whose result is many times larger than their operands; it stands on the graph as

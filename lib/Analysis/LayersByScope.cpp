@@ -264,20 +264,23 @@ static void settleUnscoped(const StepGraph &graph, const Scopes &scopes,
 bool stagewright::pipeline::assignForwardByScope(const StepGraph &graph,
                                                  const Scopes &scopes,
                                                  Layers &layers) {
-  size_t scoped = 0, all = 0;
+  // Of the contractions, or of all operations where there are none.
+  size_t scoped[2] = {0, 0}, all[2] = {0, 0};
   std::set<int> distinct;
   for (auto [number, entry] : llvm::enumerate(graph.ops)) {
     if (!entry.isChained())
       continue;
-    ++all;
-    if (scopes.scopeOf[number] >= 0) {
-      ++scoped;
+    bool hasScope = scopes.scopeOf[number] >= 0;
+    bool heavy = isContraction(entry.op);
+    ++all[heavy];
+    scoped[heavy] += hasScope;
+    if (hasScope)
       distinct.insert(scopes.scopeOf[number]);
-    }
   }
   // Scopes that cover less than half of the forward say little about its
   // layers.
-  if (distinct.size() < 2 || 2 * scoped < all)
+  bool heavy = all[true] > 0;
+  if (distinct.size() < 2 || 2 * scoped[heavy] < all[heavy])
     return false;
   std::vector<int> scopeOf = completeScopes(graph, scopes);
   std::vector<int> order = orderScopes(graph, scopeOf, scopes.names.size());

@@ -234,3 +234,9 @@ def test_unsigned_and_half_arguments(tmp_path):
     assert "%arg0: tensor<4x3xi8>" in text and "%arg1: tensor<4x3xbf16>" in text
     inputs = load_file(str(tmp_path / "out.inputs.safetensors"))
     assert inputs["0"].dtype == np.int8 and inputs["1"].dtype == jnp.bfloat16
+
+
+def test_wide_types_of_numpy_become_those_that_the_step_takes(tmp_path):
+    import_jax(lambda i, x: x[i], (np.arange(3), np.ones((3, 2))), str(tmp_path / "out.mlir"), roles={0: "constant"})
+    inputs = load_file(str(tmp_path / "out.inputs.safetensors"))
+    assert inputs["0"].dtype == np.int32 and inputs["1"].dtype == np.float32

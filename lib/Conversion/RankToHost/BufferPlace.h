@@ -1,4 +1,5 @@
-//===- BufferPlace.h - where a tensor will lie --------------------*- C++ -*-===//
+//===- BufferPlace.h - where a tensor will lie --------------------*- C++
+//-*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -51,9 +52,8 @@ public:
   llvm::SmallVector<BufferPlace, 1> of(mlir::Value value);
   /// The box of `place` that a slice with `slice`'s offsets, sizes and strides
   /// is.
-  static BufferPlace
-  cut(BufferPlace place, llvm::ArrayRef<int64_t> shape,
-      mlir::OffsetSizeAndStrideOpInterface slice);
+  static BufferPlace cut(BufferPlace place, llvm::ArrayRef<int64_t> shape,
+                         mlir::OffsetSizeAndStrideOpInterface slice);
 
 private:
   llvm::SmallVector<BufferPlace, 1> find(mlir::Value value);

@@ -66,8 +66,7 @@ class Step:
             raise ImportFailure(f"the step cannot be traced by JAX: {_first_line(error)}") from error
         self.jaxpr = traced.jaxpr
         shaped = jax.tree.map(_shaped, tuple(arguments))
-        self.leaves = [jax.numpy.asarray(leaf) if not hasattr(leaf, "dtype") else leaf
-                       for leaf in jax.tree.leaves(tuple(arguments))]
+        self.leaves = [_as_traced(leaf) for leaf in jax.tree.leaves(tuple(arguments))]
         self.signature = infer(function, shaped, traced.out_info, options, self.jaxpr.jaxpr)
         self.signature.remarks[:0] = remarks
         self.has_seed = any(a.role == "seed" for a in self.signature.arguments)
@@ -135,6 +134,13 @@ def _location(function):
         function = function.func if isinstance(function, functools.partial) else function.__wrapped__
     code = getattr(function, "__code__", None)
     return f"loc({json.dumps(code.co_filename, ensure_ascii=False)}:{code.co_firstlineno}:1)" if code else "loc(unknown)"
+
+
+def _as_traced(leaf):
+    """An example as the step takes it: numpy's types of 64 bits become those that JAX has."""
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return leaf.astype(jax.dtypes.canonicalize_dtype(leaf.dtype), copy=False)
+    return leaf if hasattr(leaf, "dtype") else jax.numpy.asarray(leaf)
 
 
 def stored(leaf):
