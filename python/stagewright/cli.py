@@ -152,7 +152,9 @@ def _import_torch(arguments, given):
     _merge(options, given, arguments)
     if arguments.layers:
         options["layers"] = arguments.layers
-    return import_step(module, loss, batch, arguments.output, **options), ""
+    signature = import_step(module, loss, batch, arguments.output, **options)
+    extras = f"; an update by {type(options['optimizer']).__name__}" if options.get("optimizer") is not None else ""
+    return signature, extras + _validation(options, arguments.output)
 
 
 def _import_onnx(arguments, given):
@@ -204,9 +206,11 @@ def _extras(options, output):
     else:
         count = len(jax.tree.leaves(options["update"][1]))
         text = f"; an update with {count} value{'s' * (count != 1)} of state"
-    if options.get("validation") is not None:
-        text += f"; the loss alone in {output.removesuffix('.mlir')}.validation.mlir"
-    return text
+    return text + _validation(options, output)
+
+
+def _validation(options, output):
+    return f"; the loss alone in {output.removesuffix('.mlir')}.validation.mlir" if options.get("validation") else ""
 
 
 def _report(arguments):

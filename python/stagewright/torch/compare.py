@@ -17,7 +17,8 @@ from stagewright.errors import ImportFailure
 from stagewright.torch.environment import constant, first_line
 from stagewright.torch.rules import ATTENTION, DROPOUTS, is_random, replaced
 
-# Norm of a difference, relative to the gradient, to the largest gradient, and at least: what another order of summation explains.
+# Norm of a difference, relative to the gradient, to the largest gradient, and at least: what another order of summation
+# explains.
 RELATIVE, ABSOLUTE, LEAST = 2e-5, 1e-7, 1e-12
 # Where that is not kept, torch's own error against float64 is the measure, and ours may be so many times as large: at the
 # kink of a ReLU one element decides.
@@ -35,15 +36,17 @@ class _Still(TorchFunctionMode):
 
 
 class _Recorder(TorchDispatchMode):
-    """Notes random numbers."""
+    """Notes random numbers, or gives those that were noted."""
 
-    def __init__(self):
+    def __init__(self, given=None):
         super().__init__()
-        self.drawn = []
+        self.drawn, self.given = [], given and iter(given)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
         if is_random(func):
+            if self.given is not None:
+                result.copy_(torch.from_numpy(np.array(next(self.given), np.float64)))
             self.drawn.append(constant(result))
         return result
 
@@ -56,13 +59,13 @@ class Reference:
     """What torch computes: `loss`, `gradients` (None where the loss does not depend on a parameter), `written`
     buffers, and the random numbers that were `drawn`."""
 
-    def __init__(self, program, double=False):
+    def __init__(self, program, dtype=None, drawn=None):
         module, batch, exact = program.module, program.batch, contextlib.nullcontext()
-        if double:
-            module, exact = copy.deepcopy(module).double(), _double()
-            batch = {k: v.double() if v.is_floating_point() else v for k, v in batch.items()}
+        if dtype is not None:
+            module, exact = copy.deepcopy(module).to(dtype), _wider(dtype)
+            batch = {k: v.to(dtype) if v.is_floating_point() else v for k, v in batch.items()}
         buffers = {name: b.detach().clone() for name, b in module.named_buffers()}
-        recorder = _Recorder()
+        recorder = _Recorder(drawn)
         with torch.random.fork_rng(devices=[]), torch.enable_grad(), exact, replaced(
                 (F, "dropout", lambda input, *_, **__: input), (F, ATTENTION.__name__, _attention)), recorder, _Still():
             torch.manual_seed(0)
@@ -88,10 +91,10 @@ class Reference:
 
 
 @contextlib.contextmanager
-def _double():
-    """Inside, numbers that the program makes are of float64, and autocast does nothing."""
+def _wider(dtype):
+    """Inside, numbers that the program makes are of this type, and autocast does nothing."""
     before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
+    torch.set_default_dtype(dtype)
     try:
         with replaced((torch.autocast, "__enter__", lambda self: self), (torch.autocast, "__exit__", lambda *_: None)):
             yield
@@ -140,10 +143,7 @@ def compare(program, reference):
         ours.setdefault(name, np.zeros(()))
     wrong = _differences(ours, theirs, {})
     if wrong:
-        try:
-            exact = Reference(program, double=True).values()
-        except (ImportFailure, RuntimeError):
-            exact = theirs  # a program that asks for other types
+        exact = _exact(program, reference.drawn) or theirs
         own = {name: np.linalg.norm(theirs[name] - exact[name]) for name in theirs}
         wrong = _differences(ours, {name: exact[name] for name in theirs}, own)
     if wrong:
@@ -152,6 +152,31 @@ def compare(program, reference):
         raise ImportFailure(f"the {name} differs from torch's autograd by {difference:.3g} of {norm:.3g}, {allowed:.3g} is "
                             f"allowed{others}: an operator in or behind that module is not translated rightly; write "
                             "it in other operators of torch, or detach what it computes")
+
+
+def _exact(program, drawn):
+    """What torch computes in float64; in float32 where an operator has no wider form; None if neither runs."""
+    for dtype in (torch.float64, torch.float32):
+        with contextlib.suppress(ImportFailure, RuntimeError):
+            return Reference(program, dtype, drawn).values()
+    return None
+
+
+def compare_validation(program, function):
+    """The same of the loss alone, with the module in eval(): without gradients, and with dropout left out by the mode."""
+    training = [module for module in program.module.modules() if module.training]
+    program.module.eval()
+    try:
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            theirs = program.loss(program.module, **program.batch, **program.plain).item()
+    finally:
+        for module in training:
+            module.training = True
+    ours = float(jax.jit(function, compiler_options=_FAST)(*program.arguments(program.changed)))
+    narrow = any(program.tensors[name].dtype.itemsize < 4 for name in program.trained)
+    if not abs(ours - theirs) <= (5e-2 if narrow else 1e-4) * abs(theirs) + ABSOLUTE:
+        raise ImportFailure(f"the loss of the module in eval() is {ours:.7g}, torch's {theirs:.7g}: leave the option "
+                            "'validation' out, or write the operators that run in eval() only in others")
 
 
 def _differences(ours, theirs, own):

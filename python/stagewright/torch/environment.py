@@ -63,7 +63,7 @@ class Environment(torchax.tensor.Environment):
         device, self.modules[:] = (Tensor.device, View.device), ()
         Tensor.device = View.device = property(lambda _: torch.device("cpu"))
         try:
-            with warnings.catch_warnings(), refusing(self), self:
+            with warnings.catch_warnings(), torch.compiler.set_stance("force_eager"), refusing(self), self:
                 warnings.filterwarnings("ignore", "Explicitly requested dtype")  # 64 bits of integers are 32 here
                 yield
         finally:

@@ -130,7 +130,8 @@ class Program:
                 return self.evaluate({**others, **trained}, batch, key)
             (value, written), gradients = jax.value_and_grad(loss, has_aux=True)({n: parameters[n] for n in self.trained})
             gradients = {name: _wide(g) for name, g in gradients.items()}
-            gradients.update({name: parameters[name] - written[name] for name in changed})
+            # Not `old - new`: that is how the importer knows updated parameters, which a step must not return.
+            gradients.update({name: -(written[name] - parameters[name]) for name in changed})
             if stateful or not self.changed:
                 return _wide(value), gradients
             return (_wide(value), {name: written[name] for name in self.changed}), gradients

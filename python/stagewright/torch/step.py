@@ -6,7 +6,7 @@ import torch
 
 from stagewright.errors import ImportFailure
 from stagewright.frontend.jax_step import call_model, described, import_jax
-from stagewright.torch.compare import Reference, compare
+from stagewright.torch.compare import Reference, compare, compare_validation
 from stagewright.torch.optimizer import Update
 from stagewright.torch.program import Program
 
@@ -34,7 +34,10 @@ def import_step(module, loss, batch, path, **options):
     if not isinstance(module, torch.nn.Module) or not callable(loss) or not isinstance(batch, dict):
         raise ImportFailure("a step is (module, loss, batch): a torch.nn.Module, a function, a dictionary; not "
                             f"({', '.join(type(part).__name__ for part in (module, loss, batch))})")
+    if "update" in options and options.get("optimizer") is not None:
+        raise ImportFailure("options 'optimizer' and 'update' are two optimizers: give one of them")
     passed = {key: options[key] for key in PASSED if key in options}
+    module = getattr(module, "_orig_mod", module)  # of torch.compile
     program = Program(module, loss, batch, options)
     reference = Reference(program)
     program.leave_out([name for name, gradient in reference.gradients.items() if gradient is None])
@@ -46,12 +49,16 @@ def import_step(module, loss, batch, path, **options):
         passed["update"] = (made, made.state, made.rates)
     else:
         _require_optimizer(options, "clip_grad_norm", "clip_grad_value", "masters")
-    stateful = "update" in passed
+    stateful = options.get("optimizer") is not None
     step, arguments = program.step(stateful)
     if options.get("validation"):
         passed["validation"] = program.validation()
+        compare_validation(program, passed["validation"])
     if stateful and program.changed:
         passed["combine"] = {**{f"grads/{name}": "mean" for name in program.changed}, **passed.get("combine", {})}
+    elif program.changed:
+        program.remarks.append(f"the forward writes {len(program.changed)} buffers ('{program.changed[0]}'), which are "
+                               "results here; with the option 'optimizer' they go on from step to step")
     roles = {"constants": "constant", **passed.pop("roles", {})}
     signature = import_jax(step, arguments, path, roles=roles, **passed)
     signature.remarks[:0] = program.remarks

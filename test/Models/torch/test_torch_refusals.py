@@ -206,6 +206,13 @@ def test_what_is_mended_equals_torch(tmp_path, name):
     assert (tmp_path / "model.mlir").exists()
 
 
+def test_random_numbers_are_the_same_in_every_precision(tmp_path):
+    """A module in bfloat16 is measured by torch's error against float64, with the same draws."""
+    module, loss, batch = step(lambda _, x: x + torch.randn_like(x) * torch.rand(x.shape[0], 1, dtype=x.dtype))
+    made = module.bfloat16(), lambda m, x: loss(m, x).float(), {"x": batch["x"].bfloat16()}
+    stagewright.torch.import_step(*made, str(tmp_path / "model.mlir"))
+
+
 def test_the_comparison_sees_a_wrong_gradient(tmp_path, monkeypatch):
     """With a rule taken out: gradients then flow where torch has none."""
     import stagewright.torch.environment as environment

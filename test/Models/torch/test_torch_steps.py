@@ -7,7 +7,7 @@ import pytest
 
 import architectures
 import stagewright
-from steps import Imported, differences, feed, found, golden, microbatches
+from torch_steps import Imported, differences, feed, found, golden, microbatches
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from torch import nn
 import architectures
 import stagewright
 import stagewright.torch
-from steps import Imported, feed, microbatches, to_numpy
+from torch_steps import Imported, feed, microbatches, to_numpy
 
 STEPS = 5
 
