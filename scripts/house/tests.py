@@ -2,7 +2,8 @@
 
 Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against
 an installed tree), fuzz (random programs, test/Fuzz; one test each), models (training steps of the libraries that people use,
-test/Models, in an environment of their own; one test for each step, type and number of stages). `build/reports/<preset>.json` keeps the counts for .ci/run."""
+test/Models, in an environment of their own; one test for each step, type and number of stages), torch (models of PyTorch,
+test/Models/torch, in another). `build/reports/<preset>.json` keeps the counts for .ci/run."""
 
 import json
 import os
@@ -17,6 +18,7 @@ from .console import BUILD, ROOT, Failure, Progress, capture, say, stream
 
 LIT = "/usr/lib/llvm-22/bin/lit"
 MODELS = BUILD / "models-venv"
+TORCH = BUILD / "torch-venv"
 
 
 class Count:
@@ -121,18 +123,29 @@ def python(preset, part):
     """Everything pytest finds under test/: the importer's own tests and the integration tests."""
     if not any((ROOT / "test").rglob("test_*.py")):
         return Count()
-    report = setup.tree(preset) / "reports" / "python.xml"
+    return _pytest(preset, part, "python", "Python tests", setup.PYTHON, ROOT / "test")
+
+
+def torch(preset, part):
+    """Models of PyTorch, in an environment that has it."""
+    setup.environment(TORCH, "Environment of PyTorch", ROOT / "test/Models/torch/requirements.txt")
+    return _pytest(preset, part, "torch", "PyTorch's models", TORCH / "bin" / "python", ROOT / "test/Models/torch")
+
+
+def _pytest(preset, part, kind, title, interpreter, folder):
+    """Runs pytest, with its own report."""
+    report = setup.tree(preset) / "reports" / f"{kind}.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
-    command = [setup.PYTHON, "-m", "pytest", "-v", "--color=no", "-p", "no:cacheprovider", "--durations=15",
-               f"--junitxml={report}", "--rootdir", ROOT, *(["-k", part] if part else []), ROOT / "test"]
+    command = [interpreter, "-m", "pytest", "-v", "--color=no", "-p", "no:cacheprovider", "--durations=15",
+               f"--junitxml={report}", "--rootdir", ROOT, *(["-k", part] if part else []), folder]
 
     def watch(line):
         match = re.match(r"(\S+::\S.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL)\b.*?(\[\s*\d+%\])?$", line)
         return f"{match[3] or ''} {match[1].rsplit('/', 1)[-1]}".strip() if match else None
 
     try:
-        stream("Python tests", command, watch, keep=report.with_suffix(".log"),
+        stream(title, command, watch, keep=report.with_suffix(".log"),
                env={**_environment(), "STAGEWRIGHT_BUILD": str(setup.tree(preset)),
                     "STAGEWRIGHT_PYTHON": _cached(preset, "STAGEWRIGHT_PYTHON")})
     except Failure:
@@ -217,7 +230,8 @@ def models(preset, part):
     return Count(good, len(kinds) - good)
 
 
-KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "fuzz": fuzz, "models": models}
+KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "fuzz": fuzz, "models": models,
+         "torch": torch}
 # The others are asked for by name.
 DEFAULT = ("unit", "lit", "python", "consumer")
 

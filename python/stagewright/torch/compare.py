@@ -20,8 +20,8 @@ from stagewright.torch.rules import ATTENTION, DROPOUTS, is_random, replaced
 # Norm of a difference, relative to the gradient, to the largest gradient, and at least: what another order of summation
 # explains.
 RELATIVE, ABSOLUTE, LEAST = 2e-5, 1e-7, 1e-12
-# Where that is not kept, torch's own error against float64 is the measure, and ours may be so many times as large: at the
-# kink of a ReLU one element decides.
+# Where that is not kept, torch's own error against float64 is the measure, and ours may be so many times as large: at
+# the kink of a ReLU one element decides.
 TIMES = 4.0
 _FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
@@ -149,9 +149,9 @@ def compare(program, reference):
     if wrong:
         name, (difference, norm, allowed) = max(wrong.items(), key=lambda w: w[1][0] / (w[1][1] or 1))
         others = f" (and {len(wrong) - 1} more values)" if len(wrong) > 1 else ""
-        raise ImportFailure(f"the {name} differs from torch's autograd by {difference:.3g} of {norm:.3g}, {allowed:.3g} is "
-                            f"allowed{others}: an operator in or behind that module is not translated rightly; write "
-                            "it in other operators of torch, or detach what it computes")
+        raise ImportFailure(f"the {name} differs from torch's autograd by {difference:.3g} of {norm:.3g}, {allowed:.3g} "
+                            f"is allowed{others}: an operator in or behind that module is not translated rightly; "
+                            "write it in other operators of torch, or detach what it computes")
 
 
 def _exact(program, drawn):
@@ -163,7 +163,7 @@ def _exact(program, drawn):
 
 
 def compare_validation(program, function):
-    """The same of the loss alone, with the module in eval(): without gradients, and with dropout left out by the mode."""
+    """The same of the loss alone with the module in eval(), which leaves dropout out."""
     training = [module for module in program.module.modules() if module.training]
     program.module.eval()
     try:

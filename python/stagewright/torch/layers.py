@@ -20,10 +20,9 @@ def find_layers(module, patterns=None):
     """
     modules = dict(module.named_modules())
     if patterns is not None:
-        found = {path for path, m in modules.items() if path and any(
-            type(m).__name__ == p or fnmatch.fnmatchcase(path, p) for p in patterns)}
+        found = {path for path, m in modules.items() if path and any(_matches(path, m, p) for p in patterns)}
         for pattern in patterns:
-            if not any(type(m).__name__ == pattern or fnmatch.fnmatchcase(path, pattern) for path, m in modules.items()):
+            if not any(_matches(path, m, pattern) for path, m in modules.items()):
                 raise ImportFailure(f"option 'layers': no module has the class or path '{pattern}'; paths are "
                                     f"{', '.join(list(filter(None, modules))[:12])} ...")
     else:
@@ -36,8 +35,12 @@ def find_layers(module, patterns=None):
             if path in found and not any(path.startswith(f"{other}.") for other in found)}
 
 
+def _matches(path, module, pattern):
+    return type(module).__name__ == pattern or fnmatch.fnmatchcase(path, pattern)
+
+
 class Scopes:
-    """Names the scope of what runs inside a layer by the layer, and elsewhere by the outermost module without layers."""
+    """Names what runs inside a layer by the layer, and elsewhere by the outermost module that holds no layer."""
 
     def __init__(self, module, patterns=None):
         layers = find_layers(module, patterns)

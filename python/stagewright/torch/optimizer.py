@@ -24,8 +24,8 @@ _WAY = "write it as a function of JAX and give it as the option 'update'"
 class Update:
     """The function, state and rates of an optimizer over the parameters of a program.
 
-    Of `clip_norm` and `clip_value`, what is given is done to the gradients first, as torch.nn.utils does. With `masters`
-    the state holds parameters in float32, which the optimizer works on; the step's own are rounded from them.
+    Of `clip_norm` and `clip_value`, what is given is done to the gradients first, as torch.nn.utils does. With
+    `masters` the state holds parameters in float32, which the optimizer works on; the step's own are rounded from them.
     """
 
     def __init__(self, program, optimizer, clip_norm=None, clip_value=None, masters=False):
@@ -37,8 +37,8 @@ class Update:
         for number, group in enumerate(optimizer.param_groups):
             for parameter in group["params"]:
                 if id(parameter) not in names:
-                    raise ImportFailure(f"a parameter of shape {list(parameter.shape)} in group {number} of the optimizer "
-                                        "is none of the module's: make the optimizer of module.parameters()")
+                    raise ImportFailure(f"a parameter of shape {list(parameter.shape)} in group {number} of the "
+                                        "optimizer is none of the module's: make the optimizer of module.parameters()")
             self.groups.append([names[id(p)] for p in group["params"] if names[id(p)] in program.trained])
         self.environment = Environment()
         _define(self.environment)
@@ -57,8 +57,8 @@ class Update:
             if group.get("differentiable"):
                 raise ImportFailure(f"group {number} of the optimizer has differentiable=True: leave it out")
             if group.get("momentum") and group.get("dampening"):
-                raise ImportFailure(f"group {number} of the optimizer has dampening {group['dampening']}, which its first "
-                                    f"step leaves out: use dampening=0, or {_WAY}")
+                raise ImportFailure(f"group {number} of the optimizer has dampening {group['dampening']}, which its "
+                                    f"first step leaves out: use dampening=0, or {_WAY}")
 
     def _state(self):
         """{name: {what: zeros}}, or what the optimizer holds already; with masters, also the parameters."""
@@ -125,7 +125,7 @@ def _define(environment):
 
     @environment.define(T.__rpow__, is_jax_function=False)
     def power(step, base):
-        """torch computes 1 - beta ** step in float64; in float32 it would lose half of its digits at the first steps."""
+        """torch computes 1 - beta ** step in float64; in float32 the first steps would lose half of its digits."""
         made = Tensor(jnp.power(jnp.float32(base), step.jax()), environment)
         made.complement = -jnp.expm1(step.jax() * math.log(base)) if base > 0 else 1 - made.jax()
         return made

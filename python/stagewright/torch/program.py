@@ -128,7 +128,8 @@ class Program:
 
             def loss(trained):
                 return self.evaluate({**others, **trained}, batch, key)
-            (value, written), gradients = jax.value_and_grad(loss, has_aux=True)({n: parameters[n] for n in self.trained})
+            trained = {name: parameters[name] for name in self.trained}
+            (value, written), gradients = jax.value_and_grad(loss, has_aux=True)(trained)
             gradients = {name: _wide(g) for name, g in gradients.items()}
             # Not `old - new`: that is how the importer knows updated parameters, which a step must not return.
             gradients.update({name: -(written[name] - parameters[name]) for name in changed})

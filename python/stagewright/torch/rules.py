@@ -18,8 +18,8 @@ DROPOUTS = (F.dropout, torch.dropout, torch.dropout_, F.dropout1d, F.dropout2d, 
             F.feature_alpha_dropout, torch.feature_alpha_dropout, torch.feature_alpha_dropout_)
 ATTENTION = F.scaled_dot_product_attention
 _FEATURES = (F.dropout1d, F.dropout2d, F.dropout3d, torch.feature_dropout, torch.feature_dropout_)
-# Operators whose results are random, and the functions that torchax computes without them. A comparison with PyTorch gives
-# both the same values.
+# Operators whose results are random, and the functions that torchax computes without them. A comparison with PyTorch
+# gives both the same values.
 RANDOM = {torch.rand, torch.randn, torch.randint, *(getattr(torch.ops.aten, name) for name in (
     "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "bernoulli_",
     "multinomial", "normal", "normal_", "uniform_", "exponential_", "random_", "log_normal_", "cauchy_",
@@ -176,8 +176,8 @@ def refusing(environment):
             function, _, *rest = args
             return function(*rest)
         environment.refuse(f"the custom torch.autograd.Function '{cls.__qualname__}'",
-                           "its backward is not seen; write the forward in PyTorch's operators, and x + (y - x).detach() "
-                           "where the gradient of x is to pass y by")
+                           "its backward is not seen; write the forward in PyTorch's operators, and "
+                           "x + (y - x).detach() where the gradient of x is to pass y by")
 
     def data(*_):
         environment.refuse("'.data'", "use .detach() to read, or torch.no_grad() around an assignment")

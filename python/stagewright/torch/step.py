@@ -92,7 +92,8 @@ def state_dict(folder, module):
 
     _, tensors, _ = checkpoints.read(folder)
     names = {}
-    for name, tensor in (*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)):
+    for name, tensor in (*module.named_parameters(remove_duplicate=False),
+                         *module.named_buffers(remove_duplicate=False)):
         names.setdefault(id(tensor), []).append(name)
     found = module.state_dict()
     for key, array in tensors["parameter"].items():
