@@ -90,5 +90,7 @@ def generate(seed: int, number: int, families=None) -> Program:
     if rng.random() < 0.8:
         used = {o for s in statements for o in s.operands}
         inputs = {n: i for n, i in inputs.items() if n in used or n in terms}
-    return Program(inputs, statements, terms, outputs, stages, rng.choice(SCHEDULES), blocks > 1 or rng.random() < 0.5,
-                   training, rng.randrange(1000))
+    replicas = 2 if rng.random() < 0.2 else 1
+    schedule = rng.choice(SCHEDULES) if replicas == 1 else ""
+    return Program(inputs, statements, terms, outputs, stages, replicas, schedule, blocks > 1 or rng.random() < 0.5, training,
+                   rng.randrange(1000))

@@ -37,6 +37,8 @@ def _earlier_results(program):
 def _plan(program):
     if program.schedule:
         yield dataclasses.replace(program, schedule="")
+    if program.replicas > 1:
+        yield dataclasses.replace(program, replicas=1)
     for stages in range(1, program.stages):
         yield dataclasses.replace(program, stages=stages)
     if program.scopes and program.stages == 1:
@@ -103,7 +105,8 @@ def candidates(program: Program):
 
 
 def size(program):
-    return (len(program.statements), len(program.terms) + len(program.outputs), program.stages, bool(program.schedule),
+    return (len(program.statements), len(program.terms) + len(program.outputs), program.stages, program.replicas,
+            bool(program.schedule),
             sum(s.operation != "plain" for s in program.statements), len({s.scope for s in program.statements}),
             program.scopes, sum(sum(i.shape) for i in program.inputs.values()),
             sum(i.dtype == "H" for i in program.inputs.values()))

@@ -21,6 +21,7 @@ MICROBATCHES = 2
 
 # Refusals that a program may meet: what the compiler does not promise, with the reason.
 KNOWN_REFUSALS = [
+    (r"is joined over microbatches that ranks \d+ and \d+ run", "replicas that mix samples can only sum what they return"),
     (r"operation 'chlo.next_after'", "no neighbours of floating-point numbers in linalg"),
 ]
 
@@ -105,12 +106,33 @@ class Pipeline:
         if "failed" in answer:
             raise Failed("crash", "convert", answer["failed"])
 
-    def compile(self, directory, stages, schedule):
+    def compile(self, directory, stages, devices, schedule):
+        """DIRECTORY/module.mlir -> DIRECTORY/step.swx, for as many stages as there are layers."""
         if self.upstream:
             return
-        command = [BUILD / "bin/pp-compile", directory / "module.mlir", f"--cluster=local:{stages}",
-                   f"--microbatches={MICROBATCHES}", "--quiet", "--no-cache", "-o", directory / "step.swx"]
-        command += [f"--stages={stages}"] + ([f"--schedule={schedule}"] if schedule else [])
+        flags = [f"--stages={stages}"] + ([f"--schedule={schedule}"] if schedule else [])
+        if devices == 1:
+            try:
+                return self._compile(directory, stages, *flags)
+            except Failed as failed:
+                layers = re.search(r"\d+ stages need at least \d+ layers, the graph has (\d+)", failed.outcome.message)
+                if not layers:
+                    raise
+            return self._compile(directory, int(layers[1]), f"--stages={layers[1]}", *flags[1:])
+        try:
+            self._compile(directory, devices, f"--plan=[0,9999)x{devices}")
+        except Failed as failed:
+            layers = re.search(r"0 <= first < end <= (\d+), the number of layers", failed.outcome.message)
+            if not layers:
+                raise
+        count = int(layers[1])
+        stages = min(stages, count)
+        rest = "".join(f" [{n},{n + 1 if n + 1 < stages else count})x1" for n in range(1, stages))
+        self._compile(directory, devices + stages - 1, f"--plan=[0,{1 if rest else count})x{devices}{rest}")
+
+    def _compile(self, directory, devices, *flags):
+        command = [BUILD / "bin/pp-compile", directory / "module.mlir", f"--cluster=local:{devices}",
+                   f"--microbatches={MICROBATCHES}", "--quiet", "--no-cache", "-o", directory / "step.swx", *flags]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, errors="replace")
         except subprocess.TimeoutExpired:

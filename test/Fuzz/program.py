@@ -68,6 +68,7 @@ class Program:
     terms: list             # values whose weighted sums are the loss
     outputs: list           # values that the step returns besides
     stages: int = 1
+    replicas: int = 1       # devices of the first stage, which share each microbatch
     schedule: str = ""
     scopes: bool = True
     training: bool = True

@@ -37,14 +37,17 @@ class Trial:
 
 
 def title(program: Program, origin=""):
-    schedule = f", schedule {program.schedule}" if program.schedule else ""
-    return f"{origin}{program.stages} stage{'s' * (program.stages > 1)}{schedule}, {MICROBATCHES} microbatches"
+    parts = [f"{program.stages} stage{'s' * (program.stages > 1)}"]
+    parts += [f"the first on {program.replicas} devices"] if program.replicas > 1 else []
+    parts += [f"schedule {program.schedule}"] if program.schedule else []
+    return f"{origin}{', '.join(parts)}, {MICROBATCHES} microbatches"
 
 
 def plan_of(text):
-    """(stages, schedule) of a program's file, from its first line."""
-    found = re.search(r"(\d+) stages?(?:, schedule ([\w-]+))?", text.split("\n")[0])
-    return (int(found[1]), found[2] or "") if found else (1, "")
+    """(stages, devices of the first, schedule) of a program's file, from its first line."""
+    line = text.split("\n")[0]
+    stages, devices, schedule = (re.search(p, line) for p in (r"(\d+) stages?", r"first on (\d+)", r"schedule ([\w-]+)"))
+    return int(stages[1]) if stages else 1, int(devices[1]) if devices else 1, schedule[1] if schedule else ""
 
 
 def prepare(program, directory, origin="") -> Trial:
@@ -84,16 +87,9 @@ def prepare(program, directory, origin="") -> Trial:
 
 def execute(trial: Trial, pipeline):
     """The results of both runs, or an outcome."""
-    stages, schedule = plan_of(trial.text)
     try:
         pipeline.convert(trial.directory)
-        try:
-            pipeline.compile(trial.directory, stages, schedule)
-        except Failed as failed:  # what no result needs may have been a layer
-            layers = re.search(r"\d+ stages need at least \d+ layers, the graph has (\d+)", failed.outcome.message)
-            if not layers:
-                raise
-            pipeline.compile(trial.directory, int(layers[1]), schedule)
+        pipeline.compile(trial.directory, *plan_of(trial.text))
         inputs = {str(i): stored(a if hasattr(a, "dtype") else jax.numpy.asarray(a)) for i, a in enumerate(trial.inputs)}
         return pipeline.run(trial.directory, inputs)
     except Failed as failed:

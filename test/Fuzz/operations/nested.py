@@ -15,7 +15,7 @@ def slice_of_each(g):
                   "jax.vmap(lambda r, i: lax.dynamic_update_slice_in_dim(r, r[:{w}] * {s}, i, 0))({a}, {i})",
                   "jax.vmap(lambda r, i: r.at[i % {m}].set({s}))({a}, {i})",
                   "jax.vmap(lambda r, i: r.at[i % {m}].add(r[0] * {s}))({a}, {i})",
-                  "jax.vmap(lambda r, i: r.at[i % {m}].multiply({s}))({a}, {i})",
+                  "jax.vmap(lambda r, i: r.at[i % {m}].multiply({s}, unique_indices=True))({a}, {i})",
                   "jax.vmap(lambda r, i: r[i % {m}])({a}, {i})",
                   "jax.vmap(lambda r, i: jnp.roll(r, i, 0))({a}, {i})",
                   "jax.vmap(lambda r, i: lax.cond(i > 1, jnp.sin, lambda x: x * {s}, r))({a}, {i})").format(

@@ -45,13 +45,15 @@ def amount(g, a, shape):
     return str(g.value_or_parameter(shape, a.dtype))
 
 
-def _changed(g, a, index, by, kinks=True):
-    """The update; a division is by what is away from zero."""
-    methods = SMOOTH + (KINKED if kinks and not a.rough and a.dtype == "F" else ())
+def _changed(g, a, index, by):
+    """The update of places that differ; a division is by what is away from zero."""
+    methods = SMOOTH + (KINKED if not a.rough and a.dtype == "F" else ())
     method = g.pick(*methods)
     if method == "divide":
         by = f"(jnp.square({by}) + 0.6)"
-    return f"{a}.at[{index}].{method}({by})"
+    # JAX has the gradient of a product of rows only where it is told that no row comes twice.
+    unique = ", unique_indices=True" if method in ("multiply", "divide") else ""
+    return f"{a}.at[{index}].{method}({by}{unique})"
 
 
 @operation(7)
@@ -131,7 +133,7 @@ def at_row_of_each(g):
     a = g.value(ndim=(2, 2))
     i = g.value(lambda v: v.shape == a.shape[:1], dtypes="I")
     by = g.parameter(a.shape[:1], a.dtype)
-    return g.pick("{a}.at[jnp.arange({n}), {i} % {m}].set({b})", "{a}.at[jnp.arange({n}), {i} % {m}].multiply({b})").format(
+    return g.pick("{a}.at[jnp.arange({n}), {i} % {m}].set({b})", "{a}.at[jnp.arange({n}), {i} % {m}].multiply({b}, unique_indices=True)").format(
         a=a, i=i, n=a.shape[0], m=a.shape[1], b=by)
 
 
