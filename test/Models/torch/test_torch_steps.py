@@ -4,10 +4,11 @@ import copy
 
 import numpy as np
 import pytest
+import torch
 
 import architectures
 import stagewright
-from torch_steps import Imported, differences, feed, found, golden, microbatches
+from torch_steps import MICROBATCHES, Imported, differences, feed, found, golden, microbatches
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +43,53 @@ def test_a_step_is_what_torch_computes(imported, name, stages):
         assert ours <= 2 * theirs
         wrong = {}
     assert not wrong, wrong
+
+
+def bfloat16(name):
+    module, loss, batch = getattr(architectures, name)()
+    return module.bfloat16(), loss, batch
+
+
+def autocast(name):
+    module, own, batch = getattr(architectures, name)()
+
+    def loss(module, **batch):
+        with torch.autocast("cpu", torch.bfloat16):
+            return own(module, **batch)
+    return module, loss, batch
+
+
+@pytest.mark.parametrize("narrow", [bfloat16, autocast])
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_a_narrow_step_is_as_near_to_float64_as_torch(tmp_path, name, narrow):
+    """Gradients of bfloat16 are summed in float32."""
+    model = Imported(tmp_path, narrow(name))
+    batches = microbatches(model.batch)
+    step = stagewright.load(model.compiled(2))
+    feed(step, model, batches)
+    step.run()
+    values = found(step, model)
+    assert all(value.dtype == np.float32 for value in step.results())
+    expected = golden(model.module, model.loss, batches)
+    exact = golden(copy.deepcopy(model.module).double(), architectures.own_loss, batches)
+    ours, theirs = (np.sqrt(sum(d * d for d, _ in differences(exact, v).values())) for v in (values, expected))
+    assert ours <= 1.5 * theirs
+
+
+def test_dropout_has_another_mask_in_every_microbatch(tmp_path):
+    """A module that returns its dropout: each element is kept half of the time, and counts double."""
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(64, 64))
+
+        def forward(self, x):
+            return torch.nn.functional.dropout(self.weight * x, 0.5, self.training)
+
+    model = Imported(tmp_path, (Model(), lambda m, x: m(x).mean(), dict(x=torch.ones(64, 64))))
+    step = stagewright.load(model.compiled(1))
+    feed(step, model, [model.batch] * MICROBATCHES)
+    step.run()
+    gradient = found(step, model)["weight"] * 64 * 64  # the mean over the microbatches of 0 or 2
+    counts = [np.mean(gradient == 2 * kept / MICROBATCHES) for kept in range(MICROBATCHES + 1)]
+    np.testing.assert_allclose(counts, [1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16], atol=0.03)
