@@ -3,7 +3,8 @@
 Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against
 an installed tree), fuzz (random programs, test/Fuzz; one test each), models (training steps of the libraries that people use,
 test/Models, in an environment of their own; one test for each step, type and number of stages), torch (models of PyTorch,
-test/Models/torch, in another). `build/reports/<preset>.json` keeps the counts for .ci/run."""
+test/Models/torch, in another), onnx (the same as ONNX files, test/Models/onnx). `build/reports/<preset>.json` keeps the
+counts for .ci/run."""
 
 import json
 import os
@@ -132,6 +133,12 @@ def torch(preset, part):
     return _pytest(preset, part, "torch", "PyTorch's models", TORCH / "bin" / "python", ROOT / "test/Models/torch")
 
 
+def onnx(preset, part):
+    """Models that PyTorch exports as ONNX files, in the same environment."""
+    setup.environment(TORCH, "Environment of PyTorch", ROOT / "test/Models/torch/requirements.txt")
+    return _pytest(preset, part, "onnx", "Exported models", TORCH / "bin" / "python", ROOT / "test/Models/onnx")
+
+
 def _pytest(preset, part, kind, title, interpreter, folder):
     """Runs pytest, with its own report."""
     report = setup.tree(preset) / "reports" / f"{kind}.xml"
@@ -231,7 +238,7 @@ def models(preset, part):
 
 
 KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "fuzz": fuzz, "models": models,
-         "torch": torch}
+         "torch": torch, "onnx": onnx}
 # The others are asked for by name.
 DEFAULT = ("unit", "lit", "python", "consumer")
 
