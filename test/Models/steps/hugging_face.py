@@ -1,5 +1,7 @@
 """Models of HuggingFace transformers in Flax, small, from their configurations; nothing is downloaded."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -46,13 +48,11 @@ def masked(model, config, task="tokens", **about):
         mask = (np.arange(10) < np.array([10, 6, 8])[:, None]).astype(np.int32)
         rest = (jnp.zeros((3, 10), jnp.int32), jnp.broadcast_to(jnp.arange(10), (3, 10)))
         more = dict(zip(("token_type_ids", "position_ids"), rest)) if task != "distil" else {}
-        if model.__name__.startswith(("FlaxBert", "FlaxRoberta", "FlaxElectra", "FlaxAlbert")):
-            more["head_mask"] = None if not model.__name__.startswith("FlaxAlbert") else None
-        more.pop("head_mask", None)
-        needs = "head_mask" in module.__call__.__code__.co_varnames
+        if "head_mask" in inspect.signature(module.__call__).parameters:
+            more["head_mask"] = None
 
         def loss(params, ids, mask, targets):
-            out = module.apply({"params": params}, ids, mask, **more, **(dict(head_mask=None) if needs else {}))
+            out = module.apply({"params": params}, ids, mask, **more)
             if task == "pooled":
                 return (out.pooler_output ** 2).mean()
             return mean_token_loss(out.logits, targets if out.logits.ndim == 3 else targets[:, 0] % out.logits.shape[-1])

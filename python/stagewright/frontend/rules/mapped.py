@@ -1,7 +1,11 @@
-"""shard_map over one device: its body is inlined, its collectives leave every value as it is but for its shape."""
+"""shard_map over one device: its body is inlined, its collectives leave every value as it is but for its shape. Those over a
+dimension that vmap has named are reductions."""
 
 from __future__ import annotations
 
+import functools
+
+import jax.numpy as jnp
 from jax import lax
 
 from stagewright.frontend.evaluate import rule
@@ -18,9 +22,17 @@ def inline(evaluator, eqn, values):
     return evaluator.run(eqn.params["jaxpr"], (), values)
 
 
+# What a collective does with the dimensions of one device's own value.
+WITHIN = {"psum": jnp.sum, "psum_invariant": jnp.sum, "pmax": jnp.max, "pmin": jnp.min}
+
+
 @rule("psum", "psum_invariant", "pmax", "pmin", "pvary", "pcast", "pbroadcast", "all_gather", "all_gather_invariant",
       "reduce_scatter", "all_to_all", folded=False)
-def collective(_evaluator, eqn, values):
+def collective(evaluator, eqn, values):
+    # Of a dimension that vmap has named there is a number.
+    if axes := tuple(axis for axis in eqn.params.get("axes", ()) if isinstance(axis, int)):
+        function = functools.partial(WITHIN[eqn.primitive.name], axis=axes)
+        values = [evaluator.function(function, value) for value in values]
     return [lax.reshape(to_array(v), var.aval.shape) if v.shape != var.aval.shape else v
             for v, var in zip(values, eqn.outvars)]
 
