@@ -4,9 +4,9 @@
     python fuzz.py --seed 17 --only 4,9         some programs of one seed again
     python fuzz.py --file FILE.py               a program that stands alone: a kept failure
 
-Every program has 2 microbatches that differ, 1 to 3 stages and gradients of all its parameters. A wrong number, a crash and
-a refusal are failures; each is shrunk and written to the folder of failures as a file that stands alone. Programs that
-decide by rounding are unclear: no verdict. The programs under kept/ run first: failures of the past."""
+Every program has 2 microbatches that differ, 1 to 3 stages and gradients of all its parameters. A wrong number, a crash
+and a refusal are failures; each is shrunk and written to the folder of failures as a file that stands alone. Programs
+that decide by rounding are unclear: no verdict. The programs under kept/ run first: failures of the past."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def options():
     parser.add_argument("--only", help="numbers of programs of the seed, parted by commas")
     parser.add_argument("--families", help="only operations of these files of operations/, parted by commas")
     parser.add_argument("--file", action="append", help="run this file, no random program")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs at a time (default: all processors)")
-    parser.add_argument("--failures", default=str(BUILD / "fuzz"), help="the folder of what failed (default: build/fuzz)")
-    parser.add_argument("--minimise", type=int, default=5, metavar="N", help="how many failures are shrunk (default: 5)")
-    parser.add_argument("--upstream", action="store_true", help="run imported modules by upstream's passes: the importer alone")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at a time (default: processors)")
+    parser.add_argument("--failures", default=str(BUILD / "fuzz"), help="where failures go (default: build/fuzz)")
+    parser.add_argument("--minimise", type=int, default=5, metavar="N", help="how many are shrunk (default: 5)")
+    parser.add_argument("--upstream", action="store_true", help="run modules by MLIR's passes: the importer alone")
     parser.add_argument("--report", help="write the counts as JSON")
     return parser.parse_args()
 

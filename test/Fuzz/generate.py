@@ -92,5 +92,5 @@ def generate(seed: int, number: int, families=None) -> Program:
         inputs = {n: i for n, i in inputs.items() if n in used or n in terms}
     replicas = 2 if rng.random() < 0.2 else 1
     schedule = rng.choice(SCHEDULES) if replicas == 1 else ""
-    return Program(inputs, statements, terms, outputs, stages, replicas, schedule, blocks > 1 or rng.random() < 0.5, training,
-                   rng.randrange(1000))
+    return Program(inputs, statements, terms, outputs, stages, replicas, schedule,
+                   blocks > 1 or rng.random() < 0.5, training, rng.randrange(1000))

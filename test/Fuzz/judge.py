@@ -1,8 +1,9 @@
 """Whether results are right, without false alarms.
 
 Most are as near to `jax.jit` as two orders of a float32 sum. The others are compared with the same program in float64:
-ours may be wrong by a multiple of what JAX's own float32 (or bfloat16) results are, on the same inputs and on inputs that
-differ from them in the last bit. Where those differ wildly, the program is decided by rounding and proves nothing."""
+ours may be wrong by a multiple of what JAX's own float32 (or bfloat16) results are, on the same inputs and on inputs
+that differ from them in the last bit. Where those differ wildly, the program is decided by rounding and proves
+nothing."""
 
 from __future__ import annotations
 
@@ -96,7 +97,7 @@ def judge(found, wanted, inputs, reference, short):
     for number, (ours, right, mistakes) in enumerate(zip(found, exact, errors)):
         error, size = _error(ours, right), _largest(right)
         if max(mistakes) > (0.5 if short else UNSTABLE) * size + 1e-7 * whole:
-            unclear.append(f"result {number} changes by {max(mistakes):.3g} of {size:.3g} with the last bit of the inputs")
+            unclear.append(f"result {number} changes by {max(mistakes):.3g} of {size:.3g} with the inputs' last bit")
             continue
         allowed = MULTIPLE * max(mistakes) + (SHORT_ERROR * size if short else TIGHT * size) + 1e-7 * whole
         if not error <= allowed:

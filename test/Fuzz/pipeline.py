@@ -21,7 +21,7 @@ MICROBATCHES = 2
 
 # Refusals that a program may meet: what the compiler does not promise, with the reason.
 KNOWN_REFUSALS = [
-    (r"is joined over microbatches that ranks \d+ and \d+ run", "replicas that mix samples can only sum what they return"),
+    (r"is joined over microbatches that ranks \d+ and \d+ run", "replicas that mix samples return sums only"),
     (r"operation 'chlo.next_after'", "no neighbours of floating-point numbers in linalg"),
 ]
 

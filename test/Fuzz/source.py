@@ -37,7 +37,7 @@ def written(program: Program, title="") -> Written:
     inputs = {name: dataclasses.replace(i) for name, i in program.inputs.items()}
     values, lines, scope = input_values(inputs), [], None
     for statement in program.statements:
-        text, value = write(dataclasses.replace(statement, operands=list(statement.operands)), OPERATIONS, values, inputs)
+        text, value = write(_copy(statement), OPERATIONS, values, inputs)
         values = {**input_values(inputs), **{n: v for n, v in values.items() if n not in inputs}}
         values[statement.target] = value
         if program.scopes and statement.scope != scope:

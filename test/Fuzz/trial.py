@@ -46,7 +46,8 @@ def title(program: Program, origin=""):
 def plan_of(text):
     """(stages, devices of the first, schedule) of a program's file, from its first line."""
     line = text.split("\n")[0]
-    stages, devices, schedule = (re.search(p, line) for p in (r"(\d+) stages?", r"first on (\d+)", r"schedule ([\w-]+)"))
+    patterns = r"(\d+) stages?", r"first on (\d+)", r"schedule ([\w-]+)"
+    stages, devices, schedule = (re.search(p, line) for p in patterns)
     return int(stages[1]) if stages else 1, int(devices[1]) if devices else 1, schedule[1] if schedule else ""
 
 
@@ -90,7 +91,8 @@ def execute(trial: Trial, pipeline):
     try:
         pipeline.convert(trial.directory)
         pipeline.compile(trial.directory, *plan_of(trial.text))
-        inputs = {str(i): stored(a if hasattr(a, "dtype") else jax.numpy.asarray(a)) for i, a in enumerate(trial.inputs)}
+        inputs = {str(i): stored(a if hasattr(a, "dtype") else jax.numpy.asarray(a))
+                  for i, a in enumerate(trial.inputs)}
         return pipeline.run(trial.directory, inputs)
     except Failed as failed:
         return failed.outcome

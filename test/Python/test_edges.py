@@ -27,7 +27,8 @@ CASES = {
         "scan_of_two": (gradient(lambda x: lax.associative_scan(jnp.multiply, x, axis=0)), normal(2, 5)),
         "scan_of_seven": (gradient(lambda x: lax.associative_scan(jnp.multiply, x, axis=1)), normal(3, 7)),
         "recurrence": (gradient(lambda a, b: lax.associative_scan(
-            lambda u, v: (u[0] * v[0], v[0] * u[1] + v[1]), (a, b), axis=1)[1], 0, 1), normal(2, 6), normal(2, 6, seed=3)),
+            lambda u, v: (u[0] * v[0], v[0] * u[1] + v[1]), (a, b), axis=1)[1], 0, 1), normal(2, 6),
+            normal(2, 6, seed=3)),
         "cumprod": (gradient(lambda x: jnp.cumprod(x, 0)), normal(5, 2)),
         "cummax": (gradient(lambda x: lax.cummax(x, 0)), normal(1, 2)),
         "median": (gradient(lambda x: jnp.median(x, 0)), normal(3, 2)),
@@ -52,8 +53,8 @@ CASES = {
                       short(2, 4, 5)),
         "preferred_gradient": (gradient(lambda x, w: jnp.matmul(x, w, preferred_element_type=F), 0, 1), short(2, 5),
                                short(5, 4)),
-        "attention": (gradient(lambda q, k: jax.nn.dot_product_attention(q, k, k, is_causal=True), 0, 1), short(2, 4, 2, 3),
-                      short(2, 4, 2, 3, seed=2)),
+        "attention": (gradient(lambda q, k: jax.nn.dot_product_attention(q, k, k, is_causal=True), 0, 1),
+                      short(2, 4, 2, 3), short(2, 4, 2, 3, seed=2)),
         "rounded": (lambda x: (jnp.round(x), jnp.floor(x), jnp.ceil(x), jnp.trunc(x), x % 0.7, jnp.fmod(x, 0.7)),
                     3 * short(3, 4)),
     },
@@ -70,7 +71,8 @@ def test_equals_jax(family, tmp_path):
 def test_one_row_of_a_parameter_beside_others(tmp_path):
     """Rows of parameters are read one by one, also where an operation broadcasts a single one, as of a maximum."""
     def loss(p, x):
-        return ((p["w"].max(0) * jnp.tanh(p["w"]).max(0)).sum() + (p["u"] / jnp.square(p["u"]).sum(0, keepdims=True)).sum() +
+        return ((p["w"].max(0) * jnp.tanh(p["w"]).max(0)).sum() +
+                (p["u"] / jnp.square(p["u"]).sum(0, keepdims=True)).sum() +
                 (jnp.tanh(p["u"]) - jnp.tanh(p["u"]).max(0, keepdims=True)).prod() + x.sum())
     step, arguments = jax.value_and_grad(loss), ({"u": normal(3, 2), "w": normal(2)}, jnp.ones(2))
     import_jax(step, arguments, str(tmp_path / "rows.mlir"))

@@ -11,8 +11,8 @@ from jax import lax
 from stagewright.frontend.rows import is_plain, to_array
 
 # Equations that hold others, which are evaluated one by one.
-CALLS = ("scan", "while", "cond", "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "remat2",
-         "checkpoint", "custom_lin")
+CALLS = ("scan", "while", "cond", "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
+         "remat2", "checkpoint", "custom_lin")
 
 
 def without_empty(evaluator, eqn, values):

@@ -24,5 +24,5 @@ def same(value):
     return lambda v: v.shape == value.shape and v.dtype == value.dtype
 
 
-from operations import (contractions, convolutions, elementwise, indexing, library, loops, nested, order,  # noqa: E402,F401
-                        reductions, shapes, updates)
+from operations import (contractions, convolutions, elementwise, indexing, library, loops,  # noqa: E402,F401
+                        nested, order, reductions, shapes, updates)

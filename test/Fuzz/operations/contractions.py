@@ -67,8 +67,8 @@ def heads(g):
     a = g.value(ndim=(3, 3), most=256)
     n = a.shape[-1]
     q, k = (g.parameter((n, 2, 3), a.dtype, square_root(n)) for _ in range(2))
-    return (f"jax.nn.dot_product_attention(jnp.einsum('btd,dhe->bthe', {a}, {q}), jnp.einsum('btd,dhe->bthe', {a}, {k}), "
-            f"jnp.einsum('btd,dhe->bthe', {a}, {q}), is_causal={g.maybe()})")
+    queries, keys = (f"jnp.einsum('btd,dhe->bthe', {a}, {w})" for w in (q, k))
+    return f"jax.nn.dot_product_attention({queries}, {keys}, {queries}, is_causal={g.maybe()})"
 
 
 @operation(2)

@@ -38,7 +38,8 @@ def rows(g):
     i = g.value(dtypes="I", ndim=(1, 2), most=24)
     d = g.rng.randrange(a.ndim)
     return g.pick("{a}[{i} % {n}]", "{a}[{i}]", "jnp.take({a}, {i}, axis={d}, mode='clip')",
-                  "jnp.take({a}, {i}, axis={d}, mode='fill', fill_value=0)", "jnp.take({a}, {i} - 1, axis={d}, mode='wrap')",
+                  "jnp.take({a}, {i}, axis={d}, mode='fill', fill_value=0)",
+                  "jnp.take({a}, {i} - 1, axis={d}, mode='wrap')",
                   "jnp.take({a}, {i}, axis={d}, mode='fill', fill_value=0.5).sum({d})").format(
                       a=a, i=i, d=d, n=a.shape[0])
 

@@ -23,7 +23,8 @@ def algebra(g):
     a = g.value(lambda v: v.dtype == "F", ndim=(2, 2), most=64)
     w = g.parameter(a.shape)
     n, m = a.shape
-    return g.pick("jnp.kron({a}, {w}[:1])", "jnp.linalg.norm({a} + 3, axis=0)", "jnp.trace({a} @ {w}.T)", "jnp.cov({a})",
+    return g.pick("jnp.kron({a}, {w}[:1])", "jnp.linalg.norm({a} + 3, axis=0)", "jnp.trace({a} @ {w}.T)",
+                  "jnp.cov({a})",
                   "jnp.vdot({a}, {w})", "jnp.tensordot({a}, {w}, 1 if {n} == {m} else [[0], [0]])",
                   "jnp.einsum('ij,kj,kl->il', {a}, {w}, {w})", "jnp.linalg.multi_dot([{a}, {w}.T, {a}])",
                   "jnp.inner({a}, {w})", "jnp.einsum('ij,ij->', {a}, {w})", "jnp.polyval({w}[:, 0] * 0.1, {a})",
@@ -51,7 +52,8 @@ def batch_norm(g):
     mean = f"{a}.astype(F).mean({axes})"
     return g.pick("(({a} - {mean}) * lax.rsqrt({a}.astype(F).var({axes}) + 0.1)).astype({t}) * {s}",
                   "(({a} - {mean}) * lax.rsqrt(jnp.square({a}.astype(F)).mean({axes}) - jnp.square({mean}) + 0.3))"
-                  ".astype({t}) * {s}", "0.9 * {s} + 0.1 * {mean}").format(a=a, mean=mean, axes=axes, t=a.dtype, s=scale)
+                  ".astype({t}) * {s}",
+                  "0.9 * {s} + 0.1 * {mean}").format(a=a, mean=mean, axes=axes, t=a.dtype, s=scale)
 
 
 @operation(2)
@@ -73,8 +75,10 @@ def inserted(g):
     a = g.value(ndim=(1, 2), most=128)
     n = a.shape[0]
     i = g.rng.randrange(n)
-    return g.pick("jnp.insert({a}, {i}, 0.5, axis=0)", "jnp.delete({a}, {i}, axis=0)", "jnp.append({a}, {a}[:1] * 2, axis=0)",
-                  "jnp.concatenate(jnp.array_split({a}, 2)[::-1])", "jnp.vstack([{a}, {a} * 2])", "jnp.hstack([{a}, {a}])",
+    return g.pick("jnp.insert({a}, {i}, 0.5, axis=0)", "jnp.delete({a}, {i}, axis=0)",
+                  "jnp.append({a}, {a}[:1] * 2, axis=0)",
+                  "jnp.concatenate(jnp.array_split({a}, 2)[::-1])", "jnp.vstack([{a}, {a} * 2])",
+                  "jnp.hstack([{a}, {a}])",
                   "jnp.select([jnp.arange({n}) > 1, jnp.arange({n}) > 0], [{a}.T, {a}.T * 2], 0.0)",
                   "jnp.meshgrid({a}.ravel()[:3], {a}.ravel()[:2])[0]").format(a=a, i=i, n=n)
 
@@ -84,7 +88,8 @@ def bits(g):
     """Integer arithmetic, unsigned and signed."""
     a = g.value(dtypes="I", ndim=(0, 2), most=64)
     return g.pick("({a}.astype(jnp.uint32) * 7 >> 2).astype(I)", "lax.population_count({a})", "{a} // 3 - {a} % 3",
-                  "jnp.bitwise_or({a}, 4)", "~{a}", "lax.clamp(I(0), {a}, I(3))", "jnp.sign({a})", "({a} > 1).astype(I)",
+                  "jnp.bitwise_or({a}, 4)", "~{a}", "lax.clamp(I(0), {a}, I(3))", "jnp.sign({a})",
+                  "({a} > 1).astype(I)",
                   "({a}.astype(jnp.int8) + 100).astype(I)", "lax.rem({a}, I(3))", "lax.div({a}, I(2))",
                   "({a}.astype(F) * 1.5).astype(I)", "jnp.cumsum(jnp.atleast_1d({a}))", "{a} ** 2",
                   "({a}.astype(jnp.uint8) + 250).astype(I)").format(a=a)

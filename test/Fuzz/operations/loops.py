@@ -45,7 +45,8 @@ def fill_buffer(g):
                   "lax.fori_loop(1, {n}, lambda i, b: b.at[i].add(b[i - 1] * {s}), {a})",
                   "lax.fori_loop(0, {n}, lambda i, b: b.at[i].multiply({s}), {a})",
                   "lax.fori_loop(0, {n}, lambda i, b: lax.dynamic_update_slice_in_dim(b, {a}[i][None] * {s}, {n} - 1 - i, 0), "
-                  "{a})", "lax.fori_loop(0, 3, lambda i, b: b.at[i % {n}].set(b.mean(0) * {s}), {a})").format(a=a, n=n, s=s)
+                  "{a})",
+                  "lax.fori_loop(0, 3, lambda i, b: b.at[i % {n}].set(b.mean(0) * {s}), {a})").format(a=a, n=n, s=s)
 
 
 @operation(2)

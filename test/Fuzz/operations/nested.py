@@ -29,7 +29,8 @@ def of_each(g):
     n = a.shape[-1]
     w = g.parameter((n, n), a.dtype, square_root(n))
     return g.pick("jax.vmap(lambda r: jnp.tanh(r @ {w}))({a})", "jax.vmap(lambda r: r * r.sum(), 1, 1)({a})",
-                  "jax.vmap(lambda r: jnp.cumsum(r, 0))({a})", "jax.vmap(lambda r, c: r * c.sum(), (0, None))({a}, {w})",
+                  "jax.vmap(lambda r: jnp.cumsum(r, 0))({a})",
+                  "jax.vmap(lambda r, c: r * c.sum(), (0, None))({a}, {w})",
                   "jax.vmap(lambda r: lax.scan(lambda h, x: (jnp.tanh(h + x), h), jnp.zeros({rest}, r.dtype), r)[1])({a})",
                   "jax.vmap(lambda r: jax.nn.softmax(r, 0))({a})").format(a=a, w=w, rest=a.shape[2:])
 
@@ -41,7 +42,8 @@ def own_derivative(g):
     b = g.value(same(a))
     return g.pick("jax.jvp(jnp.sin, ({a},), ({b},))[1]", "jax.vjp(lambda x: jnp.tanh(x) * x, {a})[1]({b})[0]",
                   "jax.jvp(jax.grad(lambda x: jnp.sin(x).sum()), ({a},), ({b},))[1]",
-                  "jax.linearize(lambda x: x * jnp.sin(x), {a})[1]({b})", "jax.numpy.vectorize(lambda x, y: x * y + x)({a}, {b})",
+                  "jax.linearize(lambda x: x * jnp.sin(x), {a})[1]({b})",
+                  "jax.numpy.vectorize(lambda x, y: x * y + x)({a}, {b})",
                   "jax.custom_jvp(jnp.sin)({a}) if False else jnp.sin({a}) * {b}",
                   "lax.stop_gradient(jnp.sin({a})) * {b} + {a}", "{a} + lax.stop_gradient(jnp.round({a}) - {a}) * {b}",
                   "jax.value_and_grad(lambda x: (x * {b}).sum())({a})[1] * {a}").format(a=a, b=b)
@@ -57,8 +59,7 @@ def loop_in_loop(g):
         "lax.fori_loop(0, 2, lambda i, h: lax.fori_loop(0, 2, lambda j, k: jnp.sin(k @ {w}[j]) + i, h), {a})",
         "lax.scan(lambda h, i: (h.at[..., 0].set(jnp.sin(h[..., -1]) * {w}[i, 0, 0]), h.sum()), {a}, jnp.arange(2))[0]",
         "lax.scan(lambda h, l: ((h[1], jnp.tanh(h[0] @ l)), h[0]), ({a}, {a} * 2), {w})[1]",
-        "lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, jnp.sin(c[1]) + c[0]), (0, lax.stop_gradient({a})))[1] + "
-        "{w}.sum()").format(a=a, w=w)
+        "{a} * lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, 1))[1] + {w}.sum()").format(a=a, w=w)
 
 
 @operation(2)

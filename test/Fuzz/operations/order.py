@@ -7,7 +7,8 @@ from operations import operation
 def running(g):
     a = g.value(ndim=(1, 3))
     d = g.rng.randrange(a.ndim)
-    return g.pick("jnp.cumsum({a}, {d})", "lax.cumsum({a}, {d}, reverse=True)", "jnp.cumprod(jnp.tanh({a}) * 0.3 + 1, {d})",
+    return g.pick("jnp.cumsum({a}, {d})", "lax.cumsum({a}, {d}, reverse=True)",
+                  "jnp.cumprod(jnp.tanh({a}) * 0.3 + 1, {d})",
                   "lax.cumlogsumexp({a}, {d})", "lax.associative_scan(jnp.add, {a}, axis={d})",
                   "lax.associative_scan(jnp.multiply, jnp.tanh({a}) * 0.3 + 1, axis={d})",
                   "jnp.diff({a}, axis={d}, prepend=0)").format(a=a, d=d)
@@ -17,7 +18,8 @@ def running(g):
 def running_extreme(g):
     a = g.value(ndim=(1, 3), sharp=True)
     d = g.rng.randrange(a.ndim)
-    return g.pick("lax.cummax({a}, {d})", "lax.cummin({a}, {d})", "lax.associative_scan(jnp.maximum, {a}, axis={d})").format(
+    return g.pick("lax.cummax({a}, {d})", "lax.cummin({a}, {d})",
+                  "lax.associative_scan(jnp.maximum, {a}, axis={d})").format(
         a=a, d=d)
 
 

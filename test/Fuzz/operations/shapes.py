@@ -9,8 +9,10 @@ def rearranged(g):
     order = list(range(a.ndim))
     g.rng.shuffle(order)
     d = g.rng.randrange(a.ndim)
-    return g.pick("jnp.transpose({a}, {o})", "jnp.flip({a}, {d})", "jnp.swapaxes({a}, 0, -1)", "jnp.moveaxis({a}, {d}, 0)",
-                  "{a}.T", "jnp.expand_dims({a}, {d})", "{a}[..., None]", "jnp.atleast_2d({a})").format(a=a, o=order, d=d)
+    return g.pick("jnp.transpose({a}, {o})", "jnp.flip({a}, {d})", "jnp.swapaxes({a}, 0, -1)",
+                  "jnp.moveaxis({a}, {d}, 0)",
+                  "{a}.T", "jnp.expand_dims({a}, {d})", "{a}[..., None]",
+                  "jnp.atleast_2d({a})").format(a=a, o=order, d=d)
 
 
 @operation(3)
@@ -82,4 +84,5 @@ def halves(g):
 @operation(1)
 def triangles(g):
     a = g.value(ndim=(2, 3))
-    return g.pick("jnp.tril({a})", "jnp.triu({a}, 1)", "jnp.diagonal({a}, axis1=0, axis2=1)", "jnp.rot90({a})").format(a=a)
+    return g.pick("jnp.tril({a})", "jnp.triu({a}, 1)", "jnp.diagonal({a}, axis1=0, axis2=1)",
+                  "jnp.rot90({a})").format(a=a)

@@ -133,7 +133,8 @@ def at_row_of_each(g):
     a = g.value(ndim=(2, 2))
     i = g.value(lambda v: v.shape == a.shape[:1], dtypes="I")
     by = g.parameter(a.shape[:1], a.dtype)
-    return g.pick("{a}.at[jnp.arange({n}), {i} % {m}].set({b})", "{a}.at[jnp.arange({n}), {i} % {m}].multiply({b}, unique_indices=True)").format(
+    return g.pick("{a}.at[jnp.arange({n}), {i} % {m}].set({b})",
+                  "{a}.at[jnp.arange({n}), {i} % {m}].multiply({b}, unique_indices=True)").format(
         a=a, i=i, n=a.shape[0], m=a.shape[1], b=by)
 
 

@@ -17,8 +17,8 @@ MOST_COLUMNS = 128
 
 def _checked(evaluator, eqn, n):
     if n > MOST_COLUMNS:
-        raise evaluator.failure(eqn, f"its matrix has {n} columns, and at most {MOST_COLUMNS} are written out; solve it by "
-                                     "an iteration of products")
+        raise evaluator.failure(eqn, f"its matrix has {n} columns, and at most {MOST_COLUMNS} are written out; solve "
+                                     "it by an iteration of products")
 
 
 def _column(matrix, i):
