@@ -240,7 +240,7 @@ def models(preset, part):
 KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "fuzz": fuzz, "models": models,
          "torch": torch, "onnx": onnx}
 # The others are asked for by name.
-DEFAULT = ("unit", "lit", "python", "consumer")
+DEFAULT = ("unit", "lit", "python", "consumer", "fuzz")
 
 
 def _cached(preset, name):
@@ -255,7 +255,7 @@ def _environment():
 
 def run(options):
     """Builds, runs the kinds asked for, prints `N passed, M failed` last."""
-    kinds = options.kinds or list(DEFAULT)
+    kinds = options.kinds or [kind for kind in DEFAULT if kind != "fuzz" or not options.filter]  # its tests have no names
     if unknown := [k for k in kinds if k not in KINDS]:
         raise Failure(f"no such kind of test: {' '.join(unknown)}; there are {', '.join(KINDS)}")
     setup.everything(options.preset)
