@@ -1,21 +1,26 @@
 """Models of HuggingFace transformers in Flax, small, from their configurations; nothing is downloaded."""
 
 import inspect
+import types
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import transformers as hf
+from transformers.models.t5 import modeling_flax_t5 as t5
 
 from building import Draw, integers, mean_token_loss, to, tokens
 from catalog import add
+
+# Written for a JAX whose clip had other names of its bounds.
+t5.jnp = types.SimpleNamespace(**{**vars(jnp), "clip": lambda x, a_min=None, a_max=None: jnp.clip(x, a_min, a_max)})
 
 SIZES = dict(vocab_size=40, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
              max_position_embeddings=16)
 GPT = dict(vocab_size=40, n_embd=32, n_layer=2, n_head=4, n_positions=16)
 SEQ2SEQ = dict(vocab_size=40, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
                decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=16)
-T5 = dict(vocab_size=40, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4)
+T5_SIZES = dict(vocab_size=40, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4)
 OFF = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 IMAGE = dict(image_size=8, patch_size=4, num_channels=3, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
              intermediate_size=48)
@@ -151,8 +156,8 @@ ADDED = {
     "distilbert": masked(hf.FlaxDistilBertForMaskedLM, hf.DistilBertConfig, task="distil", vocab_size=40, dim=32, n_layers=2,
                          n_heads=4, hidden_dim=48, max_position_embeddings=16),
     "electra": masked(hf.FlaxElectraForMaskedLM, hf.ElectraConfig, **SIZES, **OFF, embedding_size=16),
-    "t5": translator(hf.FlaxT5ForConditionalGeneration, hf.T5Config, **T5),
-    "t5-gated": translator(hf.FlaxT5ForConditionalGeneration, hf.T5Config, **T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False),
+    "t5": translator(hf.FlaxT5ForConditionalGeneration, hf.T5Config, **T5_SIZES),
+    "t5-gated": translator(hf.FlaxT5ForConditionalGeneration, hf.T5Config, **T5_SIZES, feed_forward_proj="gated-gelu", tie_word_embeddings=False),
     "bart": translator(hf.FlaxBartForConditionalGeneration, hf.BartConfig, **SEQ2SEQ),
     "pegasus": translator(hf.FlaxPegasusForConditionalGeneration, hf.PegasusConfig, **SEQ2SEQ),
     "blenderbot": translator(hf.FlaxBlenderbotForConditionalGeneration, hf.BlenderbotConfig, **SEQ2SEQ),

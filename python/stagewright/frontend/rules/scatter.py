@@ -56,6 +56,15 @@ def scatter(evaluator, eqn, values):
     return evaluator.bind(eqn, [operand, signed_index(indices), updates])
 
 
+@rule("scatter-sub", "scatter_sub")
+def subtraction(evaluator, eqn, values):
+    """What is subtracted is added with the other sign."""
+    def add(operand, indices, updates):
+        return lax.scatter_add(operand, indices, lax.neg(updates), eqn.params["dimension_numbers"], mode=eqn.params["mode"],
+                               indices_are_sorted=eqn.params["indices_are_sorted"], unique_indices=eqn.params["unique_indices"])
+    return [evaluator.function(add, *values)]
+
+
 @rule("gather")
 def gather(evaluator, eqn, values):
     numbers, aval = eqn.params["dimension_numbers"], eqn.outvars[0].aval
