@@ -14,7 +14,8 @@ def _package():
     try:
         import onnx  # noqa: F401
     except ImportError as error:
-        raise ImportFailure("the package onnx is not installed; install it with pip install 'stagewright[onnx]'") from error
+        raise ImportFailure("the package onnx is not installed; install it with pip install "
+                            "'stagewright[onnx]'") from error
 
 
 def load(path, **options):

@@ -1,7 +1,7 @@
 """Evaluates an ONNX graph in JAX, node by node.
 
-Values that depend on no argument of the step stay numpy arrays: a node that only has such inputs is computed at once, by
-ONNX's own reference implementation with ONNX's own 64-bit integers. Shapes, the arithmetic on them, and which branch
+Values that depend on no argument of the step stay numpy arrays: a node that only has such inputs is computed at once,
+by ONNX's own reference implementation with ONNX's own 64-bit integers. Shapes, the arithmetic on them, and which branch
 is taken are numbers by the time an operator needs them. Large results are computed again by JAX where their inputs are
 small, so that a mask stays the operations that make it and does not become a dense constant.
 
@@ -131,10 +131,12 @@ def fold(node, inputs):
     names = [name for name in node.proto.input if name]
     version = [onnx.helper.make_opsetid(node.proto.domain, node.opset)]
     outputs = [name for name in node.proto.output if name]
-    function = onnx.helper.make_function("stagewright", "fold", list(dict.fromkeys(names)), outputs, [node.proto], version)
+    function = onnx.helper.make_function("stagewright", "fold", list(dict.fromkeys(names)), outputs, [node.proto],
+                                         version)
     try:
         with np.errstate(all="ignore"):  # infinities are a model's business, in masks for example
-            made = ReferenceEvaluator(function).run(None, {**dict.fromkeys(names), **dict(zip(node.proto.input, inputs))}, {})
+            values = {**dict.fromkeys(names), **dict(zip(node.proto.input, inputs))}
+            made = ReferenceEvaluator(function).run(None, values, {})
     except Exception as error:
         raise node.failure(f"cannot be computed from its constant inputs: {error}; check the model with "
                            "onnx.checker.check_model(model, full_check=True)") from error
@@ -145,7 +147,8 @@ def fold(node, inputs):
 def unsupported(node):
     domain = node.proto.domain
     if domain not in ("", "ai.onnx"):
-        return node.failure(f"operators of the domain '{domain}' are not supported; export with operators of ai.onnx only")
+        return node.failure(f"operators of the domain '{domain}' are not supported; export with operators of ai.onnx "
+                            "only")
     return node.failure("the operator is not supported; export the model without it, or keep that part of the model "
                         "outside (onnx.utils.extract_model cuts a model between named tensors)")
 

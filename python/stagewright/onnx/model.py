@@ -24,14 +24,15 @@ STATISTICS = {"BatchNormalization": (3, 4)}  # inputs that are learned by no gra
 class Model:
     """A file, called as `model(parameters, name=array, ...)`, which returns {name of an output: array}.
 
-    `parameters` holds the initializers of floating point that can be trained, by name: those that PyTorch's exporter calls
-    parameters, or in files that do not say, those of one or more dimensions. `frozen` has the others of one or more
-    dimensions: running statistics of batch normalizations, buffers, masks, and what a pattern of the option `frozen` names.
-    They may be given beside the parameters, and are what the file says otherwise. Everything else is part of the function.
-    `inputs` holds example arrays, `unclear` the names of parameters that PyTorch's exporter computed by itself, `remarks`
-    what a user should know.
+    `parameters` holds the initializers of floating point that can be trained, by name: those that PyTorch's exporter
+    calls parameters, or in files that do not say, those of one or more dimensions. `frozen` has the others of one or
+    more dimensions: running statistics of batch normalizations, buffers, masks, and what a pattern of the option
+    `frozen` names. They may be given beside the parameters, and are what the file says otherwise. Everything else is
+    part of the function. `inputs` holds example arrays, `unclear` the names of parameters that PyTorch's exporter
+    computed by itself, `remarks` what a user should know.
 
-    `dims` gives sizes to dimensions that the file leaves open: {"batch": 4}, or {"tokens[0]": 4} for one without a name.
+    `dims` gives sizes to dimensions that the file leaves open: {"batch": 4}, or {"tokens[0]": 4} for one without a
+    name.
     """
 
     def __init__(self, path, *, dims=None, frozen=()):
@@ -39,8 +40,8 @@ class Model:
         self.place = "model" if isinstance(path, onnx.ModelProto) else os.fspath(path)
         self.graph, self.remarks = proto.graph, []
         if self.graph.sparse_initializer:
-            raise ImportFailure(f"{self.place}: initializer '{self.graph.sparse_initializer[0].values.name}' is sparse, which "
-                                "is not supported; export the model with dense initializers")
+            raise ImportFailure(f"{self.place}: initializer '{self.graph.sparse_initializer[0].values.name}' is "
+                                "sparse, which is not supported; export the model with dense initializers")
         self.parameters, self.frozen, self.constants, self.unclear = {}, {}, {}, []
         self._initializers(frozen)
         del self.graph.initializer[:]
@@ -86,11 +87,12 @@ class Model:
             array = onnx.numpy_helper.to_array(proto)
             matched = [p for p in patterns if fnmatch.fnmatchcase(proto.name, p)]
             used.update(matched)
-            if not jnp.issubdtype(array.dtype, np.floating) or array.ndim == 0 and kind != PARAMETER or proto.name in static:
+            is_scalar = array.ndim == 0 and kind != PARAMETER
+            if not jnp.issubdtype(array.dtype, np.floating) or is_scalar or proto.name in static:
                 self.constants[proto.name] = array
             elif array.dtype == np.float64:
-                raise ImportFailure(f"{self.place}: initializer '{proto.name}' is of type float64, which is not supported; "
-                                    "export the model with float32")
+                raise ImportFailure(f"{self.place}: initializer '{proto.name}' is of type float64, which is not "
+                                    "supported; export the model with float32")
             elif matched or proto.name in statistics or kind not in (None, PARAMETER) or _is_mask(array):
                 self.frozen[proto.name] = array
             else:
@@ -110,8 +112,8 @@ class Model:
                 continue
             tensor = value.type.tensor_type
             if not value.type.HasField("tensor_type") or tensor.elem_type in (0, onnx.TensorProto.STRING):
-                raise ImportFailure(f"{self.place}: input '{value.name}' is no array of numbers, which is not supported; "
-                                    "export the model with arrays as inputs")
+                raise ImportFailure(f"{self.place}: input '{value.name}' is no array of numbers, which is not "
+                                    "supported; export the model with arrays as inputs")
             shape = []
             for axis, dim in enumerate(tensor.shape.dim):
                 names = [f"{value.name}[{axis}]"] + ([dim.dim_param] if dim.dim_param else [])
@@ -122,8 +124,8 @@ class Model:
                 elif dim.HasField("dim_value"):
                     shape.append(dim.dim_value)
                 else:
-                    raise ImportFailure(f"{self.place}: dimension {axis} of input '{value.name}' has no size in the file; "
-                                        f"give one, with --dim '{names[-1]}=SIZE' or dims={{'{names[-1]}': SIZE}}")
+                    raise ImportFailure(f"{self.place}: dimension {axis} of input '{value.name}' has no size in the "
+                                        f"file; give one, with --dim '{names[-1]}=SIZE' or dims={{'{names[-1]}': SIZE}}")
             kind = jax_type(tensor.elem_type)
             made = random.standard_normal(shape) if jnp.issubdtype(kind, np.floating) else np.ones(shape)
             self.inputs[value.name] = np.asarray(made, kind)
@@ -141,14 +143,14 @@ class Model:
         for name, nodes in readers.items():
             if len(nodes) > 1:
                 first, second = list(nodes.values())[:2]
-                self.remarks.append(f"initializer '{name}' is shared: nodes '{first}' and '{second}' read it; it is one "
-                                    "parameter, whose gradient is the sum")
+                self.remarks.append(f"initializer '{name}' is shared: nodes '{first}' and '{second}' read it; it is "
+                                    "one parameter, whose gradient is the sum")
         for name, array in self.parameters.items():
             if array.size > 1 and array.any() and not (array == array.flat[0]).all():
                 key = hashlib.sha256(np.ascontiguousarray(array)).digest(), array.shape, array.dtype
                 if (first := copies.setdefault(key, name)) != name:
-                    self.remarks.append(f"initializers '{first}' and '{name}' hold the same numbers; if the model shares "
-                                        "them, training the file parts them: export them as one")
+                    self.remarks.append(f"initializers '{first}' and '{name}' hold the same numbers; if the model "
+                                        "shares them, training the file parts them: export them as one")
 
 
 def _is_mask(array):
@@ -172,5 +174,6 @@ def _positions(graph):
 
 
 def _described(value):
-    sizes = [d.dim_param or (str(d.dim_value) if d.HasField("dim_value") else "?") for d in value.type.tensor_type.shape.dim]
+    dims = value.type.tensor_type.shape.dim
+    sizes = [d.dim_param or (str(d.dim_value) if d.HasField("dim_value") else "?") for d in dims]
     return f"{value.name}[{', '.join(sizes)}]"

@@ -1,8 +1,8 @@
 """Scopes of nodes, from what exporters leave in a file.
 
 PyTorch's exporter writes the path of modules into the node's metadata, the older one and those of TensorFlow and Keras
-into its name (`/model/layers.0/attn/MatMul`). Where there is neither, the parameter that a node reads has a name with the
-same path (`layers.0.attn.weight`). A number is kept with the name before it: `model.layers.0.attn` has the scopes
+into its name (`/model/layers.0/attn/MatMul`). Where there is neither, the parameter that a node reads has a name with
+the same path (`layers.0.attn.weight`). A number is kept with the name before it: `model.layers.0.attn` has the scopes
 `model`, `layers.0` and `attn`.
 """
 

@@ -37,7 +37,8 @@ def _load(path):
     except DecodeError as error:
         raise ImportFailure(f"'{path}' is not an ONNX file") from error
     except (OSError, onnx.checker.ValidationError) as error:
-        raise ImportFailure(f"{path}: the external data cannot be read: {_line(error)}; keep it beside the model") from error
+        raise ImportFailure(f"{path}: the external data cannot be read: {_line(error)}; keep it beside the "
+                            "model") from error
     if not model.opset_import or not model.graph.node and not model.graph.output:
         raise ImportFailure(f"'{path}' is not an ONNX file")
     return model
@@ -48,9 +49,9 @@ def _opset(model, place):
     if not versions:
         raise ImportFailure(f"{place}: the model has no operators of ai.onnx; other domains are not supported")
     if not OLDEST <= versions[0] <= NEWEST:
-        way = "convert it with onnx.version_converter.convert_version" if versions[0] < OLDEST else "export it with an older"
-        raise ImportFailure(f"{place}: the model has opset {versions[0]}, supported are {OLDEST} to {NEWEST}; {way}"
-                            f"{f'(model, {OLDEST})' if versions[0] < OLDEST else ' opset'}")
+        way = "export it with an older opset" if versions[0] > NEWEST else \
+            f"convert it with onnx.version_converter.convert_version(model, {OLDEST})"
+        raise ImportFailure(f"{place}: the model has opset {versions[0]}, supported are {OLDEST} to {NEWEST}; {way}")
     return versions[0]
 
 

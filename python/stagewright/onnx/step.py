@@ -29,7 +29,8 @@ def step_of(model, loss=None, inputs=None):
         results = model.evaluate(given, dict(zip(examples, arguments[len(trees):])), outputs)
         return _scalar(model, loss, results[0]) if loss else dict(zip(model.outputs, results))
 
-    step.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names])
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    step.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])
     step.__code__ = step.__code__.replace(co_filename=model.place, co_firstlineno=1)  # where errors say it is written
     roles = {name: role for name, role in (("params", "parameter"), ("frozen", "constant")) if name in trees}
     arguments = (*trees.values(), *examples.values())
@@ -63,8 +64,8 @@ def _examples(model, inputs, read):
         if name not in model.inputs:
             raise ImportFailure(f"{model.place}: there is no input '{name}'; the inputs are {', '.join(model.inputs)}")
         if np.shape(array) != (wanted := model.inputs[name].shape):
-            raise ImportFailure(f"{model.place}: the example of input '{name}' has the shape {np.shape(array)}, the file "
-                                f"says {wanted}")
+            raise ImportFailure(f"{model.place}: the example of input '{name}' has the shape {np.shape(array)}, the "
+                                f"file says {wanted}")
     return {name: np.asarray(inputs.get(name, array)).astype(array.dtype) for name, array in model.inputs.items()
             if name in read}
 
@@ -87,13 +88,13 @@ def _check_parameters(model, loss, parameters):
                             "weights as initializers of floating point")
     if unclear := [name for name in model.unclear if name in parameters]:
         more = f" and {len(unclear) - 1} more" if len(unclear) > 1 else ""
-        raise ImportFailure(f"{model.place}: PyTorch's exporter made initializer '{unclear[0]}'{more} from parameters or from "
-                            "constants, and the file does not say from which; export with optimize=False, or name those that "
-                            "are not trained with --freeze")
+        raise ImportFailure(f"{model.place}: PyTorch's exporter made initializer '{unclear[0]}'{more} from parameters "
+                            "or from constants, and the file does not say from which; export with optimize=False, or "
+                            "name those that are not trained with --freeze")
 
 
 def _scalar(model, loss, value):
     if value.size != 1 or not jax.numpy.issubdtype(value.dtype, np.floating):
-        raise ImportFailure(f"{model.place}: output '{loss}' is {value.dtype}{list(value.shape)}, but a loss is one number of "
-                            "floating point; reduce it in the model, or write the loss in JAX on stagewright.onnx.load")
+        raise ImportFailure(f"{model.place}: output '{loss}' is {value.dtype}{list(value.shape)}, but a loss is one "
+                            "number of floating point; reduce it in the model, or write the loss in JAX on stagewright.onnx.load")
     return value.reshape(())

@@ -1,5 +1,5 @@
-"""Tests of exported models need torch, onnxscript, onnxruntime and transformers, which the ordinary environment has not.
-Elsewhere nothing here is collected."""
+"""Tests of exported models need torch, onnxscript, onnxruntime and transformers, which the ordinary environment has
+not. Elsewhere nothing here is collected."""
 
 import importlib.util
 import os

@@ -94,7 +94,8 @@ def clip(node, x, least=None, largest=None):
         return x
     if not is_float(x):
         limits = jnp.iinfo(x.dtype)
-        return jnp.minimum(jnp.maximum(x, limits.min if least is None else least), limits.max if largest is None else largest)
+        x = jnp.maximum(x, limits.min if least is None else least)
+        return jnp.minimum(x, limits.max if largest is None else largest)
     low = jnp.asarray(-np.inf if least is None else least, x.dtype).reshape(())
     high = jnp.asarray(np.inf if largest is None else largest, x.dtype).reshape(())
     return lax.clamp(low, x, high)
@@ -151,8 +152,8 @@ def dropout(node, x, ratio=None, training=None):
     """Leaves its input as it is outside training."""
     rate = 0.5 if ratio is None else float(ratio.reshape(()))
     if training is not None and bool(training.reshape(())) and rate > 0:
-        raise node.failure(f"dropout with ratio {rate:g} is in training mode, and its random numbers are not defined by the "
-                           "file; export the model in evaluation mode")
+        raise node.failure(f"dropout with ratio {rate:g} is in training mode, and its random numbers are not defined "
+                           "by the file; export the model in evaluation mode")
     return x, jnp.ones(x.shape, bool)
 
 

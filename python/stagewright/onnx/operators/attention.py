@@ -57,7 +57,8 @@ def attention(node, query, key, value, mask=None, past_key=None, past_value=None
 
 
 def _masks(node, q, k, mask, past_key, lengths):
-    """(which keys a query may read, what is added to the scores, which queries may read none); None for all, nothing, none."""
+    """(which keys a query may read, what is added to the scores, which queries may read none); None for all,
+    nothing, none."""
     queries, keys = q.shape[2], k.shape[2]
     allowed, bias, can_close = [], None, False
     if mask is not None:

@@ -36,13 +36,15 @@ def loop(node, limit=None, condition=None, *carried):
         if going is not None and not going.reshape(()):
             break
         if number == UNROLL_LIMIT:
-            raise node.failure(f"it has more than {UNROLL_LIMIT} iterations, and loops are unrolled; export a shorter loop")
+            raise node.failure(f"it has more than {UNROLL_LIMIT} iterations, and loops are unrolled; export a shorter "
+                               "loop")
         going, *results = _branch(node, graph, [np.asarray(number, np.int64), going, *carried])
         carried, rows = results[:len(carried)], results[len(carried):]
         stacks = [[row] for row in rows] if stacks is None else [s + [r] for s, r in zip(stacks, rows)]
         number += 1
     if stacks is None and len(carried) < len(graph.output) - 1:
-        raise node.failure("it has no iteration, so the shape of what it collects is unknown; export the model without it")
+        raise node.failure("it has no iteration, so the shape of what it collects is unknown; export the model "
+                           "without it")
     return *carried, *[jnp.stack(stack) for stack in stacks or []]
 
 
@@ -56,7 +58,8 @@ def scan(node, *inputs):
     backwards = node.get("scan_input_directions") or [0] * count
     length = scanned[0].shape[axes[0]]
     if length > UNROLL_LIMIT:
-        raise node.failure(f"it has {length} iterations, and at most {UNROLL_LIMIT} are unrolled; export a shorter loop")
+        raise node.failure(f"it has {length} iterations, and at most {UNROLL_LIMIT} are unrolled; export a shorter "
+                           "loop")
     stacks = [[] for _ in range(outputs)]
     for step in range(length):
         rows = [jnp.asarray(x).take(length - 1 - step if back else step, axis)

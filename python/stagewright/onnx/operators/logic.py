@@ -32,6 +32,6 @@ def shift(node, x, amount):
 def bitcast(node, x):
     wanted, x = onnx.helper.tensor_dtype_to_np_dtype(node.get("to")), jnp.asarray(x)
     if wanted != jax_type(node.get("to")) or wanted.itemsize != x.dtype.itemsize:
-        raise node.failure(f"the bits of {x.dtype} cannot be read as {wanted}, because 64-bit types are computed as 32-bit "
-                           "ones; export the model with types of 32 bits")
+        raise node.failure(f"the bits of {x.dtype} cannot be read as {wanted}, because 64-bit types are computed as "
+                           "32-bit ones; export the model with types of 32 bits")
     return lax.bitcast_convert_type(x, wanted)

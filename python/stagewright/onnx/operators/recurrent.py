@@ -66,8 +66,8 @@ def _recurrent(node, make, gates, defaults, states, x, weights, recurrence, bias
     """One or two directions of a layer: (all hidden states, last states)."""
     time = x.shape[1 if node.get("layout", 0) else 0]
     if lengths is not None and not (is_known(lengths) and (lengths == time).all()) or node.get("clip"):
-        raise node.failure("it clips, or has sequences whose lengths differ or depend on the step's arguments, which is not "
-                           "supported; export the model for sequences of one length")
+        raise node.failure("it clips, or has sequences whose lengths differ or depend on the step's arguments, which "
+                           "is not supported; export the model for sequences of one length")
     size, reverse = node.get("hidden_size"), node.get("direction", "forward")
     names = node.get("activations") or defaults * weights.shape[0]
     if unknown := [name for name in names if name not in ACTIVATIONS]:

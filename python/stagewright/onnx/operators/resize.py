@@ -1,4 +1,5 @@
-"""Resizing by interpolation. The axes are independent: each is a choice of elements or a product with a small matrix."""
+"""Resizing by interpolation. The axes are independent: each is a choice of elements or a product with a small
+matrix."""
 
 from __future__ import annotations
 

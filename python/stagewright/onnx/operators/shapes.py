@@ -80,7 +80,8 @@ def split(node, x, sizes=None):
 def pieces(x, sizes, axis):
     """Consecutive parts of an array."""
     ends = np.cumsum(sizes)
-    return [lax.slice_in_dim(jnp.asarray(x), int(end - extent), int(end), axis=axis) for extent, end in zip(sizes, ends)]
+    x = jnp.asarray(x)
+    return [lax.slice_in_dim(x, int(end - extent), int(end), axis=axis) for extent, end in zip(sizes, ends)]
 
 
 @operator("ConstantOfShape", static=(0,))
