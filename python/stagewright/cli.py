@@ -28,11 +28,15 @@ and `more` are arguments of the step after its own, parameters and state its las
 the role "state" is the leaf of that name of the optimizer's state: a scale of the loss that the update changes, say.
 Gradients may have wider types than their parameters: they are summed over the microbatches in their own.
 
+A step of Flax's TrainState, (state, batch) -> (state, loss) or (state, metrics), comes apart by itself: its parameters,
+its loss with gradients, its optimizer as the update. Steps that update parameters in other ways are refused.
+
 The option "validation" is a function of the step's arguments that returns the loss alone; it is written to
 MODEL.validation.mlir, which pp-compile takes, and pp-run --validation its result.
 
 Layers are found by scopes: write `with jax.named_scope("h3"):` around each. A lax.scan over stacked layers is
-unrolled; its iterations are the layers, and its stacked parameters are owned in slices, one per layer.
+unrolled; its iterations are the layers, and its stacked parameters are owned in slices, one per layer. Other loops are
+unrolled too, unless they have many iterations of a small body, or an end that depends on an argument.
 
 With `torch`, NAME returns (module, loss, batch[, options]); the step is loss(module, **batch) and its gradients:
 

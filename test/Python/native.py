@@ -14,7 +14,7 @@ import numpy as np
 
 PASSES = ",".join([
     "convert-elementwise-to-linalg", "one-shot-bufferize{bufferize-function-boundaries "
-    "function-boundary-type-conversion=identity-layout-map}", "canonicalize", "cse",
+    "function-boundary-type-conversion=identity-layout-map allow-return-allocs-from-loops=true}", "canonicalize", "cse",
     "buffer-results-to-out-params{modify-public-functions=true}", "func.func(convert-linalg-to-loops)", "canonicalize",
     "cse", "expand-strided-metadata", "lower-affine", "convert-scf-to-cf",
     "arith-expand{include-bf16=true}", "convert-math-to-llvm", "convert-math-to-libm",

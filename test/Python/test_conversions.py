@@ -245,6 +245,11 @@ CASES = {
         "map": (lambda x: lax.map(lambda r: jnp.tanh(r) * r.sum(), x), normal(5, 3)),
         "scan_gradient": (gradient(lambda w, x: lax.scan(lambda h, u: (jnp.tanh(h @ w + u), h.sum()), jnp.zeros(3), x)),
                           normal(3, 3), normal(6, 3)),
+        "while_dynamic": (lambda x: lax.while_loop(lambda c: c.sum() < 50, lambda c: c * 1.5 + 1, jnp.abs(x)), normal(4)),
+        "fori_dynamic": (lambda n, x: lax.fori_loop(0, n, lambda i, c: c.at[i].add(c.sum()), x), jnp.int32(3), normal(6)),
+        "scan_kept": (lambda x: lax.scan(lambda c, a: (c * 0.5 + a * a, c - a), 0.0, x), normal(700)),
+        "scan_kept_reverse_gradient": (gradient(lambda x: lax.scan(lambda c, a: (c * 0.5 + jnp.sin(a), c), 0.0, x,
+                                                                   reverse=True)), normal(700)),
         "scan_reverse": (lambda x: lax.scan(lambda c, a: (c * 0.5 + a, c), 0.0, x, reverse=True), normal(6)),
         "nested_scan_gradient": (gradient(lambda w, x: lax.scan(
             lambda h, ws: (lax.scan(lambda g, v: (jnp.tanh(g * v), None), h, ws)[0], None), x, w)[0], 0, 1),

@@ -140,7 +140,8 @@ def scoped(function):
 
 
 @pytest.mark.parametrize("function, operation, reason", [
-    (lambda x: lax.while_loop(lambda c: c.sum() < 10, lambda c: c + 1, x), "while", "depends on an argument"),
+    (lambda x: lax.while_loop(lambda c: c[0].sum() < 10, lambda c: (c[0] + 1, jax.random.split(c[1])[0]),
+                              (x, jax.random.key(0))), "while", "it carries a value of type key<fry>"),
     (lambda x: jnp.abs(jnp.fft.fft(x)), "fft", "it computes with complex numbers; compute it before the step"),
     (lambda x: jnp.fft.irfft(jnp.fft.rfft(x)), "fft", "it computes with complex numbers; compute it before the step"),
     (lambda x: jnp.real(jnp.exp(1j * x)), "convert_element_type", "compute with real and imaginary parts as two arrays"),
@@ -206,6 +207,14 @@ def test_long_loops_name_their_limit(tmp_path):
     step = scoped(lambda x: lax.scan(lambda c, _: (c * 2, None), x, None, length=20)[0])
     message = failure(tmp_path, step, jnp.eye(4), unroll_limit=10)
     assert "it has 20 iterations, and at most 10 are unrolled; raise the option unroll_limit" in message
+
+
+def test_small_bodies_stay_loops(tmp_path):
+    step = scoped(lambda x: lax.scan(lambda c, _: (jnp.sin(c * 2) + 1, None), x, None, length=1000)[0])
+    path = tmp_path / "out.mlir"
+    import_jax(step, (jnp.eye(4),), str(path))
+    text = path.read_text()
+    assert text.count("scf.for") == 1 and text.count("math.sin") == 1 and "jit(step)/h0" in text
 
 
 def test_the_module_says_where_the_step_is_written(model, tmp_path):

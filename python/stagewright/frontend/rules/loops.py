@@ -1,4 +1,4 @@
-"""Loops with a known number of iterations are unrolled.
+"""Loops with a known number of iterations are unrolled; long ones with small bodies are kept (rules/kept.py).
 
 Each iteration of a scan over stacked layers gets a scope of its own, `<scope>/layer<i>`, in the forward and in the
 backward alike, so the planner sees layers. A scan is one over stacked layers when one of its stacked inputs is a
@@ -16,7 +16,8 @@ import numpy as np
 
 from stagewright.errors import ImportFailure
 from stagewright.frontend.evaluate import is_known, rule
-from stagewright.frontend.rows import Lazy, rows_of, to_array
+from stagewright.frontend.rows import Lazy, rows_of
+from stagewright.frontend.rules.kept import is_worth_keeping, keep_scan, keep_while, refused_types
 
 
 class Loop:
@@ -56,12 +57,15 @@ def _identify(evaluator, eqn, consts, xs):
 def unroll_scan(evaluator, eqn, values):
     p = eqn.params
     body, length = p["jaxpr"], p["length"]
-    if length > evaluator.options.unroll_limit:
-        raise evaluator.failure(eqn, f"it has {length} iterations, and at most {evaluator.options.unroll_limit} are "
-                                     "unrolled; raise the option unroll_limit")
     consts, carry, xs = (values[:p["num_consts"]], values[p["num_consts"]:p["num_consts"] + p["num_carry"]],
                          values[p["num_consts"] + p["num_carry"]:])
     loop = _identify(evaluator, eqn, consts, xs)
+    if loop.kind == "step" and is_worth_keeping(body.jaxpr, length, not any(
+            isinstance(x, Lazy) and isinstance(x.origin, Loop) for x in xs)):
+        return keep_scan(evaluator, eqn, consts, carry, xs)
+    if length > evaluator.options.unroll_limit:
+        raise evaluator.failure(eqn, f"it has {length} iterations, and at most {evaluator.options.unroll_limit} are "
+                                     "unrolled; raise the option unroll_limit")
     xs = [rows_of(x) for x in xs]
     written = [{} for _ in body.jaxpr.outvars[p["num_carry"]:]]
     outer = evaluator.stack
@@ -93,11 +97,23 @@ def unroll_while(evaluator, eqn, values):
         evaluator.stack = outer
         going, = evaluator.run(cond.jaxpr, cond.consts, [*cond_consts, *carry])
         if not is_known(going):
-            raise evaluator.failure(eqn, "its number of iterations depends on an argument; "
-                                         "use a loop with a static trip count (lax.scan, lax.fori_loop)")
+            return _dynamic(evaluator, eqn, cond_consts, body_consts, carry)
         if not going.any():
             return carry
         if i >= evaluator.options.unroll_limit:
             raise evaluator.failure(eqn, f"it has more than {i} iterations; raise the option unroll_limit")
         evaluator.stack = outer.extend(f"step{i}")
         carry = evaluator.run(body.jaxpr, body.consts, [*body_consts, *carry])
+
+
+def _dynamic(evaluator, eqn, cond_consts, body_consts, carry):
+    """A loop whose end depends on an argument, which no gradient goes through: it stays a loop."""
+    transforms = [s.name for s in evaluator.stack.stack if type(s).__name__ == "Transform"]
+    if "jvp" in transforms or "transpose" in transforms:
+        raise evaluator.failure(eqn, "its number of iterations depends on an argument, and a gradient is taken; use a loop "
+                                     "with a static trip count (lax.scan, lax.fori_loop), or lax.stop_gradient of what "
+                                     "goes into it outside of the loss")
+    if (dtype := refused_types(carry)) is not None:
+        raise evaluator.failure(eqn, f"its number of iterations depends on an argument, and it carries a value of type "
+                                     f"{dtype}; carry signed integers, or random numbers drawn before it")
+    return keep_while(evaluator, eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"], cond_consts, body_consts, carry)

@@ -11,6 +11,7 @@ import re
 from torch_mlir import ir
 
 from stagewright.errors import ImportFailure
+from stagewright.frontend.to_linalg.loops import expand_while
 from stagewright.frontend.to_linalg.scatter import expand_scatter
 from stagewright.frontend.to_linalg.build import constant, create, described, has_signless_elements, insert_slice, \
     extract_slice
@@ -52,7 +53,7 @@ def rewrite(module):
         return ir.WalkResult.ADVANCE
     module.operation.walk(visit)
     for name, operations in found.items():
-        for op in operations:
+        for op in reversed(operations) if name == "stablehlo.while" else operations:  # inner loops first
             REWRITES[name](op)
 
 
@@ -121,6 +122,7 @@ def _custom_call(op):
 
 
 REWRITES = {
+    "stablehlo.while": expand_while,
     "stablehlo.custom_call": _custom_call,
     "stablehlo.concatenate": _concatenate,
     "stablehlo.dynamic_slice": _dynamic_slice,
