@@ -3,7 +3,7 @@
 Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against
 an installed tree), fuzz (random programs, test/Fuzz; one test each), models (training steps of the libraries that people use,
 test/Models, in an environment of their own; one test for each step, type and number of stages), torch (models of PyTorch,
-test/Models/torch, in another), onnx (the same as ONNX files, test/Models/onnx). `build/reports/<preset>.json` keeps the
+test/Models/pytorch, in another), onnx (the same as ONNX files, test/Models/onnx). `build/reports/<preset>.json` keeps the
 counts for .ci/run."""
 
 import json
@@ -129,13 +129,13 @@ def python(preset, part):
 
 def torch(preset, part):
     """Models of PyTorch, in an environment that has it."""
-    setup.environment(TORCH, "Environment of PyTorch", ROOT / "test/Models/torch/requirements.txt")
-    return _pytest(preset, part, "torch", "PyTorch's models", TORCH / "bin" / "python", ROOT / "test/Models/torch")
+    setup.environment(TORCH, "Environment of PyTorch", ROOT / "test/Models/pytorch/requirements.txt")
+    return _pytest(preset, part, "torch", "PyTorch's models", TORCH / "bin" / "python", ROOT / "test/Models/pytorch")
 
 
 def onnx(preset, part):
     """Models that PyTorch exports as ONNX files, in the same environment."""
-    setup.environment(TORCH, "Environment of PyTorch", ROOT / "test/Models/torch/requirements.txt")
+    setup.environment(TORCH, "Environment of PyTorch", ROOT / "test/Models/pytorch/requirements.txt")
     return _pytest(preset, part, "onnx", "Exported models", TORCH / "bin" / "python", ROOT / "test/Models/onnx")
 
 

@@ -17,7 +17,7 @@ from test_models import model, small  # noqa: F401  (sizes of the models)
 BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
 ROUTES = {"split": ["--pipeline-form-graph"],
           "merged": ["--pipeline-merge-backward", "--pipeline-unify-bodies"],
-          "by-structure": ["--pipeline-form-graph=use-scopes=false", "--pipeline-merge-backward"]}
+          "by-structure": ["--pipeline-form-graph=layers=flow", "--pipeline-merge-backward"]}
 
 
 @pytest.mark.parametrize("name", ["mlp:mlp", "gpt:gpt_tied", "gpt:gpt_dropout", "llama:llama", "moe:moe", "convnet:convnet",

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 import transformers as hf
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "torch"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "pytorch"))
 import architectures  # noqa: E402
 
 
