@@ -56,6 +56,19 @@ SmallVector<Value> findStarts(LoopLikeOpInterface loop) {
   return starts;
 }
 
+/// Lets an open loop hand on what it began an iteration with, where the
+/// analysis would hand on a copy of it: the copy's buffer is not that of the
+/// start.
+void handOn(scf::WhileOp loop) {
+  for (OpOperand &operand : loop.getConditionOp().getArgsMutable())
+    if (auto copy = operand.get().getDefiningOp<bufferization::AllocTensorOp>())
+      if (llvm::is_contained(loop.getBeforeArguments(), copy.getCopy())) {
+        operand.set(copy.getCopy());
+        if (copy->use_empty())
+          copy->erase();
+      }
+}
+
 /// Puts what an iteration leaves where the next one looks for it, at its end: a
 /// temporary of a loop is one buffer for all iterations, so a value left in one
 /// would be written over by the iteration that reads it. What lies where
@@ -68,8 +81,10 @@ void carryInPlace(func::FuncOp function,
     Operation *end = nullptr;
     if (auto counted = dyn_cast<scf::ForOp>(*loop))
       end = counted.getBody()->getTerminator();
-    else if (auto open = dyn_cast<scf::WhileOp>(*loop))
+    else if (auto open = dyn_cast<scf::WhileOp>(*loop)) {
+      handOn(open);
       end = open.getYieldOp();
+    }
     if (!end)
       return;
     BufferPlaces places(state);

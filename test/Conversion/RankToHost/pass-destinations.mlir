@@ -119,3 +119,25 @@ func.func private @swapped(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf3
   }
   return %r#0, %r#1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// A loop whose end depends on what it computes carries in one buffer too.
+// CHECK-LABEL: @open
+// CHECK: memref.copy %{{.*}}, %[[H:[a-z0-9_]+]] :
+// CHECK: scf.while
+// CHECK: memref.copy %{{.*}}, %[[H]] :
+// CHECK: memref.copy %[[H]], %{{.*}} :
+func.func private @open(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %r = scf.while (%a = %x) : (tensor<8xf32>) -> tensor<8xf32> {
+    %first = tensor.extract %a[%c0] : tensor<8xf32>
+    %more = arith.cmpf olt, %first, %one : f32
+    scf.condition(%more) %a : tensor<8xf32>
+  } do {
+  ^bb0(%b: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %c = linalg.exp ins(%b : tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %c : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}
