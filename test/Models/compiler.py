@@ -8,7 +8,7 @@ import catalog
 
 sys.path[:0] = [str(catalog.HERE.parent / "Fuzz")]
 
-from pipeline import BUILD, MICROBATCHES, SECONDS, Failed, Pipeline, _errors, _named  # noqa: E402
+from pipeline import BUILD, MICROBATCHES, SECONDS, Pipeline  # noqa: E402
 
 
 class Compiler(Pipeline):
@@ -16,17 +16,10 @@ class Compiler(Pipeline):
 
     def compile(self, directory, stages):
         """`stages`: their number, or "auto" for what the planner takes of two devices."""
-        command = [BUILD / "bin/pp-compile", directory / "module.mlir", f"--cluster=local:{2 if stages == 'auto' else stages}",
-                   f"--microbatches={MICROBATCHES}", "--quiet", "--no-cache", "-o", directory / "step.swx",
-                   *([] if stages == "auto" else [f"--stages={stages}"])]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, errors="replace")
-        except subprocess.TimeoutExpired:
-            raise Failed("crash", "compile", f"not done after {SECONDS} s") from None
-        if done.returncode:
-            crashed = done.returncode != 1
-            text = f"{_named(done.returncode)}\n{_errors(done.stderr)}" if crashed else _errors(done.stderr)
-            raise Failed("crash" if crashed else "refused", "compile", text)
+        if stages == "auto":
+            self._compile(directory, 2)
+        else:
+            self._compile(directory, stages, f"--stages={stages}")
 
     def layers(self, directory):
         """The names of the layers of DIRECTORY/module.mlir in order, or none where it has no program."""
