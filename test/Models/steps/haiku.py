@@ -98,6 +98,19 @@ step("haiku/transformer-layer-stack")(lambda dtype: language_model(dtype, scan=T
 step("haiku/transformer-remat")(lambda dtype: language_model(dtype, remat=True))
 
 
+def stateful(forward, dtype, *batch):
+    """A classifier of four classes that returns the state of its modules beside the loss."""
+    net, n = hk.without_apply_rng(hk.transform_with_state(forward)), Draw(dtype)
+    x = n(*batch, scale=1.0)
+    params, state = to(dtype, jax.jit(net.init)(jax.random.key(0), x))
+
+    def loss(params, state, x, label):
+        logits, state = net.apply(params, state, x)
+        return mean_token_loss(logits, label), state
+    label = integers(4, batch[0])
+    return jax.value_and_grad(loss, has_aux=True), (params, state, x, label), {"roles": {"state": "constant"}}
+
+
 @step("haiku/batch-norm-state")
 def batch_norm(dtype):
     """The state of batch norm and of exponential averages beside the loss."""
@@ -107,14 +120,7 @@ def batch_norm(dtype):
         x = hk.Conv2D(8, 3)(x)
         x = jax.nn.relu(hk.BatchNorm(True, True, 0.9)(x, is_training=True))
         return hk.Linear(4)(x.mean((1, 2)))
-    net, n = hk.without_apply_rng(hk.transform_with_state(forward)), Draw(dtype)
-    x = n(*IMAGE, scale=1.0)
-    params, state = to(dtype, jax.jit(net.init)(jax.random.key(0), x))
-
-    def loss(params, state, x, label):
-        logits, state = net.apply(params, state, x)
-        return mean_token_loss(logits, label), state
-    return jax.value_and_grad(loss, has_aux=True), (params, state, x, integers(4, 3)), {"roles": {"state": "constant"}}
+    return stateful(forward, dtype, *IMAGE)
 
 
 @step("haiku/dropout-key")
@@ -137,14 +143,7 @@ def resnet(dtype):
         return hk.nets.ResNet((1, 1, 1, 1), 4, resnet_v2=True, bottleneck=False, channels_per_group=(8, 8, 16, 16),
                               use_projection=(False, True, True, True), initial_conv_config=dict(output_channels=8, kernel_shape=3, stride=1),
                               bn_config=dict(decay_rate=0.9))(x, is_training=True)
-    net, n = hk.without_apply_rng(hk.transform_with_state(forward)), Draw(dtype)
-    x = n(2, 16, 16, 3, scale=1.0)
-    params, state = to(dtype, jax.jit(net.init)(jax.random.key(0), x))
-
-    def loss(params, state, x, label):
-        logits, state = net.apply(params, state, x)
-        return mean_token_loss(logits, label), state
-    return jax.value_and_grad(loss, has_aux=True), (params, state, x, integers(4, 2)), {"roles": {"state": "constant"}}
+    return stateful(forward, dtype, 2, 16, 16, 3)
 
 
 @step("haiku/vq-vae")
