@@ -22,6 +22,9 @@ tree of the gradients is the parameters, arrays are batches (dimension 0), scala
 (microbatch m then uses jax.random.fold_in(key, m)). Everything can be overridden, by name (a tree path such as
 params/h/0 stands for all below it) or by the argument's position, here or in the options that NAME returns.
 
+Arguments may be shapes alone, jax.ShapeDtypeStruct as jax.eval_shape makes them, where a model is too large for this
+machine; MODEL.inputs.safetensors then has the others only.
+
 An optimizer is the option "update", which NAME returns: (function, state, *more), where function(parameters, gradients,
 state, *more) returns (parameters, state), as one of optax does. Then each step that runs also updates, in place; state
 and `more` are arguments of the step after its own, parameters and state its last results. An argument of the step with

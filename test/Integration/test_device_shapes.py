@@ -129,7 +129,7 @@ FAMILIES = {"rows": rows, "sums": sums, "elements": elements, "places": places, 
 def test_equals_jax(family, tmp_path):
     from safetensors.numpy import save_file
     from stagewright import import_jax
-    from stagewright.frontend.jax_step import stored
+    from stagewright.frontend.examples import stored
 
     cases = list(FAMILIES[family](Draw(SEED)))
     arguments = tuple(given for _, given in cases)

@@ -8,7 +8,7 @@ from jax import lax
 
 from native import compile_module
 from stagewright import import_jax
-from stagewright.frontend.jax_step import stored
+from stagewright.frontend.examples import stored
 
 F = jnp.float32
 

@@ -249,3 +249,44 @@ def test_wide_types_of_numpy_become_those_that_the_step_takes(tmp_path):
     import_jax(lambda i, x: x[i], (np.arange(3), np.ones((3, 2))), str(tmp_path / "out.mlir"), roles={0: "constant"})
     inputs = load_file(str(tmp_path / "out.inputs.safetensors"))
     assert inputs["0"].dtype == np.int32 and inputs["1"].dtype == np.float32
+
+
+def adam_step():
+    """A step with an optimizer, random bits and a table of 64-bit numbers."""
+    import optax
+    adam = optax.adamw(1e-3)
+    parameters = {"w": jnp.ones((4, 8)), "h": jnp.ones((8, 4), jnp.bfloat16)}
+
+    def loss(p, x, key, rows):
+        h = jax.random.bernoulli(key, 0.5, (3, 8)) * jnp.tanh(x[rows] @ p["w"])
+        return ((h @ p["h"]) ** 2).mean()
+
+    def update(parameters, gradients, state):
+        updates, state = adam.update(gradients, state, parameters)
+        return optax.apply_updates(parameters, updates), state
+    arguments = parameters, np.ones((3, 4)), jax.random.key(0), np.arange(3)
+    return jax.value_and_grad(loss), arguments, (update, adam.init(parameters))
+
+
+def shapes(tree):
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), tree)
+
+
+def test_shapes_alone_give_the_same_module(tmp_path):
+    function, arguments, (update, state) = adam_step()
+    for name, as_given in (("known", lambda tree: tree), ("shapes", shapes)):  # on one line: locations name it
+        signature = import_jax(function, as_given(arguments), str(tmp_path / f"{name}.mlir"), roles={3: "constant"},
+                               update=(update, as_given(state)))
+    assert (tmp_path / "shapes.mlir").read_text() == (tmp_path / "known.mlir").read_text()
+    assert not (tmp_path / "shapes.inputs.safetensors").exists()
+    assert re.search(r"of 10 of 10 arguments only the shape is known", "\n".join(signature.remarks))
+
+
+def test_the_file_of_inputs_has_what_is_known(tmp_path):
+    function, (parameters, *others), update = adam_step()
+    import_jax(function, (shapes(parameters), *others), str(tmp_path / "out.mlir"), update=update, roles={3: "constant"})
+    known = load_file(str(tmp_path / "out.inputs.safetensors"))
+    assert set(known) == {"2", "3", "4", *(str(n) for n in range(6, 11))}
+    state = jax.eval_shape(lambda: update[1])
+    import_jax(function, (parameters, *others), str(tmp_path / "out.mlir"), update=(update[0], state), roles={3: "constant"})
+    assert sorted(load_file(str(tmp_path / "out.inputs.safetensors"))) == ["0", "1", "2", "3", "4"]

@@ -22,6 +22,7 @@ from jax import lax
 from stagewright.errors import ImportFailure
 from stagewright.frontend import rules  # noqa: F401  registers the rules
 from stagewright.frontend.evaluate import Evaluator, Options
+from stagewright.frontend.examples import as_traced, is_abstract, shaped, stored
 from stagewright.frontend.jax_update import HELP, Update
 from stagewright.frontend.rows import Lazy, to_array
 from stagewright.frontend.signature import infer
@@ -51,6 +52,7 @@ class Step:
                 raise ImportFailure(f"unknown option '{key}'; the options are {', '.join(OPTIONS)}")
         self.options, self.location = options, _location(function)
         function, arguments = static_leaves(function, arguments)
+        arguments = jax.tree.map(lambda leaf: shaped(leaf) if is_abstract(leaf) else leaf, tuple(arguments))
         remarks = []
         if options.get("update") is None and (parts := split(function, arguments)):
             function, arguments, options["update"] = parts
@@ -65,9 +67,8 @@ class Step:
                 raise
             raise ImportFailure(f"the step cannot be traced by JAX: {_first_line(error)}") from error
         self.jaxpr = traced.jaxpr
-        shaped = jax.tree.map(_shaped, tuple(arguments))
-        self.leaves = [_as_traced(leaf) for leaf in jax.tree.leaves(tuple(arguments))]
-        self.signature = infer(function, shaped, traced.out_info, options, self.jaxpr.jaxpr)
+        self.leaves = [as_traced(leaf) for leaf in jax.tree.leaves(tuple(arguments))]
+        self.signature = infer(function, jax.tree.map(shaped, tuple(arguments)), traced.out_info, options, self.jaxpr.jaxpr)
         self.signature.remarks[:0] = remarks
         self.has_seed = any(a.role == "seed" for a in self.signature.arguments)
         made = options.get("update")
@@ -76,6 +77,10 @@ class Step:
             raise ImportFailure(f"option 'roles': argument '{states[0]}' has the role 'state', but there is no option "
                                 "'update' whose state it could be")
         self.update = Update(made, self.signature, tuple(arguments)) if made is not None else None
+        leaves = [*self.leaves, *(self.update.leaves if self.update else ())]
+        if unknown := sum(map(is_abstract, leaves)):
+            self.signature.remarks.append(f"of {unknown} of {len(leaves)} arguments only the shape is known: what runs the "
+                                          "step needs a file with their values")
 
     def flat(self, *leaves):
         """The step on leaves, evaluated anew; with a seed, the last argument is the microbatch's index."""
@@ -120,12 +125,13 @@ class Step:
     def inputs(self) -> dict:
         """The example arguments by position, as the module's types are: keys as their words, no unsigned types.
 
-        After the step's come those of the update that the step has not: state, then constants.
+        After the step's come those of the update that the step has not: state, then constants. Those of which only shapes
+        are known are not among them.
         """
         leaves = dict(enumerate(self.leaves))
         if self.update:
             leaves.update(enumerate(self.update.leaves, len(self.leaves) + self.has_seed))
-        return {str(i): stored(leaf) for i, leaf in leaves.items()}
+        return {str(i): stored(leaf) for i, leaf in leaves.items() if not is_abstract(leaf)}
 
 
 def _location(function):
@@ -134,23 +140,6 @@ def _location(function):
         function = function.func if isinstance(function, functools.partial) else function.__wrapped__
     code = getattr(function, "__code__", None)
     return f"loc({json.dumps(code.co_filename, ensure_ascii=False)}:{code.co_firstlineno}:1)" if code else "loc(unknown)"
-
-
-def _as_traced(leaf):
-    """An example as the step takes it: numpy's types of 64 bits become those that JAX has."""
-    if isinstance(leaf, (np.ndarray, np.generic)):
-        return leaf.astype(jax.dtypes.canonicalize_dtype(leaf.dtype), copy=False)
-    return leaf if hasattr(leaf, "dtype") else jax.numpy.asarray(leaf)
-
-
-def stored(leaf):
-    """An array as files hold it: a key as its words, unsigned integers as signed ones of the same width."""
-    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        leaf = jax.random.key_data(leaf)
-    array = np.array(leaf, order="C")
-    if np.issubdtype(array.dtype, np.unsignedinteger):
-        array = array.view(f"int{array.dtype.itemsize * 8}")
-    return array
 
 
 def _framework_value(leaf, aval):
@@ -184,11 +173,6 @@ def _settings(**values):
             jax.config.update(name, value)
 
 
-def _shaped(leaf):
-    aval = jax.typeof(leaf)
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
-
-
 def _parameter(leaf):
     return Lazy(leaf.shape, leaf.dtype, lambda i: lax.index_in_dim(leaf, i, 0, keepdims=False), lambda: leaf,
                 "parameter")
@@ -209,7 +193,8 @@ def import_jax(function, arguments, path, *, name=None, **options):
 
     `function` is the step, `arguments` a tuple of example arguments, one microbatch each; the options are those of
     OPTIONS. Returns the signature: arguments and results with their roles. Raises ImportFailure; then nothing was
-    written.
+    written. Arguments may be shapes alone (jax.ShapeDtypeStruct): they are not in the file of inputs, which is not written
+    if nothing is left.
     """
     from safetensors.numpy import save_file
 
@@ -228,9 +213,10 @@ def import_jax(function, arguments, path, *, name=None, **options):
         for file, place in made.items():
             with open(file, "w") as stream:
                 stream.write(texts[place])
-        inputs = os.path.join(temporary, "inputs")
-        save_file(step.inputs(), inputs)
-        os.replace(inputs, stem + ".inputs.safetensors")
+        if values := step.inputs():
+            inputs = os.path.join(temporary, "inputs")
+            save_file(values, inputs)
+            os.replace(inputs, stem + ".inputs.safetensors")
         for file, place in made.items():
             os.replace(file, place)
     return step.signature

@@ -7,10 +7,10 @@ are those of the step's parameters and of the state that it is given.
 from __future__ import annotations
 
 import jax
-import numpy as np
 
 from stagewright.errors import ImportFailure
 from stagewright.frontend.evaluate import Evaluator
+from stagewright.frontend.examples import as_traced, shaped
 from stagewright.frontend.names import argument_names, tree_path
 from stagewright.frontend.rows import to_array
 from stagewright.frontend.signature import Argument, Result
@@ -36,7 +36,7 @@ class Update:
         self._check(traced.out_info)
         self.traced = traced
         state = [leaf for number, leaf in enumerate(jax.tree.leaves(self.state)) if number not in self.shared]
-        self.leaves = [jax.numpy.asarray(leaf) for leaf in (*state, *jax.tree.leaves(self.more))]
+        self.leaves = [as_traced(leaf) for leaf in (*state, *jax.tree.leaves(self.more))]
 
     def _check(self, out):
         """The results have the trees, shapes and types of what they replace."""
@@ -47,7 +47,7 @@ class Update:
                 raise ImportFailure(f"the update returns {what} of another structure than it takes: "
                                     f"{jax.tree.structure(made)}, given {jax.tree.structure(given)}")
             for (keys, old), new in zip(jax.tree.leaves_with_path(given), jax.tree.leaves(made)):
-                old = jax.typeof(old)
+                old = shaped(old)
                 if (old.shape, old.dtype) != (new.shape, new.dtype):
                     raise ImportFailure(f"the update returns {tree_path(what, keys)} as {new.dtype}{list(new.shape)}, "
                                         f"given as {old.dtype}{list(old.shape)}")
@@ -62,7 +62,7 @@ class Update:
         for root, role, tree in (("state", "state", self.state),
                                  *((name, "constant", tree) for name, tree in zip(names, self.more))):
             for number, (keys, leaf) in enumerate(jax.tree.leaves_with_path(tree)):
-                leaf = jax.typeof(leaf)
+                leaf = shaped(leaf)
                 made.append(Argument(tree_path(root, keys), leaf.shape, leaf.dtype, role))
                 of.append(self.shared.get(number) if role == "state" else None)
         return made, of
@@ -102,7 +102,7 @@ def _gradients(signature, parameters, of):
 
 def _shared(signature, state):
     """{number of a leaf of the state: the step's argument with the role "state" that it is}, by name."""
-    leaves = [(tree_path("state", keys), jax.typeof(leaf)) for keys, leaf in jax.tree.leaves_with_path(state)]
+    leaves = [(tree_path("state", keys), shaped(leaf)) for keys, leaf in jax.tree.leaves_with_path(state)]
     shared = {}
     for position, argument in enumerate(signature.arguments):
         if argument.role != "state":
@@ -138,4 +138,4 @@ def _parameters(signature, arguments):
     tree, numbers = trees[0]
     if missing := [signature.arguments[n].name for n in numbers if n not in graded]:
         raise ImportFailure(f"an update needs the gradient of every parameter; '{missing[0]}' has none")
-    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(np.shape(leaf), jax.typeof(leaf).dtype), tree), numbers
+    return jax.tree.map(shaped, tree), numbers
