@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AliveSizes.h"
 #include "stagewright/Analysis/Layers.h"
-#include <set>
 
 using namespace mlir;
 using namespace stagewright::pipeline;
@@ -51,27 +51,14 @@ static std::vector<Alive> computeAlive(const StepGraph &graph,
       if (int index = graph.indexOf(operand);
           index >= 0 && position[index] >= 0)
         lastUse[operand] = place;
-  std::vector<SmallVector<int64_t, 2>> born(alive.size()), dead(alive.size());
+  AliveSizes sizes(alive.size());
   for (auto [place, number] : llvm::enumerate(chain))
     for (Value result : graph.ops[number].op->getResults())
-      if (auto use = lastUse.find(result); use != lastUse.end()) {
-        int64_t bytes = bytesOf(result.getType());
-        born[place + 1].push_back(bytes);
-        dead[use->second + 1].push_back(bytes);
-      }
-  std::multiset<int64_t> sizes;
-  int64_t total = 0;
-  for (size_t place = 0; place < alive.size(); ++place) {
-    for (int64_t bytes : born[place]) {
-      sizes.insert(bytes);
-      total += bytes;
-    }
-    for (int64_t bytes : dead[place]) {
-      sizes.erase(sizes.find(bytes));
-      total -= bytes;
-    }
-    alive[place] = {total, sizes.empty() ? 0 : *sizes.rbegin()};
-  }
+      if (auto use = lastUse.find(result); use != lastUse.end())
+        sizes.add(place + 1, use->second, bytesOf(result.getType()));
+  sizes.sweep([&](size_t place, const AliveSizes::Place &at) {
+    alive[place] = {at.bytes, at.largest()};
+  });
   return alive;
 }
 

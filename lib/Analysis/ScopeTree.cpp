@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScopeTree.h"
-#include <map>
+#include "AliveSizes.h"
 
 using namespace mlir;
 using namespace stagewright::pipeline;
@@ -120,29 +120,21 @@ void ScopeTree::countBorders(const Node &node, unsigned depth,
       if (isOwn && isReadAfter(maker))
         life.second = list.size();
     }
-  std::vector<SmallVector<int64_t, 2>> born(list.size() + 1),
-      dead(list.size() + 2);
-  for (auto &[value, life] : lives) {
-    born[life.first].push_back(bytesOf(value.getType()));
-    dead[life.second + 1].push_back(bytesOf(value.getType()));
-  }
+  AliveSizes sizes(list.size() + 1);
+  for (auto &[value, life] : lives)
+    sizes.add(life.first, life.second, bytesOf(value.getType()));
   Borders &count = borders[node.signature];
-  std::map<int64_t, unsigned, std::greater<>> alive;
-  for (size_t place = 0; place < list.size(); ++place) {
-    for (int64_t bytes : born[place])
-      ++alive[bytes];
-    for (int64_t bytes : dead[place])
-      if (--alive[bytes] == 0)
-        alive.erase(bytes);
-    if (place == 0 || partOf(list[place]) == partOf(list[place - 1]))
-      continue;
+  sizes.sweep([&](size_t place, const AliveSizes::Place &alive) {
+    if (place == 0 || place == list.size() ||
+        partOf(list[place]) == partOf(list[place - 1]))
+      return;
     unsigned large = 0;
-    for (auto [bytes, values] : alive)
-      if (bytes * kSmall >= alive.begin()->first)
+    for (auto [bytes, values] : alive.counts)
+      if (bytes * kSmall >= alive.largest())
         large += values;
     ++count.all;
     count.clean += large <= 1;
-  }
+  });
 }
 
 void ScopeTree::decide(Node &node) {
