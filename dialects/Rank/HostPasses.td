@@ -271,6 +271,18 @@ def HostNarrowFloats : Pass<"host-narrow-floats"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def HostBFloat16AsWords : Pass<"host-bfloat16-as-words", "::mlir::ModuleOp"> {
+  let summary = "bf16 of the LLVM dialect as integers of 16 bits";
+  let description = [{
+    **Why** On processors without AVX512-BF16 LLVM keeps a scalar bf16 in a register for f32, and calls `__truncsfbf2`
+    to get its bits back where they are needed in another block.
+    **Expects** Functions and globals of the LLVM dialect, in which bf16 is loaded, stored, moved and cast to bits; what
+    `host-narrow-floats` leaves has no arithmetic of it.
+    **Leaves** Types, constants and tables of i16 in their places, of the same bits.
+    **Never** touches what is nested in other operations, as kernels of a device.
+  }];
+}
+
 def HostOutlineKernels : Pass<"host-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "every loop nest a function of its own, equal ones once";
   let description = [{

@@ -86,6 +86,7 @@ void buildDeviceLLVMPipeline(OpPassManager &manager) {
   // Of kernels on the host.
   manager.addNestedPass<LLVM::LLVMFuncOp>(host::createHostNarrowFloats());
   manager.addPass(host::createConvertHostToLLVM());
+  manager.addPass(host::createHostBFloat16AsWords());
 }
 
 void registerDevicePipelines() {

@@ -58,6 +58,7 @@ void buildLLVMPipeline(OpPassManager &manager) {
     body.addPass(createLowerAffinePass());
   }
   manager.addPass(host::createConvertHostToLLVM());
+  manager.addPass(host::createHostBFloat16AsWords());
 }
 
 void registerHostPipelines() {

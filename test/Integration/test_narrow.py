@@ -90,3 +90,42 @@ def test_every_processor_rounds_to_16_bits_alike(cpu, tmp_path):
             want = expected([inputs[f"{operand}_{i}"] for i, operand in enumerate(operands)], operation, kind)
             got = got.reshape(want.shape).astype(np.float64)
             np.testing.assert_array_equal(got, want.astype(np.float64), err_msg=f"{operation} {operands} to {kind}")
+
+
+FILL = f"""
+#map = affine_map<(d0) -> (d0)>
+func.func @step(%x: tensor<{SIZE}xbf16> {{pipeline.role = "batch"}}, %at: tensor<{SIZE}xi32> {{pipeline.role = "batch"}})
+    -> (tensor<{SIZE}xbf16> {{pipeline.role = "output"}}) {{
+  %one = arith.constant 1.0 : bf16
+  %size = arith.constant {SIZE} : i32
+  %none = tensor.empty() : tensor<{SIZE}xbf16>
+  %found = linalg.generic {{indexing_maps = [#map, #map], iterator_types = ["parallel"]}}
+      ins(%at : tensor<{SIZE}xi32>) outs(%none : tensor<{SIZE}xbf16>) {{
+  ^bb0(%n: i32, %o: bf16):
+    %inside = arith.cmpi ult, %n, %size : i32
+    %i = arith.index_cast %n : i32 to index
+    %value = scf.if %inside -> bf16 {{
+      %read = tensor.extract %x[%i] : tensor<{SIZE}xbf16>
+      scf.yield %read : bf16
+    }} else {{
+      scf.yield %one : bf16
+    }}
+    linalg.yield %value : bf16
+  }} -> tensor<{SIZE}xbf16>
+  return %found : tensor<{SIZE}xbf16>
+}}
+"""
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+def test_numbers_move_between_blocks(cpu, tmp_path):
+    (tmp_path / "fill.mlir").write_text(FILL)
+    tool("pp-compile", tmp_path / "fill.mlir", "--cluster=local:1", f"--microbatches={MICROBATCHES}", f"--target-cpu={cpu}",
+         "-o", tmp_path / "fill.swx")
+    rng = np.random.default_rng(11)
+    x = rng.standard_normal((MICROBATCHES, SIZE)).astype(ml_dtypes.bfloat16)
+    at = rng.integers(-8, SIZE + 8, (MICROBATCHES, SIZE), np.int32)
+    (got,) = stagewright.load(tmp_path / "fill.swx").run([x, at])
+    inside = (at >= 0) & (at < SIZE)
+    want = np.where(inside, np.take_along_axis(x, np.clip(at, 0, SIZE - 1), 1), np.float32(1).astype(x.dtype))
+    np.testing.assert_array_equal(got.reshape(want.shape).view(np.int16), want.view(np.int16))
