@@ -84,7 +84,9 @@ def environment(folder, title, requirements, alone=None):
 
 def compiler_cache():
     """Two clones of one source share what they compiled: paths are taken relative to the clone."""
-    return {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", "NINJA_STATUS": "[%f/%t] "}
+    return {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1",
+            "CCACHE_SLOPPINESS": "pch_defines,time_macros",  # as precompiled headers ask for
+            "NINJA_STATUS": "[%f/%t] "}
 
 
 def tree(preset):

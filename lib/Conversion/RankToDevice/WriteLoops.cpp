@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t kThreads = 128;
 
 /// Whether `op` reads and writes element i of every operand in turn i.
-bool isElementwise(linalg::LinalgOp op) {
+bool isElementByElement(linalg::LinalgOp op) {
   if (op.getNumParallelLoops() != op.getNumLoops() || op.hasDynamicShape())
     return false;
   for (OpOperand &operand : op->getOpOperands())
@@ -60,7 +60,7 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
   for (linalg::LinalgOp op : inner) {
     if (op.hasDynamicShape())
       return failure();
-    if (!isElementwise(op) || turnsOf(op) != columns)
+    if (!isElementByElement(op) || turnsOf(op) != columns)
       columns = 1;
   }
   int64_t threads = std::min<int64_t>(kThreads, llvm::alignTo(columns, kWarp));
