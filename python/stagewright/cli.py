@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from stagewright.errors import ImportFailure, ReportFailure
+from stagewright.errors import ImportFailure, ReportFailure, WeightsFailure
 
 IMPORT_HELP = """\
 Imports a model as MLIR: a function @step of one microbatch, with a role on every argument and result.
@@ -68,6 +68,25 @@ timeline of a trace, on one page of HTML that needs nothing else.
 """
 
 
+WEIGHTS_HELP = """\
+Writes the parameters of a model from checkpoints of others, into the file that pp-run --inputs reads. A checkpoint is a file
+of safetensors, a folder of them, or their index (model.safetensors.index.json). What the output has of other arguments stays.
+Nothing is held in memory but a piece of one tensor.
+
+    stagewright weights llama.mlir Llama-2-7b-hf/ --map=llama.map --ignore='*.rotary_emb.inv_freq'
+
+A map says what becomes what, {i} standing for the same on both sides, or for a stack of all there are on the right alone:
+
+    params/embed         = model.embed_tokens.weight
+    params/layers/{i}/q  = T(model.layers.{i}.self_attn.q_proj.weight)
+    params/blocks/up     = T(model.layers.{i}.mlp.up_proj.weight)        # stacked over the layers
+    params/layers/{i}/kv = concat(T(...), T(...), 1)                     # and transpose(x, 2, 0, 1), reshape(x, 8, -1),
+    ignore *.inv_freq                                                    # slice(x, axis, first, last), stack(x, y)
+
+A parameter that no line names is the tensor of its own name, with `.` for `/` and without its first part.
+"""
+
+
 def _pairs(values, option):
     table = {}
     for value in values or []:
@@ -104,6 +123,15 @@ def _parser():
     only.add_argument("--freeze", action="append", metavar="PATTERN",
                       help="initializers that are not trained, with wildcards, as 'embeddings.*'")
     only.add_argument("--inputs", metavar="FILE", help="example inputs by name, of numpy (.npz) or safetensors")
+    command = commands.add_parser("weights", help="parameters from checkpoints", description=WEIGHTS_HELP,
+                                  formatter_class=argparse.RawDescriptionHelpFormatter)
+    command.add_argument("model", metavar="MODEL.mlir", help="the module that `stagewright import` wrote")
+    command.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="a file, a folder or an index of safetensors")
+    command.add_argument("--map", metavar="FILE", help="which tensors become which parameters")
+    command.add_argument("--ignore", action="append", default=[], metavar="PATTERN",
+                         help="tensors of the checkpoint that the model does not need, with wildcards")
+    command.add_argument("-o", "--output", metavar="FILE", help="what is written (default: MODEL.inputs.safetensors)")
+    command.add_argument("--quiet", action="store_true", help="print no progress and no summary")
     command = commands.add_parser("report", help="draw a run: a page of HTML, events for TensorBoard",
                                   description=REPORT_HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
     command.add_argument("metrics", metavar="RUN.jsonl", help="what pp-run --metrics wrote")
@@ -220,6 +248,25 @@ def _validation(options, output):
     return f"; the loss alone in {output.removesuffix('.mlir')}.validation.mlir" if options.get("validation") else ""
 
 
+def _weights(arguments):
+    from stagewright.weights import convert
+
+    shown = sys.stderr.isatty() and not arguments.quiet
+
+    def tell(name, done, total):
+        if shown:
+            print(f"\r\033[K{done / 1e9:.1f} of {total / 1e9:.1f} GB: {name}", end="", file=sys.stderr, flush=True)
+    output = arguments.output or f"{arguments.model.removesuffix('.mlir')}.inputs.safetensors"
+    count, size, casts = convert(arguments.model, arguments.checkpoints, output, map=arguments.map, ignore=arguments.ignore,
+                                 tell=tell)
+    if shown:
+        print("\r\033[K", end="", file=sys.stderr)
+    if not arguments.quiet:
+        for (source, target), number in casts.items():
+            print(f"remark: {number} of them converted from {source} to {target}")
+        print(f"{output}: {count} parameters, {size / 1e9:.2f} GB")
+
+
 def _report(arguments):
     from stagewright.report.metrics import read_metrics
 
@@ -243,6 +290,6 @@ def _report(arguments):
 def main(argv=None):
     arguments = _parser().parse_args(argv)
     try:
-        _import(arguments) if arguments.command == "import" else _report(arguments)
-    except (ImportFailure, ReportFailure) as error:
+        {"import": _import, "weights": _weights, "report": _report}[arguments.command](arguments)
+    except (ImportFailure, ReportFailure, WeightsFailure) as error:
         sys.exit(f"error: {error}")
