@@ -42,6 +42,7 @@ def options(arguments=None):
     parser.add_argument("--seconds", type=float, default=240, help="for a step in one type (default: 240)")
     parser.add_argument("--report", type=pathlib.Path, help="write the outcomes as JSON")
     parser.add_argument("--merge", action="store_true", help="keep what the report has of other steps")
+    parser.add_argument("--resume", action="store_true", help="run what the report lacks, after a run that was cut off")
     parser.add_argument("--table", type=pathlib.Path, help="write the outcomes as a page of Markdown")
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="keep the files of every step")
     parser.set_defaults(before={})
@@ -136,6 +137,8 @@ def judged(entry, outcome):
 def run(arguments, tell=print):
     """The outcomes by "name dtype"; calls `tell` with a line for each as it comes."""
     todo, results, lock = list(chosen(arguments)), {}, threading.Lock()
+    if arguments.resume:
+        todo = [(entry, dtype, stages) for entry, dtype, stages in todo if f"{entry['name']} {dtype}" not in arguments.before]
     workers, began = threading.local(), time.monotonic()
     everyone = []
     with tempfile.TemporaryDirectory(prefix="stagewright-models-") as temporary, open(os.devnull, "w") as log:
@@ -192,7 +195,8 @@ def main():
     arguments = options()
     if not (BUILD / "bin/pp-compile").exists():
         sys.exit(f"error: '{BUILD}' has no bin/pp-compile; run ./dev build, or set STAGEWRIGHT_BUILD to a folder with a build")
-    arguments.before = json.loads(arguments.report.read_text()) if arguments.merge and arguments.report.exists() else {}
+    if (arguments.merge or arguments.resume) and arguments.report and arguments.report.exists():
+        arguments.before = json.loads(arguments.report.read_text())
     results = run(arguments, lambda line: print(line, flush=True))
     if arguments.table:
         from table import page
