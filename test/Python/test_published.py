@@ -1,0 +1,30 @@
+"""Models with published shapes: as many parameters as were published, imported without their values."""
+
+import math
+import pathlib
+
+import jax
+import pytest
+from stagewright.cli import main
+from stagewright.frontend.jax_step import load_model
+
+FILE = pathlib.Path(__file__).resolve().parents[1] / "Integration/models/published.py"
+# Of the first three as the model cards of HuggingFace count them. GPT-3's 175B of table 2.1: 96 layers of 12 d^2 + 13 d, the
+# embeddings of 50257 tokens and 2048 positions, and the last norm.
+COUNTS = {"llama2_7b": 6_738_415_616, "llama2_70b": 68_976_648_192, "mixtral_8x7b": 46_702_792_704,
+          "gpt3_175b": 96 * (12 * 12288 ** 2 + 13 * 12288) + (50257 + 2048 + 2) * 12288}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_number_of_parameters(name):
+    _, (parameters, ids, _), _ = load_model(f"{FILE}:{name}")
+    assert sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(parameters)) == COUNTS[name]
+    assert ids.shape == (1, 2048 if name == "gpt3_175b" else 4096)
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_import_without_values(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("STAGEWRIGHT_PUBLISHED", "L=1,T=64")
+    main(["import", "jax", f"{FILE}:{name}", "-o", str(tmp_path / "model.mlir")])
+    assert [path.name for path in tmp_path.iterdir()] == ["model.mlir"]
+    assert "only the shape is known" in capsys.readouterr().out
