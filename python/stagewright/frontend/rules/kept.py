@@ -40,7 +40,7 @@ def refused_types(carry):
     return next((v.dtype for v in carry if not _is_plain(v.dtype)), None)
 
 
-def _inside(evaluator, function):
+def inside_loop(evaluator, function):
     """A function traced as the body of a loop: its scopes begin anew, as JAX puts those of the loop before them."""
     def run(*values):
         stack, prefix = evaluator.stack, evaluator.prefix
@@ -60,7 +60,7 @@ def keep_while(evaluator, cond, body, cond_consts, body_consts, carry):
 
     def step(values):
         return tuple(map(to_array, evaluator.run(body.jaxpr, body.consts, [*body_consts, *values])))
-    return list(lax.while_loop(_inside(evaluator, going), _inside(evaluator, step), tuple(carry)))
+    return list(lax.while_loop(inside_loop(evaluator, going), inside_loop(evaluator, step), tuple(carry)))
 
 
 def keep_scan(evaluator, eqn, consts, carry, xs):
@@ -79,7 +79,7 @@ def keep_scan(evaluator, eqn, consts, carry, xs):
                                             allow_negative_indices=False)
                    for stack, row in zip(stacks, results[count:])]
         return lax.add(i, np.int32(1)), results[:count], written
-    _, carry, stacks = lax.while_loop(lambda state: lax.lt(state[0], np.int32(length)), _inside(evaluator, step),
+    _, carry, stacks = lax.while_loop(lambda state: lax.lt(state[0], np.int32(length)), inside_loop(evaluator, step),
                                       (np.int32(0), carry, stacks))
     return [*carry, *stacks]
 

@@ -1,21 +1,25 @@
-"""Order without a sorting network: top-k by repeated maxima, sorting by ranks.
+"""Order: top-k by repeated maxima, short rows sorted by ranks, long ones by a network.
 
-Both compare integer keys that have the order of the values, so ties, infinities and NaN come out as in JAX, and the
-values themselves are recovered from the keys without rounding. A sort costs n^2 comparisons per row: fine for
-experts, beams and shuffles of a microbatch, refused for long rows.
+All compare integer keys that have the order of the values, so ties, infinities and NaN come out as in JAX, and the
+values themselves are recovered from the keys without rounding, or fetched by their places. Ranks cost n^2 comparisons per
+row: fine for experts, beams and shuffles of a microbatch. The network, Batcher's bitonic one, is a loop of
+log2(n) (log2(n) + 1) / 2 rounds, in each of which every element is compared with one other.
 """
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from stagewright.frontend.evaluate import rule
 from stagewright.frontend.rows import to_array
+from stagewright.frontend.rules.kept import inside_loop
 
 # Repeated maxima read each row once per result; ranks compare each pair of a row's elements.
 MOST_MAXIMA = 64
-LONGEST_SORT = 2048
+LONGEST_BY_RANKS = 2048
 
 
 def ordered_key(x):
@@ -82,9 +86,8 @@ def sort(evaluator, eqn, values):
     arrays, axis, count = [to_array(v) for v in values], eqn.params["dimension"], eqn.params["num_keys"]
     shape = arrays[0].shape
     extent = shape[axis]
-    if extent > LONGEST_SORT:
-        raise evaluator.failure(eqn, f"it sorts rows of {extent} elements, and at most {LONGEST_SORT} are compared "
-                                     "with one another")
+    if extent > LONGEST_BY_RANKS:
+        return _sort_by_network(evaluator, arrays, axis, count)
     # One more dimension at the end: element against element of the same row.
     paired = (*shape, extent)
     mine = lambda a: lax.broadcast_in_dim(a, paired, tuple(range(len(shape))))
@@ -105,6 +108,43 @@ def sort(evaluator, eqn, values):
         moved = lax.reduce_sum(lax.select(chosen, theirs(key), lax.full(paired, 0, key.dtype)), (len(shape),))
         results.append(value_of(moved, array.dtype))
     return results
+
+
+def _sort_by_network(evaluator, arrays, axis, count):
+    """Keys and places in a loop, everything else fetched by the places once."""
+    arrays = [jnp.moveaxis(array, axis, -1) for array in arrays]
+    extent = arrays[0].shape[-1]
+    size = 1 << (extent - 1).bit_length()
+    place = lax.broadcasted_iota(np.int32, (*arrays[0].shape[:-1], size), arrays[0].ndim - 1)
+    keys = []
+    for array in arrays[:count]:
+        key = ordered_key(_canonical(array))
+        largest = np.array(np.iinfo(key.dtype).max, key.dtype)  # places put it behind others that are as large
+        keys.append(lax.pad(key, largest, [(0, 0, 0)] * (key.ndim - 1) + [(0, size - extent, 0)]))
+
+    def exchange(state):
+        block, distance, mine = state
+        i = lax.iota(np.int32, size)
+        theirs = [a.at[..., i ^ distance].get(mode="promise_in_bounds") for a in mine]
+        less = jnp.zeros(mine[0].shape, bool)
+        for a, b in reversed(list(zip(mine, theirs))):
+            less = (b < a) | (b == a) & less
+        smaller = ((i & distance) == 0) == ((i & block) == 0)  # which of two an element wants
+        kept = [lax.select(less == smaller, b, a) for a, b in zip(mine, theirs)]
+        half = distance >> 1
+        return jnp.where(half > 0, block, 2 * block), jnp.where(half > 0, half, block), kept
+
+    state = (np.int32(2), np.int32(1), [*keys, place])
+    closed, tree = jax.make_jaxpr(exchange)(state), jax.tree.structure(state)
+
+    def step(state):
+        return jax.tree.unflatten(tree, map(to_array, evaluator.run(closed.jaxpr, closed.consts, jax.tree.leaves(state))))
+    _, _, (*_, place) = lax.while_loop(lambda state: lax.le(state[0], np.int32(size)), inside_loop(evaluator, step), state)
+
+    def fetch(place, *arrays):
+        return [jnp.take_along_axis(array, place[..., :extent], -1, mode="promise_in_bounds") for array in arrays]
+    closed = jax.make_jaxpr(fetch)(place, *arrays)
+    return [jnp.moveaxis(to_array(array), -1, axis) for array in evaluator.run(closed.jaxpr, closed.consts, [place, *arrays])]
 
 
 def _canonical(x):
