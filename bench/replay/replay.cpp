@@ -242,7 +242,8 @@ int run(const char *path, const char *inputs, int64_t rounds, int64_t turns) {
   if (!step)
     raiseLastError();
   int64_t count = manifest.at("microbatches");
-  setInputs(program.get(), step.get(), manifest, count, true, {}, inputs);
+  setInputs(program.get(), step.get(), manifest, count, {},
+            {inputs, /*repeat=*/true, {}});
 
   const sw_api **table = tableOf(path);
   original = *table;

@@ -19,6 +19,12 @@ void declare(CLI::App &app, Options &options) {
                  "Arguments by position; batch arguments have the "
                  "microbatches as their first dimension")
       ->type_name("FILE.safetensors");
+  app.add_option("--init", options.init,
+                 "Make up what the inputs lack, for tries: parameters normal "
+                 "with deviation 0.02, those with one dimension 1, or 0 where "
+                 "their name says bias; state 0; batches normal, or 0 where "
+                 "they are whole numbers")
+      ->type_name("SEED");
   app.add_option("--outputs", options.outputs, "Where to write the results")
       ->type_name("FILE.safetensors");
   app.add_option("--microbatches", options.microbatches,

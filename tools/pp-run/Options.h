@@ -20,6 +20,7 @@ struct Options {
   std::string artifact, inputs, outputs, profile, info, devices, transport, nan;
   std::vector<std::string> trace;
   std::optional<int64_t> microbatches;
+  std::optional<uint32_t> init;
   int64_t steps = 1, threads = 1;
   bool repeat = false, check = false, pin = false, json = false;
   bool direct = false, dry = false, processes = false, anyHosts = false,

@@ -10,29 +10,12 @@
 #include "Error.h"
 #include "Files/Safetensors.h"
 #include "Tensors.h"
+#include "Threefry.h"
 
-#include <bit>
 #include <cstring>
 
 using namespace stagewright::runtime;
 using nlohmann::json;
-
-/// Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random
-/// numbers: as easy as 1, 2, 3", SC 2011) of the counter (0, number).
-std::array<uint32_t, 2> foldIn(std::array<uint32_t, 2> key, uint32_t number) {
-  constexpr int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  const uint32_t keys[3] = {key[0], key[1], key[0] ^ key[1] ^ 0x1bd11bdau};
-  uint32_t x = keys[0], y = number + keys[1];
-  for (uint32_t group = 0; group < 5; ++group) {
-    for (int rotation : rotations[group % 2]) {
-      x += y;
-      y = std::rotl(y, rotation) ^ x;
-    }
-    x += keys[(group + 1) % 3];
-    y += keys[(group + 2) % 3] + group + 1;
-  }
-  return {x, y};
-}
 
 StepInputs::StepInputs(const std::vector<std::string> &sources,
                        const json &manifest) {
@@ -69,13 +52,22 @@ void StepInputs::foldSeeds(const json &manifest, const std::string &inputs) {
     Seed seed = {argument.at("position"),
                  argument.at("shape").get<std::vector<int64_t>>(),
                  {}};
+    std::string name = argument.at("name");
+    if (inputs.empty())
+      raise("seed '", name,
+            "' must be in --inputs where steps are saved; "
+            "--same-seed keeps one for all steps");
     MappedFile file(inputs);
     auto tensors = parseSafetensors(file.bytes());
-    const TensorView &key = tensors.at(std::to_string(seed.position));
+    auto found = tensors.find(std::to_string(seed.position));
+    if (found == tensors.end())
+      raise("'", inputs, "' has no tensor '", seed.position, "' for seed '",
+            name, "'");
+    const TensorView &key = found->second;
     if (seed.shape.empty() || seed.shape.back() % 2 != 0 ||
         dtypeSize(key.dtype) != 4)
-      raise("seed '", argument.at("name").get<std::string>(), "' of type ",
-            dtypeName(key.dtype), printShape(seed.shape),
+      raise("seed '", name, "' of type ", dtypeName(key.dtype),
+            printShape(seed.shape),
             " is no key of JAX, which has 2 or 4 words of 32 bits; --same-seed "
             "keeps it for all steps");
     seed.words.resize(key.bytes.size() / 4);

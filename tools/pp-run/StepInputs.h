@@ -18,13 +18,9 @@
 
 #include "Training/Samples.h"
 
-#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-
-/// What jax.random.fold_in makes of a threefry key.
-std::array<uint32_t, 2> foldIn(std::array<uint32_t, 2> key, uint32_t number);
 
 class StepInputs {
 public:

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tensors.h"
+#include "Init.h"
 
 #include "DType.h"
 #include "Error.h"
@@ -77,14 +78,18 @@ void prepareBatch(const json &argument, const Described &expected,
 } // namespace
 
 void setInputs(const sw_program *program, sw_step *step, const json &manifest,
-               int64_t microbatches, bool repeat, const std::set<int64_t> &fed,
-               const std::string &path) {
-  MappedFile file(path);
+               int64_t microbatches, const std::set<int64_t> &fed,
+               const InputSources &from) {
+  const std::string &path = from.path;
+  std::optional<MappedFile> file;
   std::map<std::string, TensorView> tensors;
-  try {
-    tensors = parseSafetensors(file.bytes());
-  } catch (const Error &error) {
-    raise("'", path, "': ", error.what());
+  if (!path.empty()) {
+    file.emplace(path);
+    try {
+      tensors = parseSafetensors(file->bytes());
+    } catch (const Error &error) {
+      raise("'", path, "': ", error.what());
+    }
   }
 
   std::set<std::string> used;
@@ -102,13 +107,19 @@ void setInputs(const sw_program *program, sw_step *step, const json &manifest,
     auto found = tensors.find(name);
     if (found == tensors.end() && argument.contains("symbol"))
       continue; // the artifact has its data
-    if (found == tensors.end())
-      raise("'", path, "' has no tensor '", name, "' for argument ",
-            label(argument));
-    TensorView tensor = found->second;
+    TensorView tensor;
     std::vector<std::byte> storage;
-    if (role == "batch")
-      prepareBatch(argument, it, tensor, repeat, storage);
+    if (found != tensors.end()) {
+      tensor = found->second;
+      if (role == "batch")
+        prepareBatch(argument, it, tensor, from.repeat, storage);
+    } else if (from.init) {
+      storage = initialValue(argument, it, *from.init);
+      tensor = {it.dtype, it.shape, storage};
+    } else {
+      raise("'", path, "' has no tensor '", name, "' for argument ",
+            label(argument), "; --init=SEED makes one up, for tries");
+    }
     sw_tensor given = {tensor.dtype, int32_t(tensor.shape.size()),
                        tensor.shape.data(),
                        const_cast<std::byte *>(tensor.bytes.data())};

@@ -24,14 +24,22 @@
 /// Throws what the last failed call of the C ABI left in `sw_error`.
 [[noreturn]] void raiseLastError();
 
-/// Sets every argument of the step from the file, but those at the positions
-/// `fed`, which get their values later. With `repeat` the batch
-/// arguments are one microbatch each, and every microbatch gets that one.
-/// A missing tensor and one that belongs to no argument are errors.
+/// Where arguments come from.
+struct InputSources {
+  /// A file; empty for none.
+  std::string path;
+  /// The file has one microbatch of every batch argument, taken for each.
+  bool repeat = false;
+  /// Fills what the file lacks (Init.h).
+  std::optional<uint32_t> init;
+};
+
+/// Sets every argument of the step, but those at the positions `fed`, which get
+/// their values later. A tensor that is missing and one that belongs to no
+/// argument are errors.
 void setInputs(const sw_program *program, sw_step *step,
                const nlohmann::json &manifest, int64_t microbatches,
-               bool repeat, const std::set<int64_t> &fed,
-               const std::string &path);
+               const std::set<int64_t> &fed, const InputSources &from);
 
 /// Writes every result to the file, in one step; without `write`, helps the
 /// process that does.

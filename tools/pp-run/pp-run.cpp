@@ -129,8 +129,9 @@ int run(const Options &options, Launch &launch) {
     check(options);
     // The artifact first: what is none needs no arguments either.
     program = open(sw_load, options.artifact);
-    if (options.inputs.empty())
-      raise("no arguments for the step; give them with --inputs=FILE");
+    if (options.inputs.empty() && !options.init)
+      raise("no arguments for the step; give them with --inputs=FILE, or "
+            "--init=SEED for a try");
   });
   json manifest = json::parse(sw_manifest(program.get()));
   int64_t count =
@@ -180,8 +181,8 @@ int run(const Options &options, Launch &launch) {
       raiseLastError();
   });
   launch.together([&] {
-    setInputs(program.get(), step.get(), manifest, count, options.repeat,
-              training->fed(), options.inputs);
+    setInputs(program.get(), step.get(), manifest, count, training->fed(),
+              {options.inputs, options.repeat, options.init});
     first = training->begin(step.get(), options.steps);
     tracing.check(first + 1, options.steps);
   });

@@ -1,0 +1,17 @@
+//===- Threefry.h - random numbers as JAX draws them ------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TOOLS_PP_RUN_THREEFRY_H
+#define STAGEWRIGHT_TOOLS_PP_RUN_THREEFRY_H
+
+#include <array>
+#include <cstdint>
+
+/// What jax.random.fold_in makes of a threefry key.
+std::array<uint32_t, 2> foldIn(std::array<uint32_t, 2> key, uint32_t number);
+
+#endif // STAGEWRIGHT_TOOLS_PP_RUN_THREEFRY_H
