@@ -73,8 +73,9 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
     **Expects** `@step` with roles; without them `pipeline-infer-roles` and `pipeline-split-slices` run first. Every
     operation free of side effects.
     **Leaves** A `pipeline.graph @step` in place of the function, and a private function per node. Layers come from the
-    scopes in locations, at the level at which the model repeats, or, where less than half of the contractions has any,
-    from the places where little data is alive. Scopes name layers and suggest cuts; the data decides: what cannot be
+    scopes in locations, at the level at which the model repeats; where less than half of the contractions has any, from
+    the modules that hold the parameters (`blocks/0` of `params/blocks/0/up/weight`), or else from the places where
+    little data is alive. Scopes name layers and suggest cuts; the data decides: what cannot be
     ordered becomes one layer.
     F is what the loss and the outputs depend on, I what other layers wait for, W the rest. What a forward keeps for its
     backward is the cheapest choice between bytes and repeated elementwise work, at the speeds of the cluster, and of
@@ -87,7 +88,8 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"layers", "layers", "std::string", "\"auto\"",
-           "Where layers come from: auto (scopes at the level at which the model repeats), flow (where little data is alive), "
+           "Where layers come from: auto (scopes or modules of parameters, at the level at which the model repeats), "
+           "flow (where little data is alive), "
            "a number of components of a scope, or a pattern such as transformer/h/*">,
     Option<"cluster", "cluster", "std::string", "\"\"",
            "Preset or file whose devices say what bytes and operations cost; else the module's, else as in `local`">,

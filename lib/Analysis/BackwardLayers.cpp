@@ -209,9 +209,12 @@ Layers stagewright::pipeline::assignLayers(const StepGraph &graph,
   layers.layerOf.assign(graph.ops.size(), -1);
   Scopes scopes;
   scopes.scopeOf.assign(graph.ops.size(), -1);
-  if (options.useScopes)
-    scopes = collectScopes(graph, options);
-  if (!assignForwardByScope(graph, scopes, layers))
+  auto assignBy = [&](Scopes found) {
+    scopes = std::move(found);
+    return assignForwardByScope(graph, scopes, layers);
+  };
+  if (!options.useScopes || (!assignBy(collectScopes(graph, options)) &&
+                             !assignBy(collectParameterScopes(graph, options))))
     assignForwardByStructure(graph, layers);
   assignBackward(graph, scopes, layers);
   return layers;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ParameterPaths.h"
 #include "ScopeTree.h"
 #include "stagewright/Analysis/Layers.h"
 #include "llvm/ADT/StringExtras.h"
@@ -63,16 +64,9 @@ static size_t agreeingDepth(const ScopePath &path,
   return std::min(path.size(), depth < pattern.size() ? depth + 1 : depth);
 }
 
-Scopes stagewright::pipeline::collectScopes(const StepGraph &graph,
-                                            const LayerOptions &options) {
-  std::vector<ScopePath> paths;
-  llvm::DenseMap<Location, ScopePath> cache;
-  for (const StepOp &entry : graph.ops) {
-    auto [slot, isNew] = cache.try_emplace(entry.op->getLoc());
-    if (isNew)
-      slot->second = scopeOf(entry.op->getLoc());
-    paths.push_back(slot->second);
-  }
+/// Scopes that name layers, from the path of each operation.
+static Scopes scopesOfPaths(const StepGraph &graph, ArrayRef<ScopePath> paths,
+                            const LayerOptions &options) {
   std::optional<ScopeTree> tree;
   if (options.depth == 0 && options.pattern.empty())
     tree.emplace(graph, paths);
@@ -97,6 +91,27 @@ Scopes stagewright::pipeline::collectScopes(const StepGraph &graph,
       scopes.names.push_back(name);
     scopes.scopeOf.push_back(slot->second);
   }
+  return scopes;
+}
+
+Scopes stagewright::pipeline::collectScopes(const StepGraph &graph,
+                                            const LayerOptions &options) {
+  std::vector<ScopePath> paths;
+  llvm::DenseMap<Location, ScopePath> cache;
+  for (const StepOp &entry : graph.ops) {
+    auto [slot, isNew] = cache.try_emplace(entry.op->getLoc());
+    if (isNew)
+      slot->second = scopeOf(entry.op->getLoc());
+    paths.push_back(slot->second);
+  }
+  return scopesOfPaths(graph, paths, options);
+}
+
+Scopes
+stagewright::pipeline::collectParameterScopes(const StepGraph &graph,
+                                              const LayerOptions &options) {
+  Scopes scopes = scopesOfPaths(graph, pathsOfParameters(graph), options);
+  scopes.mayReturn = false;
   return scopes;
 }
 
@@ -284,6 +299,8 @@ bool stagewright::pipeline::assignForwardByScope(const StepGraph &graph,
     return false;
   std::vector<int> scopeOf = completeScopes(graph, scopes);
   std::vector<int> order = orderScopes(graph, scopeOf, scopes.names.size());
+  if (order.empty() && !scopes.mayReturn)
+    return false;
   if (order.empty()) {
     assignVisits(graph, scopes, scopeOf, layers);
   } else {

@@ -29,7 +29,8 @@ static bool isFrameworkName(StringRef name) {
       .Cases({"checkpoint", "remat", "rematted_computation", "custom_jvp_call",
               "custom_vjp_call", "pjit", "jit", "jvp", "transpose", "vmap"},
              true)
-      .Default(name.starts_with("branch_"));
+      // Equinox writes the class of a module, the same for all of them.
+      .Default(name.starts_with("branch_") || name.starts_with("eqx.nn."));
 }
 
 /// Splits `path` at the slashes that lie in no parentheses.

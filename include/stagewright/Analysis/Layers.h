@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Layers are the links of the chain that a planner cuts. In the forward they
-// come from scopes or, without any, from the places where little data is alive;
-// a value never flows from a layer to an earlier one. In the backward they
-// follow the scopes or the forward values that are read; a value never flows to
-// a later one.
+// come from scopes; without any from the modules that hold the parameters, or
+// else from the places where little data is alive; a value never flows from a
+// layer to an earlier one. In the backward they follow the scopes or the
+// forward values that are read; a value never flows to a later one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,9 @@
 
 namespace stagewright::pipeline {
 
-/// Where layers come from. By default from the scopes at the level at which the
-/// model repeats (`transformer/h/0`, `transformer/h/1`).
+/// Where layers come from. By default from the scopes, or the modules that hold
+/// the parameters, at the level at which the model repeats (`transformer/h/0`,
+/// `transformer/h/1`).
 struct LayerOptions {
   /// Whether scopes are used at all.
   bool useScopes = true;
@@ -44,7 +45,7 @@ struct Layers {
   /// Per operation of the step graph: its layer; -1 where the operation is free
   /// or dead.
   std::vector<int> layerOf;
-  /// Whether the layers came from scopes.
+  /// Whether the layers came from scopes or modules.
   bool byScope = false;
 
   int size() const { return names.size(); }
@@ -62,8 +63,13 @@ Layers assignLayers(const StepGraph &graph, const LayerOptions &options);
 struct Scopes {
   std::vector<std::string> names;
   std::vector<int> scopeOf;
+  /// Whether a scope that data flows back into becomes a layer per visit.
+  bool mayReturn = true;
 };
 Scopes collectScopes(const StepGraph &graph, const LayerOptions &options);
+/// The modules that hold the parameters, as scopes of the forward.
+Scopes collectParameterScopes(const StepGraph &graph,
+                              const LayerOptions &options);
 /// Fills `layers` for the forward by scope. False, and nothing changed, if the
 /// scopes do not cover the forward.
 bool assignForwardByScope(const StepGraph &graph, const Scopes &scopes,

@@ -1,0 +1,97 @@
+//===- ParameterPaths.cpp - scopes from the names of parameters -----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A library whose modules leave no scopes still keeps their parameters in a
+// tree: what first reads `params/blocks/0/attention/q/weight` is a part of
+// `blocks/0/attention/q`. Parameters that are read in slices hold several
+// layers and say nothing; nor do later readers of one, as an embedding's
+// projection.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParameterPaths.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "llvm/ADT/StringExtras.h"
+#include <set>
+
+using namespace mlir;
+using namespace stagewright::pipeline;
+
+/// The modules that hold each parameter, outermost first, by argument number:
+/// the parts of its name without the last. What all have in common is left out.
+static std::vector<ScopePath> holdersOfParameters(const StepGraph &graph) {
+  FunctionOpInterface step = graph.step;
+  std::vector<ScopePath> holders(step.getNumArguments());
+  std::optional<ScopePath> common;
+  for (auto [number, path] : llvm::enumerate(holders)) {
+    auto name =
+        step.getArgAttrOfType<StringAttr>(number, PipelineDialect::kName);
+    if (!name || !graph.isParameter(number))
+      continue;
+    name.getValue().split(path, '/');
+    if (path.size() > 1 && path.back() == "value") // as Flax NNX has it
+      path.pop_back();
+    path.pop_back();
+    if (!common)
+      common = path;
+    auto shared =
+        std::mismatch(common->begin(), common->end(), path.begin(), path.end());
+    common->erase(shared.first, common->end());
+  }
+  size_t dropped = common ? common->size() : 0;
+  // A number alone is no name.
+  if (dropped > 0 && llvm::any_of(holders, [&](const ScopePath &path) {
+        return path.size() > dropped &&
+               llvm::all_of(path[dropped], llvm::isDigit);
+      }))
+    --dropped;
+  for (ScopePath &path : holders)
+    path.erase(path.begin(), path.begin() + std::min(dropped, path.size()));
+  return holders;
+}
+
+std::vector<ScopePath>
+stagewright::pipeline::pathsOfParameters(const StepGraph &graph) {
+  std::vector<ScopePath> holders = holdersOfParameters(graph);
+  std::vector<ScopePath> paths(graph.ops.size());
+  // The parameter that a free operation hands on whole, -1 for none.
+  std::vector<int> handed(graph.ops.size(), -1);
+  std::set<int> read;
+  for (auto [number, entry] : llvm::enumerate(graph.ops)) {
+    std::set<int> parameters;
+    for (Value operand : entry.operands) {
+      int index = graph.indexOf(operand), parameter = -1;
+      if (index >= 0)
+        parameter = handed[index];
+      else if (unsigned argument = cast<BlockArgument>(operand).getArgNumber();
+               graph.isParameter(argument))
+        parameter = argument;
+      if (parameter >= 0)
+        parameters.insert(parameter);
+    }
+    if (entry.free && parameters.size() == 1 &&
+        !isa<tensor::ExtractSliceOp>(entry.op))
+      handed[number] = *parameters.begin();
+    if (!entry.isChained())
+      continue;
+    std::optional<ScopePath> path;
+    for (int parameter : parameters) {
+      if (!read.insert(parameter).second)
+        continue;
+      const ScopePath &holder = holders[parameter];
+      if (!path)
+        path = holder;
+      path->erase(std::mismatch(path->begin(), path->end(), holder.begin(),
+                                holder.end())
+                      .first,
+                  path->end());
+    }
+    paths[number] = path.value_or(ScopePath());
+  }
+  return paths;
+}
