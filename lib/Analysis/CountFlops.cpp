@@ -111,10 +111,13 @@ FlopCount FlopCount::operator*(double times) const {
 /// a type without a rate.
 static std::string rateTypeOf(Operation *op) {
   Type widest;
-  size_t inputs = op->getNumOperands();
+  SmallVector<Value> inputs(op->getOperands());
   if (auto structured = dyn_cast<linalg::LinalgOp>(op))
-    inputs = structured.getNumDpsInputs();
-  for (Value input : op->getOperands().take_front(inputs)) {
+    inputs = structured.getDpsInputs();
+  else if (auto attention = Attention::get(op)) // Sums of rows are wider.
+    inputs = {attention->operand("query"), attention->operand("key"),
+              attention->operand("value")};
+  for (Value input : inputs) {
     Type type = getElementTypeOrSelf(input.getType());
     if (type.isIntOrFloat() && (!widest || type.getIntOrFloatBitWidth() >
                                                widest.getIntOrFloatBitWidth()))

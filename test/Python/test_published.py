@@ -1,13 +1,18 @@
 """Models with published shapes: as many parameters as were published, imported without their values."""
 
+import json
 import math
+import os
 import pathlib
+import re
+import subprocess
 
 import jax
 import pytest
 from stagewright.cli import main
 from stagewright.frontend.jax_step import load_model
 
+BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", pathlib.Path(__file__).parents[2] / "build"))
 FILE = pathlib.Path(__file__).resolve().parents[1] / "Integration/models/published.py"
 # Of the first three as the model cards of HuggingFace count them. GPT-3's 175B of table 2.1: 96 layers of 12 d^2 + 13 d, the
 # embeddings of 50257 tokens and 2048 positions, and the last norm.
@@ -28,3 +33,23 @@ def test_import_without_values(name, tmp_path, monkeypatch, capsys):
     main(["import", "jax", f"{FILE}:{name}", "-o", str(tmp_path / "model.mlir")])
     assert [path.name for path in tmp_path.iterdir()] == ["model.mlir"]
     assert "only the shape is known" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flags", [["--stages=2"], ["--stages=3"]])
+def test_one_plan_of_both_tools(flags, tmp_path, monkeypatch):
+    monkeypatch.setenv("STAGEWRIGHT_PUBLISHED", "L=3,T=1024")
+    path = tmp_path / "model.mlir"
+    main(["import", "jax", f"{FILE}:llama2_7b", "-o", str(path), "--quiet"])
+    flags = [*flags, "--cluster=h100", "--microbatches=8", "--max-replicas=1"]
+    planned = json.loads(_run("pp-plan", path, *flags, "--target=cuda", "--json"))
+    compiled = _run("pp-compile", path, *flags, "--target=cuda:sm_90a", "--emit=program")
+    time, bound = map(float, re.search(r"plan <time = (\S+) : f64, bound = (\S+) : f64", compiled).groups())
+    assert (time, bound) == (planned["time_s"], planned["lower_bound_family_s"])
+    assert len(re.findall(r"pipeline\.stage \d", compiled)) == len(planned["stages"])
+    # Attention is one kernel at the rate of bf16; scores as arrays take longer.
+    apart = json.loads(_run("pp-plan", path, *flags, "--json"))
+    assert apart["time_s"] > 1.1 * planned["time_s"]
+
+
+def _run(name, *arguments):
+    return subprocess.run([BUILD / "bin" / name, *map(str, arguments)], capture_output=True, text=True, check=True).stdout

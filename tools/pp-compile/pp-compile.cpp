@@ -87,8 +87,9 @@ cl::opt<std::string>
               cl::cat(category));
 cl::opt<std::string>
     layers("layers",
-           cl::desc("Where layers come from: auto, the default: scopes, at the "
-                    "level at which the model repeats; flow: the places where "
+           cl::desc("Where layers come from: auto, the default: scopes or "
+                    "modules of parameters, at the level at which the model "
+                    "repeats; flow: the places where "
                     "little data is alive; a number of components of a scope; "
                     "or a pattern such as 'transformer/h/*'"),
            cl::value_desc("auto|flow|depth|pattern"), cl::cat(category));

@@ -103,6 +103,7 @@ static FailureOr<Problem> problemOfModule(ModuleOp module,
   compile.cluster = options.cluster;
   compile.profile = options.profile;
   compile.layers = options.layers;
+  compile.target = options.target;
   TimingScope untimed;
   FailureOr<std::optional<Cluster>> cluster =
       pipeline::findCluster(module, options.cluster);

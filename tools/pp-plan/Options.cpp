@@ -48,10 +48,21 @@ static void declareInput(CLI::App &app, PlanOptions &options) {
       ->type_name("FILE.json");
   app.add_option("--layers", options.layers,
                  "Where the layers of a module come from: auto (the default: "
-                 "scopes, at the level at which the model repeats), flow (the "
-                 "places where little data is alive), a number of components "
-                 "of a scope, or a pattern such as 'transformer/h/*'")
+                 "scopes or modules of parameters, at the level at which the "
+                 "model repeats), flow (the places where little data is "
+                 "alive), a number of components of a scope, or a pattern "
+                 "such as 'transformer/h/*'")
       ->type_name("auto|flow|DEPTH|PATTERN");
+  app.add_option("--target", options.target,
+                 "What a module is compiled for, as pp-compile takes it: host "
+                 "(the default), or cuda, where attention is one kernel")
+      ->check([](const std::string &target) {
+        return target == "host" || target == "cuda" ||
+                       target.starts_with("cuda:")
+                   ? std::string()
+                   : "'" + target + "' is not host, cuda or cuda:ARCHITECTURES";
+      })
+      ->type_name("host|cuda");
   app.add_option(
          "--microbatches", options.microbatches,
          "Microbatches of a step. With several FILEs, which are the same "

@@ -18,7 +18,7 @@ namespace stagewright {
 
 struct PlanOptions {
   std::vector<std::string> files;
-  std::string format, cluster, memory, profile, layers;
+  std::string format, cluster, memory, profile, layers, target = "host";
   std::vector<int64_t> microbatches; ///< One, or one per file.
 
   std::string planner, plan;

@@ -145,3 +145,35 @@ func.func @step(%q: tensor<16x8xf32> {pipeline.role = "parameter"}, %k: tensor<1
       ins(%w, %v : tensor<16x16xf32>, tensor<16x8xf32>) outs(%zo : tensor<16x8xf32>) -> tensor<16x8xf32>
   return %o, %w : tensor<16x8xf32>, tensor<16x16xf32>
 }
+
+// -----
+
+// A product with a parameter makes logits: their softmax is no attention, and no remark says so.
+// CHECK-LABEL: func.func @step
+// REMARK-NOT: remark: attention
+// CHECK-NOT: pipeline.attention
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+#iw = affine_map<(i, j, w) -> (i, w)>
+#jw = affine_map<(i, j, w) -> (j, w)>
+#oij = affine_map<(i, j, w) -> (i, j)>
+func.func @step(%q: tensor<16x8xf32> {pipeline.role = "batch"}, %k: tensor<16x8xf32> {pipeline.role = "parameter"})
+    -> (tensor<16x16xf32> {pipeline.role = "output"}) {
+  %zero = arith.constant 0.0 : f32
+  %lowest = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %s = linalg.contract indexing_maps = [#iw, #jw, #oij]
+      ins(%q, %k : tensor<16x8xf32>, tensor<16x8xf32>) outs(%z : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %e1 = tensor.empty() : tensor<16xf32>
+  %l1 = linalg.fill ins(%lowest : f32) outs(%e1 : tensor<16xf32>) -> tensor<16xf32>
+  %m = linalg.reduce { arith.maximumf } ins(%s : tensor<16x16xf32>) outs(%l1 : tensor<16xf32>) dimensions = [1]
+  %p = linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%s, %m : tensor<16x16xf32>, tensor<16xf32>) outs(%e : tensor<16x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.subf %a, %b : f32
+    %1 = math.exp %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<16x16xf32>
+  return %p : tensor<16x16xf32>
+}

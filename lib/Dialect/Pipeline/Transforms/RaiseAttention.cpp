@@ -199,6 +199,24 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     eraseDead(block);
   }
 
+  /// Whether `value` is a parameter, perhaps cast, turned or cut.
+  static bool isWeight(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      if (linalgOp ? linalgOp.getNumDpsInputs() != 1
+                   : op->getNumOperands() == 0)
+        return false;
+      value = op->getOperand(0);
+    }
+    auto argument = cast<BlockArgument>(value);
+    auto step =
+        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    auto role = step ? step.getArgAttrOfType<StringAttr>(
+                           argument.getArgNumber(), PipelineDialect::kRole)
+                     : StringAttr();
+    return role && role.getValue() == "parameter";
+  }
+
   /// Whether an exponential and a maximum are made of `product` by elementwise
   /// operations and reductions: then it may be scores, and who wrote it may
   /// wonder why it is no attention.
@@ -233,8 +251,12 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
       ++numRaised;
       return;
     }
-    // A weight's own product of the backward has no softmax behind it.
-    if (feedsSoftmax(product))
+    // A weight's own product of the backward has no softmax behind it, and
+    // what is made with a weight are logits (of tokens, of experts).
+    bool isLogits = product.getNumDpsInputs() > 1 &&
+                    isWeight(product.getDpsInputs()[0]) !=
+                        isWeight(product.getDpsInputs()[1]);
+    if (!isLogits && feedsSoftmax(product))
       product->emitRemark()
           << "attention does not become one kernel: " << why << "; its scores, "
           << type.getNumElements() * int64_t(sizeof(float))
