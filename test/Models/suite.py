@@ -170,7 +170,9 @@ def run(arguments, tell=print):
 def write(arguments, results):
     """The report so far, beside what it had of other steps."""
     if arguments.report:
-        arguments.report.write_text(json.dumps({**arguments.before, **results}, indent=1, sort_keys=True) + "\n")
+        draft = arguments.report.with_name(f".{arguments.report.name}.writing")  # a run may be cut off at any moment
+        draft.write_text(json.dumps({**arguments.before, **results}, indent=1, sort_keys=True) + "\n")
+        os.replace(draft, arguments.report)
 
 
 def brief(outcomes):
