@@ -21,6 +21,26 @@ namespace {
 
 struct HostBFloat16AsWordsPass
     : impl::HostBFloat16AsWordsBase<HostBFloat16AsWordsPass> {
+  /// Whether a value in `function` is bf16: most have none, and replacing types
+  /// looks at every attribute.
+  bool uses(LLVM::LLVMFuncOp function) {
+    auto holds = [&](Type type) {
+      auto [slot, isNew] = known.try_emplace(type, false);
+      if (isNew)
+        type.walk([&](BFloat16Type) { slot->second = true; });
+      return slot->second;
+    };
+    auto inner = [&](Operation *op) {
+      bool found = llvm::any_of(op->getResultTypes(), holds);
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          found |= llvm::any_of(block.getArgumentTypes(), holds);
+      return found ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    return holds(function.getFunctionType()) ||
+           function.walk(inner).wasInterrupted();
+  }
+
   void runOnOperation() override {
     Type word = IntegerType::get(&getContext(), 16);
     AttrTypeReplacer replacer;
@@ -43,12 +63,16 @@ struct HostBFloat16AsWordsPass
           return DenseResourceElementsAttr::get(table.getType().clone(word),
                                                 table.getRawHandle());
         });
-    for (Operation &op : *getOperation().getBody())
-      if (isa<LLVM::LLVMFuncOp, LLVM::GlobalOp>(op))
+    for (Operation &op : *getOperation().getBody()) {
+      auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+      if (isa<LLVM::GlobalOp>(op) || (function && uses(function)))
         replacer.recursivelyReplaceElementsIn(&op, /*replaceAttrs=*/true,
                                               /*replaceLocs=*/false,
                                               /*replaceTypes=*/true);
+    }
   }
+
+  llvm::DenseMap<Type, bool> known;
 };
 
 } // namespace
