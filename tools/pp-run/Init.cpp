@@ -9,11 +9,10 @@
 #include "DType.h"
 #include "Error.h"
 #include "Threefry.h"
+#include "Twins/TwinElements.h"
 
-#include <bit>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <numbers>
 
 using namespace stagewright::runtime;
@@ -21,30 +20,16 @@ using nlohmann::json;
 
 static constexpr double kDeviation = 0.02;
 
-/// Writes element i of a floating type as `value(i)`.
-template <typename T>
-static void fill(std::vector<std::byte> &bytes,
-                 const std::function<double(size_t)> &value) {
-  for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
-    T element = T(value(i));
-    std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
-  }
-}
-
-/// bf16 by its bits: float32 to the nearest, of two the even one.
-struct BFloat16 {
-  uint16_t bits;
-  explicit BFloat16(double value) {
-    uint32_t word = std::bit_cast<uint32_t>(float(value));
-    bits = uint16_t((word + 0x7fff + ((word >> 16) & 1)) >> 16);
-  }
-};
-
 /// Standard normal numbers by Box and Muller, of uniform ones by threefry.
-static double normal(std::array<uint32_t, 2> key, size_t i) {
-  auto [first, second] = foldIn(foldIn(key, uint32_t(i >> 32)), uint32_t(i));
+static double normal(std::array<uint32_t, 2> key, uint32_t i) {
+  auto [first, second] = foldIn(key, i);
   double radius = std::sqrt(-2 * std::log((double(first) + 0.5) * 0x1p-32));
   return radius * std::cos(2 * std::numbers::pi * double(second) * 0x1p-32);
+}
+
+static bool isFloating(sw_dtype dtype) {
+  return dtype == SW_F64 || dtype == SW_F32 || dtype == SW_F16 ||
+         dtype == SW_BF16;
 }
 
 static bool isBias(const std::string &name) {
@@ -66,33 +51,24 @@ std::vector<std::byte> initialValue(const json &argument, const Described &it,
       std::memcpy(bytes.data() + i, &seed, 4);
     return bytes;
   }
-  std::array<uint32_t, 2> key = foldIn({0, seed}, uint32_t(it.position));
-  std::function<double(size_t)> value;
-  if (role == "batch")
-    value = [&](size_t i) { return normal(key, i); };
-  else if (role != "parameter" || (it.shape.size() < 2 && isBias(name)))
+  bool isParameter = role == "parameter";
+  bool isDrawn = role == "batch" || (isParameter && it.shape.size() > 1);
+  if (!isDrawn && (!isParameter || isBias(name)))
     return bytes;
-  else if (it.shape.size() < 2)
-    value = [](size_t) { return 1.0; };
-  else
-    value = [&](size_t i) { return kDeviation * normal(key, i); };
-  switch (it.dtype) {
-  case SW_F64:
-    fill<double>(bytes, value);
-    break;
-  case SW_F32:
-    fill<float>(bytes, value);
-    break;
-  case SW_F16:
-    fill<_Float16>(bytes, value);
-    break;
-  case SW_BF16:
-    fill<BFloat16>(bytes, value);
-    break;
-  default:
-    if (role == "parameter")
+  if (!isFloating(it.dtype)) {
+    if (isParameter)
       raise("--init has no value for the parameter '", name, "' of type ",
             dtypeName(it.dtype), "; give it with --inputs");
+    return bytes;
+  }
+  std::array<uint32_t, 2> key = foldIn({0, seed}, uint32_t(it.position));
+  std::array<uint32_t, 2> upper; // of 2^32 elements
+  double deviation = isParameter ? kDeviation : 1;
+  for (size_t i = 0; i < bytes.size() / size_t(dtypeSize(it.dtype)); ++i) {
+    if (uint32_t(i) == 0)
+      upper = foldIn(key, uint32_t(i >> 32));
+    double value = isDrawn ? deviation * normal(upper, uint32_t(i)) : 1;
+    writeElement(bytes.data(), it.dtype, int64_t(i), value);
   }
   return bytes;
 }
