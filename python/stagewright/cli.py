@@ -249,14 +249,14 @@ def _validation(options, output):
 
 
 def _weights(arguments):
-    from stagewright.weights import convert
+    from stagewright.weights import convert, default_output
 
     shown = sys.stderr.isatty() and not arguments.quiet
 
     def tell(name, done, total):
         if shown:
             print(f"\r\033[K{done / 1e9:.1f} of {total / 1e9:.1f} GB: {name}", end="", file=sys.stderr, flush=True)
-    output = arguments.output or f"{arguments.model.removesuffix('.mlir')}.inputs.safetensors"
+    output = arguments.output or default_output(arguments.model)
     count, size, casts = convert(arguments.model, arguments.checkpoints, output, map=arguments.map, ignore=arguments.ignore,
                                  tell=tell)
     if shown:

@@ -5,6 +5,6 @@
 Nothing is held in memory but one piece of one tensor, so that the size of a checkpoint does not matter.
 """
 
-from stagewright.weights.convert import convert
+from stagewright.weights.convert import convert, default_output
 
-__all__ = ["convert"]
+__all__ = ["convert", "default_output"]

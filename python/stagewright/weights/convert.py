@@ -31,6 +31,11 @@ class Checkpoint:
         return self._files[name].array(name)
 
 
+def default_output(model):
+    """Where `stagewright import` puts the inputs of the module `model`."""
+    return f"{str(model).removesuffix('.mlir')}.inputs.safetensors"
+
+
 def convert(model, checkpoints, output=None, *, map=None, ignore=(), tell=lambda name, done, total: None):
     """Writes the parameters of `model` (a module of `stagewright import`) from `checkpoints`.
 
@@ -39,7 +44,7 @@ def convert(model, checkpoints, output=None, *, map=None, ignore=(), tell=lambda
     (number of parameters, bytes, {(from, to): number} of types that were converted). Raises WeightsFailure; then
     nothing was written.
     """
-    output = pathlib.Path(output or f"{str(model).removesuffix('.mlir')}.inputs.safetensors")
+    output = pathlib.Path(output or default_output(model))
     parameters = [argument for argument in arguments_of(model) if argument.role == "parameter"]
     if not parameters:
         raise WeightsFailure(f"'{model}' has no parameters; import it again with --role=NAME=parameter")
