@@ -13,6 +13,15 @@ if(STAGEWRIGHT_SANITIZE)
   target_link_options(stagewright-options INTERFACE -fsanitize=${STAGEWRIGHT_SANITIZE})
 endif()
 
+# stagewright_include_mlir(TARGET SCOPE): MLIR's headers and what they ask for.
+function(stagewright_include_mlir name scope)
+  target_include_directories(${name} SYSTEM ${scope} ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  # LLVM's statistics, which every pass holds, have another layout without NDEBUG: it must be as in libMLIR.
+  if(NOT LLVM_ENABLE_ASSERTIONS)
+    target_compile_definitions(${name} ${scope} NDEBUG)
+  endif()
+endfunction()
+
 # stagewright_library(NAME SOURCES... [LINK libraries...] [DEPENDS generated...] [PLAIN])
 # PLAIN: plain data, without MLIR headers. The others link the shared libMLIR and libLLVM only: two copies of MLIR
 # in one process do not know each other's types.
@@ -24,11 +33,7 @@ function(stagewright_library name)
     stagewright_reuse_headers(${name} standard)
   else()
     stagewright_reuse_headers(${name} mlir)
-    target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-    # LLVM's statistics, which every pass holds, have another layout without NDEBUG: it must be as in libMLIR.
-    if(NOT LLVM_ENABLE_ASSERTIONS)
-      target_compile_definitions(${name} PUBLIC NDEBUG)
-    endif()
+    stagewright_include_mlir(${name} PUBLIC)
     target_link_libraries(${name} PUBLIC MLIR LLVM)
     add_dependencies(${name} stagewright-headers)
   endif()

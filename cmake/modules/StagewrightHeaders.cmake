@@ -39,13 +39,11 @@ set(stagewright_mlir_headers <algorithm> <cmath> <cstdint> <functional> <limits>
   <llvm/Support/FormatVariadic.h>
   <llvm/Support/JSON.h>)
 
-# Without the time of a header's last change in it, so that ccache finds it again.
-set(stagewright_headers_options "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-
 # stagewright_precompile(TARGET HEADERS...): for a target alone, of flags or headers that no other one has.
 function(stagewright_precompile name)
   if(STAGEWRIGHT_PRECOMPILE)
-    target_compile_options(${name} PRIVATE ${stagewright_headers_options})
+    # Without the time of a header's last change in it, so that ccache finds it again.
+    target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
     target_precompile_headers(${name} PRIVATE ${ARGN})
   endif()
 endfunction()
@@ -60,10 +58,7 @@ if(STAGEWRIGHT_PRECOMPILE)
   if(STAGEWRIGHT_COMPILER)
     add_library(stagewright-mlir-headers OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/headers.cpp)
     target_link_libraries(stagewright-mlir-headers PRIVATE stagewright-options)
-    target_include_directories(stagewright-mlir-headers SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-    if(NOT LLVM_ENABLE_ASSERTIONS)
-      target_compile_definitions(stagewright-mlir-headers PRIVATE NDEBUG)
-    endif()
+    stagewright_include_mlir(stagewright-mlir-headers PRIVATE)
     stagewright_precompile(stagewright-mlir-headers ${stagewright_mlir_headers})
   endif()
   if(STAGEWRIGHT_TESTS)
