@@ -9,7 +9,8 @@ target_include_directories(stagewright-options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
   $<INSTALL_INTERFACE:include>)
 if(STAGEWRIGHT_SANITIZE)
-  target_compile_options(stagewright-options INTERFACE -fsanitize=${STAGEWRIGHT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(stagewright-options INTERFACE -fsanitize=${STAGEWRIGHT_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all $<BUILD_INTERFACE:-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizers.txt>)
   target_link_options(stagewright-options INTERFACE -fsanitize=${STAGEWRIGHT_SANITIZE})
 endif()
 

@@ -140,16 +140,17 @@ def onnx(preset, part):
 
 
 def _pytest(preset, part, kind, title, interpreter, folder):
-    """Runs pytest, with its own report."""
+    """Runs pytest, a file of tests on each processor, with its own report."""
     report = setup.tree(preset) / "reports" / f"{kind}.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     command = [interpreter, "-m", "pytest", "-v", "--color=no", "-p", "no:cacheprovider", "--durations=15",
-               f"--junitxml={report}", "--rootdir", ROOT, *(["-k", part] if part else []), folder]
+               "-n", str(os.cpu_count() or 1), "--dist=loadfile", f"--junitxml={report}", "--rootdir", ROOT,
+               *(["-k", part] if part else []), folder]
 
     def watch(line):
-        match = re.match(r"(\S+::\S.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL)\b.*?(\[\s*\d+%\])?$", line)
-        return f"{match[3] or ''} {match[1].rsplit('/', 1)[-1]}".strip() if match else None
+        match = re.match(r"\[gw\d+\] (\[\s*\d+%\]) (PASSED|FAILED|ERROR|SKIPPED|XFAIL) (.*::.*)", line)
+        return f"{match[1]} {match[3].rsplit('/', 1)[-1].strip()}" if match else None
 
     try:
         stream(title, command, watch, keep=report.with_suffix(".log"),

@@ -26,7 +26,8 @@ def results(request):
     """The outcomes of all steps that this session asks for, run at once."""
     wanted = {item.callspec.params["name"].split()[0] for item in request.session.items
               if item.path == request.path and hasattr(item, "callspec")}
-    return suite.run(suite.options([*sorted(wanted), "--sample"]), tell=lambda line: None)
+    jobs = max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1)))
+    return suite.run(suite.options([*sorted(wanted), "--sample", f"--jobs={jobs}"]), tell=lambda line: None)
 
 
 @pytest.mark.parametrize("name", NAMES)
