@@ -21,7 +21,7 @@ def _parser(text):
     command("demo", demo.run, "import a GPT step from JAX, compile it for 4 stages, run it, compare with JAX")
     sub = command("test", tests.run, "run the unit, lit and Python tests; the last line counts them")
     sub.add_argument("kinds", nargs="*", metavar="KIND",
-                     help="unit, lit, python, consumer, fuzz, models, torch, onnx (default: the first five)")
+                     help="unit, lit, python, consumer, fuzz, models, torch, onnx, thorough (default: the first five)")
     sub.add_argument("--preset", default="release", choices=setup.PRESETS,
                      help="the build to test (default: release)")
     sub.add_argument("--filter", help="only tests whose name has this part")

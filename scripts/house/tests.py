@@ -3,8 +3,8 @@
 Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against
 an installed tree), fuzz (random programs, test/Fuzz; one test each), models (training steps of the libraries that people use,
 test/Models, in an environment of their own; one test for each step, type and number of stages), torch (models of PyTorch,
-test/Models/pytorch, in another), onnx (the same as ONNX files, test/Models/onnx). `build/reports/<preset>.json` keeps the
-counts for .ci/run."""
+test/Models/pytorch, in another), onnx (the same as ONNX files, test/Models/onnx), thorough (Python tests of more models,
+types, stages and runs than python has). `build/reports/<preset>.json` keeps the counts for .ci/run."""
 
 import json
 import os
@@ -127,6 +127,11 @@ def python(preset, part):
     return _pytest(preset, part, "python", "Python tests", setup.PYTHON, ROOT / "test")
 
 
+def thorough(preset, part):
+    """What the Python tests show of some models, types, stages and runs, of the others (test/tiers.py)."""
+    return _pytest(preset, part, "thorough", "Thorough tests", setup.PYTHON, ROOT / "test", "--thorough")
+
+
 def torch(preset, part):
     """Models of PyTorch, in an environment that has it."""
     setup.environment(TORCH, "Environment of PyTorch", ROOT / "test/Models/pytorch/requirements.txt")
@@ -139,14 +144,14 @@ def onnx(preset, part):
     return _pytest(preset, part, "onnx", "Exported models", TORCH / "bin" / "python", ROOT / "test/Models/onnx")
 
 
-def _pytest(preset, part, kind, title, interpreter, folder):
+def _pytest(preset, part, kind, title, interpreter, *arguments):
     """Runs pytest, a file of tests on each processor, with its own report."""
     report = setup.tree(preset) / "reports" / f"{kind}.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     command = [interpreter, "-m", "pytest", "-v", "--color=no", "-p", "no:cacheprovider", "--durations=15",
                "-n", str(os.cpu_count() or 1), "--dist=loadfile", f"--junitxml={report}", "--rootdir", ROOT,
-               *(["-k", part] if part else []), folder]
+               *(["-k", part] if part else []), *arguments]
 
     def watch(line):
         match = re.match(r"\[gw\d+\] (\[\s*\d+%\]) (PASSED|FAILED|ERROR|SKIPPED|XFAIL) (.*::.*)", line)
@@ -239,7 +244,7 @@ def models(preset, part):
 
 
 KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "fuzz": fuzz, "models": models,
-         "torch": torch, "onnx": onnx}
+         "thorough": thorough, "torch": torch, "onnx": onnx}
 # The others are asked for by name.
 DEFAULT = ("unit", "lit", "python", "consumer", "fuzz")
 

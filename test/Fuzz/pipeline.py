@@ -130,9 +130,13 @@ class Pipeline:
         rest = "".join(f" [{n},{n + 1 if n + 1 < stages else count})x1" for n in range(1, stages))
         self._compile(directory, devices + stages - 1, f"--plan=[0,{1 if rest else count})x{devices}{rest}")
 
+    def cache(self, _directory):
+        """The flag that says where native code is kept: a program of the fuzzer is compiled once."""
+        return "--no-cache"
+
     def _compile(self, directory, devices, *flags):
         command = [BUILD / "bin/pp-compile", directory / "module.mlir", f"--cluster=local:{devices}",
-                   f"--microbatches={MICROBATCHES}", "--quiet", "--no-cache", "-o", directory / "step.swx", *flags]
+                   f"--microbatches={MICROBATCHES}", "--quiet", self.cache(directory), "-o", directory / "step.swx", *flags]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, errors="replace")
         except subprocess.TimeoutExpired:

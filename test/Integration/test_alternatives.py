@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 import golden
 from test_attention import ALL, computed
 from test_kernels import HERE, PTXAS, SIZES, check_spills, compiled
+from tiers import thorough
 from workshop import call, tool
 
 KERNELS_ONLY = {"STAGEWRIGHT_ALTERNATIVES": "1"}
@@ -49,7 +50,7 @@ def test_biases_of_a_split_product(workshop, env):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("sizes", ["V=61,D=32,H=2,L=1,T=83,B=2", "V=61,D=128,H=1,L=1,T=40,B=1"])
+@pytest.mark.parametrize("sizes", ["V=61,D=32,H=2,L=1,T=83,B=2", *thorough(("V=61,D=128,H=1,L=1,T=40,B=1",))])
 def test_attention_without_the_library(workshop, sizes):
     """In 16 bits, where the library would be asked first; about as far from float32 as JAX is."""
     env = {"STAGEWRIGHT_GPT": sizes}
@@ -94,7 +95,7 @@ def test_a_plan_with_products_of_8_bits_is_proved(workshop):
 
 
 @pytest.mark.skipif(not PTXAS.exists(), reason="needs ptxas of the CUDA toolkit")
-@pytest.mark.parametrize("architecture", ("sm_80", "sm_90a", "sm_100"))
+@pytest.mark.parametrize("architecture", ["sm_90a", *thorough(("sm_80", "sm_100"))])
 def test_kernels_of_8_bits_spill_nothing(workshop, architecture):
     check_spills(workshop, "float8.py:float8", SHAPES, architecture)
 

@@ -8,6 +8,7 @@ from safetensors.numpy import load_file
 
 import golden
 from test_kernels import HERE, PTXAS, check_spills, compiled, imported
+from tiers import thorough
 from workshop import call, tool
 
 RAGGED = {"STAGEWRIGHT_GPT": "V=61,D=26,H=2,L=1,T=83,B=2", "STAGEWRIGHT_LLAMA": "V=61,D=40,H=4,G=2,F=30,L=1,T=70,B=2",
@@ -37,8 +38,8 @@ def kernels_of(workshop, model, env, *flags):
 OWN = {"attention", "attention_query_gradient", "attention_key_gradient"}
 
 
-@pytest.mark.parametrize("model", ["gpt.py:gpt", "gpt.py:gpt_scan", "llama.py:llama", "attention.py:full",
-                                   "attention.py:masked", "attention.py:biased", "attention.py:library"])
+@pytest.mark.parametrize("model", ["gpt.py:gpt_scan", "llama.py:llama", "attention.py:masked", "attention.py:biased",
+                                   *thorough(("gpt.py:gpt", "attention.py:full", "attention.py:library"))])
 def test_attention_is_what_jax_computes(workshop, model):
     """Lengths that no tile divides, odd widths of heads, and grouped queries."""
     text, names = kernels_of(workshop, model, RAGGED, ALL)
@@ -48,7 +49,7 @@ def test_attention_is_what_jax_computes(workshop, model):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("width, kinds", [(32, OWN | {"attention_gradient"}), (26, OWN)])
+@pytest.mark.parametrize("width, kinds", [(32, OWN | {"attention_gradient"}), *thorough([(26, OWN)])])
 def test_narrow_attention_goes_to_the_library_where_it_fits(workshop, width, kinds):
     """With kernels of our own behind it, should it refuse. And is about as far from float32 as JAX is."""
     env = {"STAGEWRIGHT_GPT": f"V=61,D={width},H=2,L=1,T=83,B=2"}
@@ -87,7 +88,7 @@ def test_no_array_of_scores_is_left(workshop):
 
 
 @pytest.mark.skipif(not PTXAS.exists(), reason="needs ptxas of the CUDA toolkit")
-@pytest.mark.parametrize("architecture", ("sm_80", "sm_90a", "sm_100"))
+@pytest.mark.parametrize("architecture", ["sm_90a", *thorough(("sm_80", "sm_100"))])
 @pytest.mark.parametrize("width", (64, 128, 256))
 def test_attention_spills_nothing(workshop, width, architecture):
     check_spills(workshop, "gpt.py:gpt", {"STAGEWRIGHT_GPT": f"V=64,D={width},H=1,L=1,T=64,B=1"}, architecture, ALL)

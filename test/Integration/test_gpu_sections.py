@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from tiers import THOROUGH
 from workshop import BUILD
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -71,6 +72,7 @@ def test_a_bundle_checks_numerics_against_jax(checked):
     assert by_name["adamw-2, graph"]["seen"].startswith("31 results") and "after the last step" in by_name["adamw-2, graph"]["asked"]
 
 
+@THOROUGH
 def test_wrong_numbers_fail(bundle, checked):
     """Golden values of a run before that are off by a part in a thousand."""
     numpy, files = pytest.importorskip("numpy"), pytest.importorskip("safetensors.numpy")

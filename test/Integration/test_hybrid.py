@@ -10,6 +10,7 @@ from safetensors.numpy import load_file
 
 import golden
 from test_processes import AS_ROOT, command
+from tiers import thorough
 from workshop import BUILD, call, tool
 
 GPT = "gpt.py:gpt_slices"
@@ -55,7 +56,7 @@ def test_any_number_of_microbatches_runs(workshop, plan, microbatches):
     check(workshop, compiled(workshop, devices, stages, "1f1b"), microbatches=microbatches)
 
 
-@pytest.mark.parametrize("model,stages,schedule", OTHERS, ids=[model for model, *_ in OTHERS])
+@pytest.mark.parametrize("model,stages,schedule", [*OTHERS[:2], *thorough(OTHERS[2:])], ids=[model for model, *_ in OTHERS])
 def test_other_models(workshop, model, stages, schedule):
     check(workshop, compiled(workshop, 5, stages, schedule, model), model)
 

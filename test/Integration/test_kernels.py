@@ -13,13 +13,14 @@ import pytest
 from safetensors.numpy import load_file
 
 import golden
+from tiers import thorough
 from workshop import HERE, call, tool
 
 ROOT = HERE.parents[1]
 PTXAS = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "ptxas"
 SIZES = {"STAGEWRIGHT_GPT": "V=61,D=24,H=2,L=2,T=24,B=3", "STAGEWRIGHT_CONVNET": "S=9,C=5,B=3,K=5"}
-MODELS = ["gpt.py:gpt", "gpt.py:gpt_tied", "gpt.py:gpt_dropout", "llama.py:llama", "convnet.py:convnet", "moe.py:moe",
-          "mlp.py:mlp", "encoder_decoder.py:encoder_decoder"]
+MODELS = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "mlp.py:mlp"]
+MORE = ["gpt.py:gpt_tied", "gpt.py:gpt_dropout", "moe.py:moe", "encoder_decoder.py:encoder_decoder"]
 SOURCES = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "gpt.py:gpt_bfloat16", "training.py:gpt_adamw",
            "training.py:mlp_sgd"]
 # Of a transformer's block, forward and backward, besides contractions; 54 without grouping. In bfloat16 eight of them
@@ -43,7 +44,7 @@ def compiled(workshop, model, env, stages, *flags, cluster="local"):
     return path
 
 
-@pytest.mark.parametrize("model, stages", [(model, 1) for model in MODELS] + [("gpt.py:gpt", 2)])
+@pytest.mark.parametrize("model, stages", [*((model, 1) for model in MODELS), *thorough((model, 1) for model in MORE), ("gpt.py:gpt", 2)])
 def test_kernels_compute_what_jax_does(workshop, model, stages):
     def make():
         prefix = workshop.path("device", model)
@@ -75,7 +76,7 @@ def test_kernels_in_bfloat16_run_without_its_instructions(workshop):
 
 
 @pytest.mark.skipif(not PTXAS.exists(), reason="needs ptxas of the CUDA toolkit")
-@pytest.mark.parametrize("architecture", ("sm_80", "sm_90a", "sm_100"))
+@pytest.mark.parametrize("architecture", ["sm_90a", *thorough(("sm_80", "sm_100"))])
 @pytest.mark.parametrize("model", SOURCES)
 def test_kernels_spill_nothing(workshop, model, architecture):
     check_spills(workshop, model, {}, architecture)

@@ -4,6 +4,7 @@ An outcome is a kind and a text. Kinds: `equal`; `refused`, with the error that 
 importer, the compiler or the artifact; `time-out`; and `invalid`, where JAX itself cannot run the step."""
 
 import dataclasses
+import functools
 import json
 import pathlib
 import sys
@@ -108,6 +109,7 @@ class Attempt:
         updated = jax.tree.leaves(jax.jit(update)(parameters, gradients, state, *more))
         self.golden.update({str(i): stored(jnp.asarray(v)) for i, v in enumerate(updated, len(values))})
 
+    @functools.cached_property
     def reference(self):
         """A function from inputs to their results computed in a wider type, by position."""
         wide = WIDER[self.dtype]
@@ -122,6 +124,10 @@ class Attempt:
                 return self.evaluate(compiled, inputs, arguments)
         return results
 
+    @functools.cached_property
+    def wide_results(self):
+        return self.reference(self.raw)
+
     def compare(self, found, run):
         """Texts for what is wrong with results by position; none where they equal JAX's. `run`: from inputs to results."""
         wanted = {k: v for k, v in self.golden.items()}
@@ -130,8 +136,7 @@ class Attempt:
             return problems
         if self.step.update:  # the update amplifies: results of the step are judged, those of the update by a tolerance
             return loosely(wanted, found, 1e-3 if self.dtype == "float32" else 3e-2)
-        wider = self.reference()
-        reference = wider(self.raw)
+        wider, reference = self.reference, self.wide_results
         ours, theirs = golden.short_float_errors(wanted, found, reference)
         if not ours <= MULTIPLE[self.dtype] * theirs:
             texts = [f"the error over all results is {ours:.3e}, JAX's own {theirs:.3e}"]

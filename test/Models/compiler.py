@@ -21,6 +21,10 @@ class Compiler(Pipeline):
         else:
             self._compile(directory, stages, f"--stages={stages}")
 
+    def cache(self, directory):
+        """Other numbers of stages have most bodies in common."""
+        return f"--cache-dir={directory / 'cache'}"
+
     def layers(self, directory):
         """The names of the layers of DIRECTORY/module.mlir in order, or none where it has no program."""
         try:

@@ -11,23 +11,31 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import catalog  # noqa: E402
 import suite  # noqa: E402
+from tiers import thorough  # noqa: E402
 
 if os.environ.get("STAGEWRIGHT_PYTHON") == "OFF":
     pytest.skip("the binding was not asked for (STAGEWRIGHT_PYTHON=OFF)", allow_module_level=True)
 
 LIBRARIES = ("arrays", "control", "jax-nn", "jax-scipy", "lax", "plain", "plain-nets")
 SAMPLE = [entry for library in LIBRARIES for entry in catalog.load(library).values() if entry.sample]
+# Every third step in bfloat16, the others in float32.
+ORDINARY = [f"{entry.name} {entry.dtypes[0 if n % 3 else -1]}" for n, entry in enumerate(SAMPLE)]
 NAMES = [f"{entry.name} {dtype}" for entry in SAMPLE for dtype in entry.dtypes]
+NAMES = [*ORDINARY, *thorough(name for name in NAMES if name not in ORDINARY)]
 GOOD = ("equal", "refused as it must be")
 
 
 @pytest.fixture(scope="module")
 def results(request):
     """The outcomes of all steps that this session asks for, run at once."""
-    wanted = {item.callspec.params["name"].split()[0] for item in request.session.items
-              if item.path == request.path and hasattr(item, "callspec")}
+    wanted = [item.callspec.params["name"].split() for item in request.session.items
+              if item.path == request.path and hasattr(item, "callspec")]
     jobs = max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1)))
-    return suite.run(suite.options([*sorted(wanted), "--sample", f"--jobs={jobs}"]), tell=lambda line: None)
+    outcomes = {}
+    for dtype in sorted({dtype for _, dtype in wanted}):
+        names = sorted(name for name, of in wanted if of == dtype)
+        outcomes |= suite.run(suite.options([*names, "--sample", f"--dtype={dtype}", f"--jobs={jobs}"]), tell=lambda line: None)
+    return outcomes
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,6 +13,7 @@ import pytest
 from native import compile_module
 from stagewright import import_jax
 from test_models import model, small  # noqa: F401  (sizes of the models)
+from tiers import thorough
 
 BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
 ROUTES = {"split": ["--pipeline-form-graph"],
@@ -20,8 +21,8 @@ ROUTES = {"split": ["--pipeline-form-graph"],
           "by-structure": ["--pipeline-form-graph=layers=flow", "--pipeline-merge-backward"]}
 
 
-@pytest.mark.parametrize("name", ["mlp:mlp", "gpt:gpt_tied", "gpt:gpt_dropout", "llama:llama", "moe:moe", "convnet:convnet",
-                                  "encoder_decoder:encoder_decoder"])
+@pytest.mark.parametrize("name", ["mlp:mlp", "gpt:gpt_tied", "llama:llama", *thorough((
+    "gpt:gpt_dropout", "moe:moe", "convnet:convnet", "encoder_decoder:encoder_decoder"))])
 def test_equals_the_imported_step(name, tmp_path):
     function, arguments, options = model(name)
     path = tmp_path / "model.mlir"
