@@ -19,3 +19,5 @@ def pytest_collection_modifyitems(config, items):
     if other:
         config.hook.pytest_deselected(items=other)
         items[:] = [item for item in items if item not in set(other)]
+    # The longest file first: with a file on each processor, the others fill what is left beside it.
+    items.sort(key=lambda item: item.path.name != "test_model_suite.py")

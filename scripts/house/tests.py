@@ -150,7 +150,7 @@ def _pytest(preset, part, kind, title, interpreter, *arguments):
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     command = [interpreter, "-m", "pytest", "-v", "--color=no", "-p", "no:cacheprovider", "--durations=15",
-               "-n", str(os.cpu_count() or 1), "--dist=loadfile", f"--junitxml={report}", "--rootdir", ROOT,
+               "-n", str(os.cpu_count() or 1), "--dist=loadfile", "--no-loadscope-reorder", f"--junitxml={report}", "--rootdir", ROOT,
                *(["-k", part] if part else []), *arguments]
 
     def watch(line):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from tiers import thorough
 from test_device_processes import PTXAS, STUB
 from workshop import HERE, call, tool
 
@@ -57,9 +58,8 @@ def test_what_is_called_is_what_the_schedule_says(workshop, tmp_path, model, sta
         assert (int(re.search(r"(\d+) copies", said)[1]) > 0) == (devices > 1), said
 
 
-@pytest.mark.parametrize("model", ["gpt.py:gpt_tied", "gpt.py:gpt_dropout", "gpt.py:gpt_scan", "gpt.py:gpt_bfloat16", "moe.py:moe",
-                                   "encoder_decoder.py:encoder_decoder", "mlp.py:mlp", "attention.py:masked",
-                                   "training.py:tied_adamw"])
+@pytest.mark.parametrize("model", ["gpt.py:gpt_bfloat16", "moe.py:moe", "attention.py:masked", "training.py:tied_adamw", *thorough((
+    "gpt.py:gpt_tied", "gpt.py:gpt_dropout", "gpt.py:gpt_scan", "encoder_decoder.py:encoder_decoder", "mlp.py:mlp"))])
 def test_every_model_is_proved(workshop, model):
     """Kernels are given addresses of their device alone, and all that a dry run proves holds."""
     step = workshop.path("proved", model, "swx")

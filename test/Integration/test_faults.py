@@ -14,6 +14,7 @@ import time
 import numpy as np
 import pytest
 
+from tiers import thorough
 from test_processes import AS_ROOT, LAUNCH, alive, children
 from test_runs import MODEL, command, losses, newest, run
 from test_runs import text  # noqa: F401 (a fixture)
@@ -174,7 +175,7 @@ def test_struck_runs_lose_nothing(workshop, text):  # noqa: F811
     assert "6 runs struck and resumed" in done.stdout
 
 
-@pytest.mark.parametrize("launch", [(), pytest.param(("mpi",), marks=MPI)], ids=("threads", "processes"))
+@pytest.mark.parametrize("launch", [*thorough([((),)]), pytest.param(("mpi",), marks=MPI)], ids=("threads", "processes"))
 def test_a_long_run_does_not_grow(workshop, text, launch):  # noqa: F811
     """Memory and descriptors of the process of rank 0, from step 300 on; a checkpoint every 50 steps."""
     folder, arguments = two_ranks(workshop, text, f"long{len(launch)}", 1000, "--checkpoint-every=50")

@@ -58,6 +58,7 @@ def checked(bundle, tmp_path_factory):
     return folder, *check(bundle, folder, "--section", "numerics")
 
 
+@THOROUGH
 def test_a_bundle_checks_numerics_against_jax(checked):
     _, done, report = checked
     assert done.returncode == 0, done.stdout

@@ -19,8 +19,8 @@ MODELS = HERE / "models/numbers.py"
 STEPS, MICROBATCHES = 10, 8
 VOCABULARY = 64
 # Relative difference of losses: of float32 as of every step; shorter floats are rounded at other places than JAX's.
-RUNS = [("dropout", 2, 1e-3), ("finite", 2, 1e-3), ("scaled", 3, 1e-2),
-        *thorough([("schedule", 2, 1e-3), ("finite", 1, 1e-3), ("master", 2, 1e-2), ("cast", 2, 1e-2), ("scaled", 1, 1e-2)])]
+RUNS = [("dropout", 2, 1e-3), ("scaled", 3, 1e-2),
+        *thorough([("finite", 2, 1e-3), ("schedule", 2, 1e-3), ("finite", 1, 1e-3), ("master", 2, 1e-2), ("cast", 2, 1e-2), ("scaled", 1, 1e-2)])]
 
 
 def batch(number, shape):

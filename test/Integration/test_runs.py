@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 
 import stagewright.checkpoints
 from stagewright.frontend.jax_step import load_model
+from tiers import THOROUGH, thorough
 from test_processes import AS_ROOT, LAUNCH
 from workshop import BUILD, HERE, call, tool
 
@@ -69,8 +70,8 @@ def loss_curve_of_jax(text, order):
 
 
 @pytest.mark.parametrize("stages,schedule,launch", [
-    (1, "1f1b", ()), (2, "1f1b", ()), (4, "gpipe", ()), *(pytest.param(stages, "1f1b", (*LAUNCH, stages), marks=MPI)
-                                                          for stages in (1, 2, 4))])
+    (2, "1f1b", ()), pytest.param(4, "1f1b", (*LAUNCH, 4), marks=MPI), *thorough([(1, "1f1b", ()), (4, "gpipe", ())]),
+    *(pytest.param(stages, "1f1b", (*LAUNCH, stages), marks=(MPI, THOROUGH)) for stages in (1, 2))])
 def test_loss_curve_is_that_of_jax_and_optax(workshop, text, stages, schedule, launch):
     """What `./dev bench training` asks of a larger model, of the small one."""
     orders = range(MICROBATCHES), range(MICROBATCHES)[::-1]

@@ -17,13 +17,13 @@ from workshop import BUILD, HERE, call, tool
 GPT, SCAN, BFLOAT16, LONG = "gpt.py:gpt", "gpt.py:gpt_scan", "gpt.py:gpt_bfloat16", "gpt.py:gpt_long"
 SCHEDULES = ("gpipe", "1f1b")
 TIED, BOTH = "gpt.py:gpt_tied", "encoder_decoder.py:encoder_decoder"
-PLANS = [(GPT, 1, "1f1b"), (GPT, 2, "gpipe"), (GPT, 4, "1f1b"), (GPT, 3, "early-backward"), (GPT, 3, "window"),
+PLANS = [(GPT, 1, "1f1b"), (GPT, 2, "gpipe"), (GPT, 4, "1f1b"), (GPT, 3, "window"),
          ("llama.py:llama", 3, "1f1b"), ("mlp.py:mlp", 2, "gpipe"), ("convnet.py:convnet", 2, "1f1b"), (SCAN, 2, "1f1b"),
          ("moe.py:moe", 2, "1f1b"), ("gpt.py:gpt_forward", 2, "1f1b"), (TIED, 4, "1f1b"), (BOTH, 2, "1f1b"), (LONG, 2, "1f1b")]
 MORE = [(GPT, stages, schedule) for stages in (1, 2, 3, 4) for schedule in SCHEDULES]
 MORE += [(model, stages, schedule) for model in ("llama.py:llama", "mlp.py:mlp", "convnet.py:convnet", SCAN)
          for stages, schedule in ((1, "1f1b"), (2, "gpipe"), (2, "1f1b"), (3, "1f1b"))]
-MORE += [("gpt.py:gpt_dropout", 2, "1f1b"), (TIED, 2, "1f1b"), (BOTH, 4, "1f1b")]
+MORE += [(GPT, 3, "early-backward"), ("gpt.py:gpt_dropout", 2, "1f1b"), (TIED, 2, "1f1b"), (BOTH, 4, "1f1b")]
 BY_PLAN = pytest.mark.parametrize("plan", [*PLANS, *(thorough([(plan,)])[0] for plan in MORE if plan not in PLANS)], ids=lambda p: f"{p[0].split(':')[1]}-{p[1]}-{p[2]}")
 
 # Resident memory a step may take besides its arenas: stacks of the ranks' threads, the copy of the inputs being set.
@@ -85,7 +85,7 @@ def bits(results):
     return [r.tobytes() for r in results]
 
 
-@pytest.mark.parametrize("stages", [3, *thorough((1, 2, 4))])
+@pytest.mark.parametrize("stages", [2, *thorough((1, 3, 4))])
 def test_same_bits_over_runs_loads_and_both_schedules(workshop, stages):
     """20 runs. Each load has new arenas and new threads; the steps stay loaded side by side, so that addresses differ."""
     inputs, _ = workshop.golden(GPT)

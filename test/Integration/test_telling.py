@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 
 import stagewright
 from stagewright.frontend.jax_step import load_model
+from tiers import thorough
 from test_processes import AS_ROOT
 from workshop import BUILD, HERE, call, tool
 
@@ -80,7 +81,7 @@ def check_validation(workshop, files, name, folder):
         assert line["validation_loss"] == pytest.approx(wanted, rel=1e-5)
 
 
-@pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("stages", [3, *thorough((1,))])
 def test_validation_loss_is_that_of_jax(workshop, files, stages):
     folder = workshop.path("validated", stages)
     call(*command(workshop, files, stages, f"validated.{stages}", *validating(workshop, files, stages, folder)))

@@ -8,6 +8,7 @@ import pytest
 
 import stagewright
 from stagewright.frontend.jax_step import load_model
+from tiers import thorough
 from workshop import HERE, tool
 
 MODELS = HERE / "models/training.py"
@@ -60,7 +61,7 @@ def test_trains_as_jax_and_optax(workshop, golden, name, stages, schedule):
     trains(workshop.artifact(f"training.py:{name}", stages, schedule), golden(name, STEPS), STEPS)
 
 
-@pytest.mark.parametrize("name,stages,schedule", DEVICE_RUNS)
+@pytest.mark.parametrize("name,stages,schedule", [*DEVICE_RUNS[:1], *thorough(DEVICE_RUNS[1:])])
 def test_kernels_train_as_jax_and_optax(workshop, golden, name, stages, schedule):
     path = workshop.artifact(f"training.py:{name}", stages, schedule, "--target=cuda:host")
     trains(path, golden(name, DEVICE_STEPS), DEVICE_STEPS)
