@@ -3,7 +3,8 @@
 Most are as near to `jax.jit` as two orders of a float32 sum. The others are compared with the same program in float64:
 ours may be wrong by a multiple of what JAX's own float32 (or bfloat16) results are, on the same inputs and on inputs
 that differ from them in the last bit. Where those differ wildly, the program is decided by rounding and proves
-nothing."""
+nothing. The float64 program is compiled without XLA's algebraic simplifier, which has faults of its own: it merges
+`dynamic_slice` of `dynamic_slice` and forgets to clamp the inner start (JAX 0.10.2)."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ TIGHT = 1e-5          # of the largest element of a result
 MULTIPLE = 12         # of JAX's own errors
 SHORT_ERROR = 0.03    # of programs with bfloat16: XLA leaves out roundings that the program asks for, we do not
 UNSTABLE = 0.02       # relative change by the last bit of the inputs, from which a program decides nothing
+PLAIN = {"xla_disable_hlo_passes": "algsimp"}
 WIDE = ("F, H, I, B = jnp.float32, jnp.bfloat16,", "F, H, I, B = jnp.float64, jnp.float64,")
 
 
@@ -52,7 +54,8 @@ class Reference:
             space = {}
             exec(compile(self.text.replace(*WIDE) if wide else self.text, "reference", "exec"), space)
             function, arguments = space["program"]()
-            self.functions[wide] = jax.jit(function), jax.tree.structure(tuple(arguments))
+            compiled = jax.jit(function, compiler_options=PLAIN if wide else None)
+            self.functions[wide] = compiled, jax.tree.structure(tuple(arguments))
         return self.functions[wide]
 
     def results(self, inputs, wide=False):
@@ -96,6 +99,8 @@ def judge(found, wanted, inputs, reference, short):
     whole = max(map(_largest, exact))
     for number, (ours, right, mistakes) in enumerate(zip(found, exact, errors)):
         error, size = _error(ours, right), _largest(right)
+        if error <= TIGHT * size:
+            continue
         if max(mistakes) > (0.5 if short else UNSTABLE) * size + 1e-7 * whole:
             unclear.append(f"result {number} changes by {max(mistakes):.3g} of {size:.3g} with the inputs' last bit")
             continue
