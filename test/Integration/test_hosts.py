@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import signal
-import statistics
 import subprocess
 import sys
 import time
@@ -71,9 +70,9 @@ def test_a_plan_that_knows_the_slow_link_is_faster(workshop, monkeypatch):
             artifact = compiled(workshop, model, slots, known)
             plans[known] = json.loads(tool("pp-run", artifact, "--info=json"))["plan"]
             done = started(hosts, slots, artifact, f"--inputs={module.with_suffix('.inputs.safetensors')}", "--any-hosts",
-                           "--repeat-microbatch", "--json", "--steps=4")
+                           "--repeat-microbatch", "--json", "--steps=7")
             assert done.returncode == 0, done.stderr
-            seconds[known] = statistics.median(json.loads(done.stdout)["seconds"][1:])
+            seconds[known] = min(json.loads(done.stdout)["seconds"][1:])  # other tests run beside this one
     assert plans[rate]["stages"] != plans[None]["stages"]
     assert seconds[rate] < 0.75 * seconds[None], seconds
     # The link decides more than the processor does, so a busy machine tells nearly the same.

@@ -78,6 +78,7 @@ def test_command_imports_a_loss(file, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "9 parameters, 2 constants, 2 batches, 1 loss, 9 gradients" in done.stdout
     text = out.read_text()
+    assert 'pipeline.source = "onnx"' in text
     assert 'pipeline.name = "params/h.0.fc.weight", pipeline.role = "parameter"' in text
     assert 'pipeline.name = "frozen/bn.mean", pipeline.role = "constant"' in text
     assert re.search(r'tensor<4xi32> \{pipeline.batch_dim = 0 : i64, pipeline.name = "y", pipeline.role = "batch"\}', text)

@@ -37,6 +37,7 @@ OPTIONS = {
     "unroll_limit": "the largest number of iterations of one loop that is unrolled (default 4096)",
     "microbatches": "default number of microbatches, written into the module",
     "cluster": "default cluster, written into the module",
+    "source": "what the step was written in, written into the module (default jax)",
     "update": "the optimizer: " + HELP,
     "validation": "the loss without gradients, a function of the step's arguments; written to MODEL.validation.mlir",
 }
@@ -120,7 +121,8 @@ class Step:
         results = [dict(role=r.role, name=r.name, of=r.of, combine=r.combine, batch_dim=r.batch_dim)
                    for r in self.signature.results]
         return dict(arguments=arguments, results=results, slices=self.slices,
-                    microbatches=self.options.get("microbatches"), cluster=self.options.get("cluster"), source="jax")
+                    microbatches=self.options.get("microbatches"), cluster=self.options.get("cluster"),
+                    source=self.options.get("source", "jax"))
 
     def inputs(self) -> dict:
         """The example arguments by position, as the module's types are: keys as their words, no unsigned types.

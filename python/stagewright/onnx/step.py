@@ -53,7 +53,7 @@ def import_step(path, output, *, loss=None, dims=None, frozen=(), inputs=None, *
     model = Model(path, dims=dims, frozen=frozen)
     function, arguments, roles = step_of(model, loss, inputs)
     options["roles"] = {**roles, **options.get("roles", {})}
-    signature = import_jax(function, arguments, output, **options)
+    signature = import_jax(function, arguments, output, **{"source": "onnx", **options})
     signature.remarks[:0] = model.remarks
     return signature
 

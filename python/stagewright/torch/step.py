@@ -60,7 +60,7 @@ def import_step(module, loss, batch, path, **options):
         program.remarks.append(f"the forward writes {len(program.changed)} buffers ('{program.changed[0]}'), which are "
                                "results here; with the option 'optimizer' they go on from step to step")
     roles = {"constants": "constant", **passed.pop("roles", {})}
-    signature = import_jax(step, arguments, path, roles=roles, **passed)
+    signature = import_jax(step, arguments, path, roles=roles, source="torch", **passed)
     signature.remarks[:0] = program.remarks
     return signature
 

@@ -107,7 +107,8 @@ def test_command(tmp_path):
                                **os.environ, "PYTHONPATH": f"{ROOT}/python"})
     assert done.returncode == 0, done.stderr
     assert "72 parameters, 2 batches, 1 loss, 72 gradients" in done.stdout.splitlines()[-1]
-    assert path.exists() and (tmp_path / "model.inputs.safetensors").exists()
+    assert 'pipeline.source = "torch"' in path.read_text()
+    assert (tmp_path / "model.inputs.safetensors").exists()
 
 
 @pytest.mark.parametrize("made, error", [

@@ -15,6 +15,10 @@ def stacked(n, layers=4, width=16):
     return dict(layers=dict(w=n(layers, width, width), b=n(layers, width)))
 
 
+def one_device():
+    return jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+
+
 def layer(q, h):
     return jnp.tanh(h @ q["w"] + q["b"])
 
@@ -52,9 +56,9 @@ FLOW = {
     "optimization-barrier": lambda h, p: lax.optimization_barrier(h * 2),
     "debug-print": lambda h, p: (jax.debug.print("mean {m}", m=h.mean()), h)[1],
     "shard-map-one-device": lambda h, p: jax.shard_map(
-        lambda a: a * 2, mesh=jax.make_mesh((1,), ("x",)), in_specs=jax.P("x"), out_specs=jax.P("x"))(h),
+        lambda a: a * 2, mesh=one_device(), in_specs=jax.P("x"), out_specs=jax.P("x"))(h),
     "sharding-constraint": lambda h, p: lax.with_sharding_constraint(
-        h, jax.sharding.NamedSharding(jax.make_mesh((1,), ("x",)), jax.P("x"))) * 2,
+        h, jax.sharding.NamedSharding(one_device(), jax.P("x"))) * 2,
     "pure-named-scope": lambda h, p: jax.named_call(jnp.sin, name="sine")(h),
     "fixed-point-unrolled": lambda h, p: functools.reduce(lambda a, _: jnp.tanh(a @ p["layers"]["w"][0] + h), range(6), h),
 }

@@ -42,4 +42,5 @@ FUNCTIONS = {
     "crop-resize": lambda y, t: (pix.resize_with_crop_or_pad(y, 12, 20) - pix.resize_with_crop_or_pad(t, 12, 20)) ** 2,
 }
 for name, function in FUNCTIONS.items():
-    add(f"dm-pix/{name}", net(function))
+    # The kernel of the blur is of float32, and a convolution takes one type.
+    add(f"dm-pix/{name}", net(function), **(dict(dtypes=("float32",)) if name == "blur" else {}))

@@ -196,7 +196,8 @@ def scanned(dtype):
     class Turn(nn.Module):
         @nn.compact
         def __call__(self, x, _):
-            return x + nn.Dense(16)(nn.tanh(nn.LayerNorm()(x))), None
+            types = dict(dtype=dtype, param_dtype=dtype)  # what a scan carries keeps its type
+            return x + nn.Dense(16, **types)(nn.tanh(nn.LayerNorm(**types)(x))), None
 
     class Net(nn.Module):
         @nn.compact
