@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InPlaceLoops.h"
 #include "TensorUtils.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
@@ -234,6 +235,7 @@ struct HostPassDestinationsPass
       }
       start.getResult().replaceAllUsesWith(tensor);
       start.erase();
+      readWhatIsCarried(tensor);
     }
     builder.setInsertionPoint(terminator);
     for (auto [result, destination] : llvm::zip_equal(results, destinations))

@@ -141,3 +141,60 @@ func.func private @open(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %r : tensor<8xf32>
 }
+
+// A loop over blocks of rows updates what it reads: no array is allocated, and one view is read and written
+// (the copy of it onto itself is dropped when copies become loops).
+// CHECK-LABEL: @update
+// CHECK-SAME: (%[[G:.*]]: memref<64x32xf32>, %[[M:.*]]: memref<64x32xf32> {rank.accumulate})
+// CHECK-NOT: memref.alloc
+// CHECK: scf.for
+// CHECK: %[[ROWS:.*]] = memref.subview %[[M]]
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[ROWS]] : {{.*}} outs(%[[ROWS]]
+// CHECK-NOT: memref.copy %{{.*}}, %[[M]]
+// CHECK: return
+#all = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @update(%g: tensor<64x32xf32>, %m: tensor<64x32xf32> {rank.accumulate}) -> tensor<64x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty() : tensor<64x32xf32>
+  %0 = scf.for %i = %c0 to %c16 step %c1 iter_args(%carried = %e) -> tensor<64x32xf32> {
+    %row = arith.muli %i, %c4 : index
+    %a = tensor.extract_slice %g[%row, 0] [4, 32] [1, 1] : tensor<64x32xf32> to tensor<4x32xf32>
+    %b = tensor.extract_slice %m[%row, 0] [4, 32] [1, 1] : tensor<64x32xf32> to tensor<4x32xf32>
+    %c = tensor.extract_slice %carried[%row, 0] [4, 32] [1, 1] : tensor<64x32xf32> to tensor<4x32xf32>
+    %d = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%a, %b : tensor<4x32xf32>, tensor<4x32xf32>) outs(%c : tensor<4x32xf32>) {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %s = arith.addf %x, %y : f32
+      linalg.yield %s : f32
+    } -> tensor<4x32xf32>
+    %next = tensor.insert_slice %d into %carried[%row, 0] [4, 32] [1, 1] : tensor<4x32xf32> into tensor<64x32xf32>
+    scf.yield %next : tensor<64x32xf32>
+  } {host.parallel}
+  return %0 : tensor<64x32xf32>
+}
+
+// One that reads the rows of another turn keeps a copy of what was there.
+// CHECK-LABEL: @shift
+// CHECK: memref.copy
+// CHECK: scf.for
+func.func private @shift(%m: tensor<64x32xf32> {rank.accumulate}) -> tensor<64x32xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c4 = arith.constant 4 : index
+  %c60 = arith.constant 60 : index
+  %e = tensor.empty() : tensor<64x32xf32>
+  %0 = scf.for %i = %c0 to %c16 step %c1 iter_args(%carried = %e) -> tensor<64x32xf32> {
+    %row = arith.muli %i, %c4 : index
+    %from = arith.subi %c60, %row : index
+    %b = tensor.extract_slice %m[%from, 0] [4, 32] [1, 1] : tensor<64x32xf32> to tensor<4x32xf32>
+    %c = tensor.extract_slice %carried[%row, 0] [4, 32] [1, 1] : tensor<64x32xf32> to tensor<4x32xf32>
+    %d = linalg.exp ins(%b : tensor<4x32xf32>) outs(%c : tensor<4x32xf32>) -> tensor<4x32xf32>
+    %next = tensor.insert_slice %d into %carried[%row, 0] [4, 32] [1, 1] : tensor<4x32xf32> into tensor<64x32xf32>
+    scf.yield %next : tensor<64x32xf32>
+  } {host.parallel}
+  return %0 : tensor<64x32xf32>
+}
