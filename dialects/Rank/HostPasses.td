@@ -367,9 +367,10 @@ def HostSizeWorkspaces : Pass<"host-size-workspaces", "::mlir::ModuleOp"> {
   let description = [{
     **Why** How much a stage function needs is known only once its temporaries are placed.
     **Expects** Rank programs that can be unrolled, and functions with `rank.workspace`.
-    **Leaves** One workspace buffer per program, in which calls, the values of actions, and slots of stashes that have
-    one slot lie by their lives: what a backward has read for the last time makes room for the temporaries of what
-    follows. Stashes have a place there only where that saves bytes. Lives are those of all forms that the loops take.
+    **Leaves** One workspace buffer per program, in which calls, the values of actions, and stashes of a fixed depth
+    lie by their lives: what a backward has read for the last time makes room for the temporaries of what follows, and
+    a ring of which no slot is held for those of an optimizer. Stashes have a place there only where that saves bytes.
+    Lives are those of all forms that the loops take.
     **Never** lets two share bytes that live at once, which verify-rank-programs proves after it.
   }];
   let dependentDialects = ["::stagewright::rank::RankDialect"];

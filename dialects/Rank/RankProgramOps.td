@@ -169,8 +169,8 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     %n = rank.buffer "layer0.F.2" stash at 1024 : memref<2x4xf32>
     %tmp = rank.buffer "workspace" workspace : memref<4096xi8>
     ```
-    `at 1024` places the one slot of a stash in the workspace, at that byte: what it takes while it is held others use
-    before and after. Without it a buffer has memory of its own.
+    `at 1024` places the slots of a stash in the workspace, the first at that byte: what they take while one is held
+    others use before and after. Without it a buffer has memory of its own.
 
     Constraints:
     - (buffer_c1) a position is given for `parameter`, `constant`, `seed`, `state`, `batch`, `accumulator` and `output`, may be
@@ -180,7 +180,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
       or `all`;
     - (buffer_c4) a workspace is a vector of i8;
     - (buffer_c5) the slot is a memref of static shape with identity layout;
-    - (buffer_c6) only a stash of depth 1 has a place in the workspace, which is a multiple of 64 and not negative.
+    - (buffer_c6) only a stash of a fixed depth has a place in the workspace, which is a multiple of 64 and not negative.
   }];
   let arguments = (ins StrAttr:$buffer_name, Rank_BufferKind:$kind, OptionalAttr<Rank_IntAttr>:$position,
                        OptionalAttr<Rank_IntAttr>:$slice, DefaultValuedAttr<Rank_IntAttr, "1">:$depth,

@@ -6,11 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // What takes bytes in a workspace: the values of actions, the temporaries of
-// calls, and slots of stashes that have one slot. Their lives are read off the
-// unrolled programs, for the numbers of microbatches at which loops change
-// their form, one run behind the other on one axis of time. The k-th call is at
-// 4 k + 1, copies behind it at 4 k + 2, releases at 4 k + 3, and what is
-// acquired for the next call at 4 k + 4.
+// calls, and stashes of a fixed depth, each ring as one: it lives while any of
+// its slots is held. Their lives are read off the unrolled programs, for the
+// numbers of microbatches at which loops change their form, one run behind the
+// other on one axis of time. The k-th call is at 4 k + 1, copies behind it at 4
+// k + 2, releases at 4 k + 3, and what is acquired for the next call at 4 k
+// + 4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,8 +54,9 @@ private:
 /// Of what has no call that says when it lives.
 constexpr int64_t kAlways = int64_t(1) << 60;
 
-int64_t strideOf(rank::BufferOp buffer) {
-  return rank::getSlotStride(buffer.getType());
+/// Of all slots of a ring.
+int64_t bytesOf(rank::BufferOp buffer) {
+  return rank::getSlotStride(buffer.getType()) * int64_t(buffer.getDepth());
 }
 
 /// The call at or before `user` in its block, or null.
@@ -68,7 +70,7 @@ Operation *callBefore(Operation *user) {
 
 Contents::Contents(rank::ProgramOp program) : program(program) {
   for (auto buffer : program.getBody().getOps<rank::BufferOp>())
-    if (buffer.getKind() == rank::BufferKind::Stash && buffer.getDepth() == 1)
+    if (buffer.getKind() == rank::BufferKind::Stash && !buffer.isDepthAll())
       stashes[buffer];
   program.getEntry().walk([&](Operation *op) {
     if (auto call = dyn_cast<rank::CallOp>(op); call && call.getWorkspace())
@@ -80,7 +82,10 @@ Contents::Contents(rank::ProgramOp program) : program(program) {
 
 void Contents::read(const rank::RankEvents &events) {
   times.clear();
-  DenseMap<Operation *, int64_t> acquired;
+  struct Busy {
+    int64_t slots = 0, from = 0;
+  };
+  DenseMap<Operation *, Busy> busy;
   for (const rank::Event &event : events.events) {
     auto *op =
         const_cast<Operation *>(static_cast<const Operation *>(event.origin));
@@ -92,13 +97,15 @@ void Contents::read(const rank::RankEvents &events) {
     } else if (auto acquire = dyn_cast<rank::AcquireOp>(op)) {
       bool copied = llvm::any_of(acquire.getSlot().getUsers(),
                                  llvm::IsaPred<rank::CopyOp>);
-      acquired[acquire.getBuffer().getDefiningOp()] =
-          4 * now + (copied ? 2 : 4);
+      Busy &ring = busy[acquire.getBuffer().getDefiningOp()];
+      if (ring.slots++ == 0)
+        ring.from = 4 * now + (copied ? 2 : 4);
     } else if (auto release = dyn_cast<rank::ReleaseOp>(op)) {
       Operation *buffer = release.getBuffer().getDefiningOp();
-      int64_t from = acquired.lookup(buffer);
-      if (auto stash = stashes.find(buffer); stash != stashes.end())
-        stash->second.push_back({from, std::max(from, 4 * now + 3)});
+      Busy &ring = busy[buffer];
+      if (auto stash = stashes.find(buffer);
+          --ring.slots == 0 && stash != stashes.end())
+        stash->second.push_back({ring.from, std::max(ring.from, 4 * now + 3)});
     }
   }
   readViews();
@@ -156,13 +163,13 @@ int64_t Contents::place() {
     for (const Life &life : lives)
       key.insert(key.end(), {life.first, life.last});
     groups[key].push_back(cast<rank::BufferOp>(op));
-    apart += strideOf(cast<rank::BufferOp>(op));
+    apart += bytesOf(cast<rank::BufferOp>(op));
   }
   std::vector<PackItem> all;
   for (auto &[key, members] : groups) {
     PackItem &item = all.emplace_back();
     for (rank::BufferOp member : members)
-      item.bytes += strideOf(member);
+      item.bytes += bytesOf(member);
     item.lives = stashes[members.front()];
   }
   llvm::append_range(all, own);
@@ -176,7 +183,7 @@ int64_t Contents::place() {
     int64_t offset = all[number++].offset;
     for (rank::BufferOp member : members) {
       member.setPlace(offset);
-      offset += strideOf(member);
+      offset += bytesOf(member);
     }
   }
   applyPlaces(all, number);

@@ -92,7 +92,7 @@ struct Buffer {
   int64_t argument = -1; ///< index into Manifest::arguments
   int64_t result = -1;   ///< index into Manifest::results
   int64_t slice = -1;    ///< part of a sliced argument or result
-  int64_t place = -1;    ///< byte of the workspace where its slot lies
+  int64_t place = -1;    ///< byte of the workspace where its slots begin
 
   /// Slots when the step runs `microbatches`.
   int64_t slots(int64_t microbatches) const;

@@ -135,11 +135,11 @@ Buffer parseBuffer(const json &object, const Manifest &manifest) {
   buffer.slice = integer(object, "slice", -1, maxDepth);
   if (object.contains("place"))
     buffer.place = integer(object, "place", -1, kMostBytes);
-  if (buffer.place >= 0 &&
-      (buffer.kind != BufferKind::Stash || buffer.depth != 1 ||
-       buffer.depthAll || buffer.place % 64 != 0))
+  if (buffer.place >= 0 && (buffer.kind != BufferKind::Stash ||
+                            buffer.depthAll || buffer.place % 64 != 0))
     raise("malformed manifest: buffer '", buffer.name, "' has place ",
-          buffer.place, ", but is no stash of depth 1 at a multiple of 64");
+          buffer.place,
+          ", but is no stash of a fixed depth at a multiple of 64");
   buffer.argument =
       indexOf(manifest.arguments, integer(object, "argument", -1, maxDepth),
               buffer.name);

@@ -105,9 +105,13 @@ void Checker::beginAction() {
   // All but the slots of stashes that are held in it.
   std::map<int64_t, int64_t> kept;
   for (size_t i = 0; i < rank.buffers.size(); ++i)
-    if (rank.buffers[i].place >= 0 && held[i][0] != nobody)
-      kept[layout.buffers[i].offset] =
-          layout.buffers[i].offset + layout.buffers[i].stride;
+    for (size_t slot = 0; rank.buffers[i].place >= 0 && slot < held[i].size();
+         ++slot)
+      if (held[i][slot] != nobody) {
+        const Ring &ring = layout.buffers[i];
+        int64_t from = ring.offset + int64_t(slot) * ring.stride;
+        kept[from] = from + ring.stride;
+      }
   for (size_t i = 0; i < rank.buffers.size(); ++i) {
     if (rank.buffers[i].kind != BufferKind::Workspace)
       continue;

@@ -15,8 +15,8 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// Places a ring at the end of the arena.
-Ring append(Layout &layout, int64_t bytes, int64_t slots,
+/// A ring at the end of the arena, which does not grow by it.
+Ring ringOf(const Layout &layout, int64_t bytes, int64_t slots,
             const std::string &name) {
   Ring ring;
   ring.offset = layout.total;
@@ -27,7 +27,14 @@ Ring append(Layout &layout, int64_t bytes, int64_t slots,
       size > (int64_t(1) << 48) - layout.total)
     raise("'", name, "' with ", slots, " slots of ", bytes,
           " bytes does not fit into an arena; run fewer microbatches");
-  layout.total += size;
+  return ring;
+}
+
+/// Places a ring at the end of the arena.
+Ring append(Layout &layout, int64_t bytes, int64_t slots,
+            const std::string &name) {
+  Ring ring = ringOf(layout, bytes, slots, name);
+  layout.total += ring.bytes();
   return ring;
 }
 
@@ -49,7 +56,7 @@ Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
     int64_t slots = buffer.slots(microbatches);
     if (buffer.place >= 0) { // In the workspace, which may come later.
       layout.buffers.push_back(
-          {0, (buffer.bytes + alignment - 1) / alignment * alignment, 1});
+          ringOf(layout, buffer.bytes, slots, buffer.name));
       continue;
     }
     if (needsAllMicrobatches(buffer, manifest) && slots < microbatches)
@@ -67,9 +74,9 @@ Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
     if (buffer.place < 0)
       continue;
     Ring &ring = layout.buffers[i];
-    if (!workspace || buffer.place > workspace->bytes() - ring.stride)
-      raise("stash '", buffer.name, "' of rank ", rank, " lies at byte ",
-            buffer.place, " of a workspace of ",
+    if (!workspace || buffer.place > workspace->bytes() - ring.bytes())
+      raise("stash '", buffer.name, "' of rank ", rank, " with ", ring.bytes(),
+            " bytes lies at byte ", buffer.place, " of a workspace of ",
             workspace ? workspace->bytes() : 0);
     ring.offset = workspace->offset + buffer.place;
   }

@@ -74,3 +74,42 @@ rank.program @two.0 rank 0 device "d0" of @two microbatches 2 only schedule "han
     }
   }
 }
+
+// -----
+
+// A ring of two slots lies where the optimizer has its temporaries once no microbatch is under way: the workspace has
+// the 256 bytes of the optimizer, not 128 more.
+// CHECK-LABEL: rank.program @three.0
+// CHECK-SAME: arena = 256 : i64
+// CHECK-SAME: live_peak = 256 : i64
+// CHECK-SAME: shared = 128 : i64, stash = 128 : i64
+// CHECK-SAME: workspace = 256 : i64
+// CHECK: %k = rank.buffer "k" stash depth 2 at 0 : memref<16xf32>
+// CHECK: rank.buffer "workspace" workspace : memref<256xi8>
+func.func private @f() -> tensor<16xf32>
+func.func private @b(tensor<16xf32>)
+func.func private @u() attributes {rank.workspace = 256 : i64}
+rank.step @three() -> ()
+rank.program @three.0 rank 0 device "d0" of @three microbatches 2 only schedule "hand" {
+  %k = rank.buffer "k" stash depth 2 : memref<16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action F stage 0 microbatch %m {
+        %0 = rank.acquire %k[%m] : memref<16xf32>
+        rank.call @f outs(%0 : memref<16xf32>) node "f"
+      }
+    }
+    scf.for %m = %c0 to %M step %c1 {
+      rank.action B stage 0 microbatch %m {
+        %0 = rank.slot %k[%m] : memref<16xf32>
+        rank.call @b ins(%0 : memref<16xf32>) node "b"
+        rank.release %k[%m]
+      }
+    }
+    rank.action U stage 0 microbatch %c0 {
+      rank.call @u node "u"
+    }
+  }
+}

@@ -213,8 +213,8 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 // buffer_c6
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
-  // expected-error @below {{of kind 'stash' and depth 2 has no place in the workspace, got 64; a stash of depth 1 may have one}}
-  %a = rank.buffer "k" stash depth 2 at 64 : memref<4xf32>
+  // expected-error @below {{of kind 'stash' and depth all has no place in the workspace, got 64; a stash of a fixed depth may have one}}
+  %a = rank.buffer "k" stash depth all at 64 : memref<4xf32>
   rank.entry (%M) {
   }
 }

@@ -149,3 +149,30 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 1 schedule "hand" 
     }
   }
 }
+
+// -----
+
+// The same of the second slot of a ring, while the first is free.
+func.func private @f() -> tensor<16xf32>
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "hand" {
+  // expected-note @below {{the stash stands here}}
+  %k = rank.buffer "k" stash depth 2 at 64 : memref<16xf32>
+  %t = rank.buffer "workspace" workspace : memref<192xi8>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    rank.action F stage 0 microbatch %c0 {
+      %0 = rank.acquire %k[%c0] : memref<16xf32>
+      rank.call @f outs(%0 : memref<16xf32>) workspace %t[0, 64] node "f"
+      rank.release %k[%c0]
+    }
+    rank.action F stage 0 microbatch %c1 {
+      %0 = rank.acquire %k[%c1] : memref<16xf32>
+      rank.call @f outs(%0 : memref<16xf32>) workspace %t[64, 64] node "f"
+      // expected-error @below {{bytes 0 to 192 of the workspace are used here, but stash 'k' is held in them}}
+      rank.call @f outs(%0 : memref<16xf32>) workspace %t[0, 192] node "f"
+      rank.release %k[%c1]
+    }
+  }
+}

@@ -236,8 +236,18 @@ TEST(Layout, APlacedStashTakesNoBytesOfItsOwn) {
   EXPECT_THROW(layOut(parseManifest(text.dump()), 0, 4), Error);
   stash["place"] = 32;
   EXPECT_THROW(parseManifest(text.dump()), Error);
-  stash["place"] = 64;
+  // Both slots of a ring, or with one microbatch one.
+  stash["place"] = 0;
   stash["depth"] = 2;
+  manifest = parseManifest(text.dump());
+  layout = layOut(manifest, 0, 4);
+  EXPECT_EQ(layout.buffers[4].slots, 2);
+  EXPECT_EQ(layout.buffers[4].offset, layout.buffers[5].offset);
+  EXPECT_EQ(layOut(manifest, 0, 1).buffers[4].slots, 1);
+  stash["place"] = 64;
+  EXPECT_THROW(layOut(parseManifest(text.dump()), 0, 4), Error);
+  stash["place"] = 0;
+  stash["depth_all"] = true;
   EXPECT_THROW(parseManifest(text.dump()), Error);
 }
 

@@ -237,11 +237,12 @@ LogicalResult BufferOp::verify() {
       (getType().getRank() != 1 || !getType().getElementType().isInteger(8)))
     return emitOpError() << "of kind 'workspace' must be a vector of i8, got "
                          << getType(); // buffer_c4
-  if (getPlace() && (getKind() != BufferKind::Stash || getDepth() != 1))
+  if (getPlace() && (getKind() != BufferKind::Stash || isDepthAll()))
     return emitOpError() << "of kind '" << kind << "' and depth "
                          << (isDepthAll() ? "all" : Twine(getDepth()))
                          << " has no place in the workspace, got "
-                         << *getPlace() << "; a stash of depth 1 may have one";
+                         << *getPlace()
+                         << "; a stash of a fixed depth may have one";
   if (getPlace() && (*getPlace() < 0 || *getPlace() % RankDialect::kAlignment))
     return emitOpError() << "needs a place that is a multiple of "
                          << RankDialect::kAlignment << " and not negative, got "

@@ -24,11 +24,18 @@ public:
     auto after = slots.lower_bound(end);
     if (after == slots.begin())
       return nullptr;
-    const Ring &ring = rank.stashes[std::prev(after)->second];
-    return ring.place + ring.stride > begin ? &ring : nullptr;
+    auto [first, stash] = *std::prev(after);
+    const Ring &ring = rank.stashes[stash];
+    return first + ring.stride > begin ? &ring : nullptr;
   }
-  void insert(int32_t stash) { slots[rank.stashes[stash].place] = stash; }
-  void erase(int32_t stash) { slots.erase(rank.stashes[stash].place); }
+  void insert(const Event &event) { slots[firstByte(event)] = event.object; }
+  void erase(const Event &event) { slots.erase(firstByte(event)); }
+
+  /// Of the slot that `event` acquires or releases.
+  int64_t firstByte(const Event &event) const {
+    const Ring &ring = rank.stashes[event.object];
+    return ring.place + event.microbatch % ring.slots * ring.stride;
+  }
 
 private:
   const RankEvents &rank;
@@ -91,14 +98,15 @@ std::optional<Fault> stagewright::rank::checkPlaces(const RankEvents &rank) {
                   rank.stashes[event.object].place >= 0;
     if (!placed)
       continue;
-    const Ring &ring = rank.stashes[event.object];
     if (event.kind == EventKind::Release) {
-      held.erase(event.object);
+      held.erase(event);
       continue;
     }
-    if (auto fault = collide(event, ring.place, ring.place + ring.stride))
+    int64_t first = held.firstByte(event);
+    if (auto fault =
+            collide(event, first, first + rank.stashes[event.object].stride))
       return fault;
-    held.insert(event.object);
+    held.insert(event);
   }
   return std::nullopt;
 }

@@ -79,7 +79,7 @@ struct Ring {
   int64_t from = -1, to = -1; ///< Ranks, for a channel.
   const void *origin = nullptr;
   bool sparse = false; ///< Not every message is sent.
-  int64_t place = -1; ///< Byte of the workspace where its one slot lies, or -1.
+  int64_t place = -1;  ///< Byte of the workspace where its slots begin, or -1.
 };
 
 /// What a call finds in the workspace, placed stashes apart.
