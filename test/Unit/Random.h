@@ -8,24 +8,11 @@
 #ifndef STAGEWRIGHT_TEST_UNIT_RANDOM_H
 #define STAGEWRIGHT_TEST_UNIT_RANDOM_H
 
+#include "Builds.h"
 #include <cstdint>
 #include <random>
 
 namespace stagewright::testing {
-
-/// Builds that check more and run many times slower draw fewer instances: one
-/// of so many.
-#if !defined(NDEBUG)
-inline constexpr uint64_t kPart = 20;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr uint64_t kPart = 20;
-#else
-inline constexpr uint64_t kPart = 1;
-#endif
-#else
-inline constexpr uint64_t kPart = 1;
-#endif
 
 /// The same numbers on every machine; distributions of <random> are not.
 class Draw {

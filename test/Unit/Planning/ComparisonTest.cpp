@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builds.h"
 #include "PrototypeRows.h"
 #include "stagewright/Planning/Planners.h"
 #include <cstdio>
@@ -36,8 +37,12 @@ static void compare(bool isPrototypesModel) {
   }
 }
 
-TEST(Comparison, NoOtherPlannerIsFasterInThePrototypesModel) { compare(true); }
+TEST(Comparison, NoOtherPlannerIsFasterInThePrototypesModel) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
+  compare(true);
+}
 
 TEST(Comparison, NoOtherPlannerIsFasterInTheModelOfRealSteps) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   compare(false);
 }

@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builds.h"
 #include "PrototypeRows.h"
 #include "stagewright/Planning/Dapple.h"
 #include "stagewright/Planning/Evaluate.h"
@@ -271,6 +272,7 @@ std::vector<PublishedPlan> publishedPlans() {
 } // namespace
 
 TEST(DapplePublished, PlansAreFoundOrOneTermGivesThem) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   int found = 0, changed = 0;
   for (const PublishedPlan &row : publishedPlans()) {
     SCOPED_TRACE(std::string("table ") + row.table + ", " + row.chain + " on " +
@@ -297,6 +299,7 @@ TEST(DapplePublished, PlansAreFoundOrOneTermGivesThem) {
 }
 
 TEST(DapplePublished, ResNetIsDataParallelWithTheAllReduceHidden) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   for (const char *config : {"A", "B", "C"}) {
     Problem problem = sharedProfile("pipedream/resnet50.txt", "pipedream");
     problem.microbatches = 16; // 2,048 images in microbatches of 128.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builds.h"
 #include "Loads.h"
 #include "MaxLoad/LoadAssignment.h"
 #include "stagewright/Planning/Planners.h"
@@ -27,6 +28,7 @@ int64_t mostStages(const Plan &plan) {
 }
 
 TEST(LocalSearch, ReachesThePublishedBaseline) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   for (const char *name : {"layers/bert24_inference", "layers/bert24_training",
                            "layers/gnmt_inference"}) {
     Problem problem = readWorkload(name);
@@ -40,6 +42,7 @@ TEST(LocalSearch, ReachesThePublishedBaseline) {
 
 /// The encoder's values are used all along the decoder: contiguity costs 17 %.
 TEST(LocalSearch, PaysOnGnmtTraining) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   Problem problem = readWorkload("layers/gnmt_training");
   problem.microbatches = 128;
   Result<Plan> plan = planLocalSearch(problem);

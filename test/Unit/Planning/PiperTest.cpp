@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builds.h"
 #include "PlanningData.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/PlanJson.h"
@@ -84,11 +85,13 @@ void expectGolden(const Problem &problem, const json &row, const char *column) {
 }
 
 TEST(Piper, ValuesOfThePublishedProgram) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   for (const json &row : goldenRows())
     expectGolden(bertFor(row), row, "piper");
 }
 
 TEST(Piper, ValuesWithoutReplicas) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   for (const json &row : goldenRows()) {
     Problem problem = bertFor(row);
     problem.maxReplicas = 1;
@@ -97,11 +100,13 @@ TEST(Piper, ValuesWithoutReplicas) {
 }
 
 TEST(Piper, ValuesWithoutTensorParallelism) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   for (const json &row : goldenRows())
     expectGolden(withoutTensorParallelism(bertFor(row)), row, "noTP");
 }
 
 TEST(Piper, ValuesWithoutRecomputation) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   for (const json &row : goldenRows()) {
     Problem problem = bertFor(row);
     problem.recompute = false;

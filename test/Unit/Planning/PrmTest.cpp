@@ -266,7 +266,9 @@ TEST(Prm, MemoryOfIntervalsIsThatOfStages) {
       {Bytes(123),
        {1, ActionKind::Forward},
        {{4, ActionKind::Forward}, {4, ActionKind::InputGradient}}});
-  MemoryTable table(problem);
+  for (int64_t l = 0; l < 6; ++l)
+    problem.layers[l].temporaries = Bytes(draw.whole(0, 500));
+  MemoryTable table(problem, /*recompute=*/true);
   for (size_t first = 0; first < 6; ++first)
     for (size_t end = first + 1; end <= 6; ++end)
       for (bool recompute : {false, true}) {

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Builds.h"
 #include "PrototypeRows.h"
 #include "stagewright/Planning/Planners.h"
 #include <cstdio>
@@ -23,6 +24,7 @@ using namespace stagewright::testing;
 static constexpr double kPrinted = 5.1e-7;
 
 TEST(SppGolden, NoRowSlowerThanThePrototypes) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
   double sum = 0;
   size_t better = 0, count = 0;
   for (const PrototypeRow &row : prototypeRows()) {

@@ -46,18 +46,19 @@ template <> std::vector<const Tiles<double> *> allTiles() {
 /// Calls `visit` with the offsets in A, B and C of every product.
 void forEveryTerm(const Product &p,
                   const std::function<void(int64_t, int64_t, int64_t)> &visit) {
-  int64_t extent[7] = {p.rows[0], p.rows[1], p.rows[2], p.columns,
-                       p.sum[0],  p.sum[1],  p.sum[2]};
-  int64_t a[7] = {p.aRow[0], p.aRow[1], p.aRow[2], 0,
-                  p.aSum[0], p.aSum[1], p.aSum[2]};
-  int64_t b[7] = {0, 0, 0, p.bColumn, p.bSum[0], p.bSum[1], p.bSum[2]};
-  int64_t c[7] = {p.cRow[0], p.cRow[1], p.cRow[2], p.cColumn, 0, 0, 0};
-  int64_t at[7] = {};
+  int64_t extent[6] = {p.rows[0], p.rows[1], p.rows[2],
+                       p.columns, p.sum[0],  p.sum[1]};
+  int64_t a[6] = {p.aRow[0], p.aRow[1], p.aRow[2], 0, p.aSum[0], p.aSum[1]};
+  int64_t b[6] = {0, 0, 0, p.bColumn, p.bSum[0], p.bSum[1]};
+  int64_t c[6] = {p.cRow[0], p.cRow[1], p.cRow[2], p.cColumn, 0, 0};
+  int64_t at[6] = {};
   while (true) {
-    visit(std::inner_product(at, at + 7, a, int64_t(0)),
-          std::inner_product(at, at + 7, b, int64_t(0)),
-          std::inner_product(at, at + 7, c, int64_t(0)));
-    int i = 6;
+    int64_t inA = std::inner_product(at, at + 6, a, int64_t(0)),
+            inB = std::inner_product(at, at + 6, b, int64_t(0)),
+            inC = std::inner_product(at, at + 6, c, int64_t(0));
+    for (int64_t i = 0; i < p.sum[2]; ++i)
+      visit(inA + i * p.aSum[2], inB + i * p.bSum[2], inC);
+    int i = 5;
     while (i >= 0 && ++at[i] == extent[i])
       at[i--] = 0;
     if (i < 0)
