@@ -44,8 +44,36 @@ static std::map<int64_t, double> bytesByLayer(DictionaryAttr entries) {
   return bytes;
 }
 
+/// Whether `value` goes from a node to nodes of other layers in the same phase
+/// and to no other phase, for which it would be kept.
+static bool isPassedOn(mlir::Value value) {
+  auto producer = value.getDefiningOp<NodeOp>();
+  if (!producer || value.use_empty())
+    return false;
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    auto consumer = dyn_cast<NodeOp>(user);
+    return consumer && consumer.getPhase() == producer.getPhase() &&
+           consumer.getLayer() != producer.getLayer();
+  });
+}
+
+/// Bytes that a device needs while `node` runs, beside what is kept, where its
+/// neighbours run on the same device.
+static int64_t temporariesOf(NodeOp node) {
+  if (!node.getWorkspace())
+    return 0;
+  int64_t bytes = *node.getWorkspace();
+  for (auto values : {mlir::ValueRange(node.getInputs()),
+                      mlir::ValueRange(node.getOutputs())})
+    for (mlir::Value value : values)
+      if (isPassedOn(value))
+        bytes += bytesOf(value.getType());
+  return bytes;
+}
+
 /// What `node` says of its layer as a whole.
 static void addLayerFacts(NodeOp node, Layer &layer) {
+  layer.temporaries = std::max(layer.temporaries, Bytes(temporariesOf(node)));
   if (node.getSliceable() == false)
     layer.sliceable = false;
   if (node.getMixes())

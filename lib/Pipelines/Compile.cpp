@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Pipelines/Compile.h"
+#include "MeasureWorkspaces.h"
+#include "PassText.h"
 #include "Report.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/ScheduleData.h"
@@ -17,21 +18,11 @@
 #include "stagewright/Pipelines/Pipelines.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Target/DeviceTarget.h"
-#include "llvm/ADT/StringExtras.h"
+#include <utility>
 
 using namespace mlir;
 
 namespace stagewright {
-
-/// A pass with its options, as text: the same that a user would type.
-static std::string
-pass(StringRef flag, ArrayRef<std::pair<StringRef, std::string>> options = {}) {
-  std::string given;
-  for (auto &[name, value] : options)
-    if (!value.empty())
-      given += (given.empty() ? "" : " ") + name.str() + "=" + value;
-  return given.empty() ? flag.str() : flag.str() + "{" + given + "}";
-}
 
 static std::string text(std::optional<int64_t> number) {
   return number ? std::to_string(*number) : "";
@@ -40,28 +31,6 @@ static std::string text(std::optional<int64_t> number) {
 /// As one value of an option of a pass.
 static std::string quoted(StringRef text) {
   return text.empty() ? "" : ("\"" + text + "\"").str();
-}
-
-static LogicalResult run(ModuleOp module, TimingScope &timing,
-                         function_ref<LogicalResult(OpPassManager &)> build) {
-  PassManager manager(module.getContext());
-  manager.enableTiming(timing);
-  if (failed(build(manager)))
-    return failure();
-  return manager.run(module);
-}
-
-static LogicalResult runText(ModuleOp module, TimingScope &timing,
-                             ArrayRef<std::string> passes) {
-  return run(module, timing, [&](OpPassManager &manager) {
-    std::string all = llvm::join(passes, ",");
-    std::string message;
-    llvm::raw_string_ostream stream(message);
-    if (succeeded(parsePassPipeline(all, manager, stream)))
-      return success();
-    return LogicalResult(module.emitError()
-                         << "no such road: " << all << ": " << message);
-  });
 }
 
 template <typename Op> static bool has(ModuleOp module) {
@@ -121,11 +90,20 @@ static FailureOr<Needs> needsOf(ModuleOp module,
   return needs;
 }
 
+/// What the target runs on bodies, up to their workspaces.
+static void buildBodies(OpPassManager &manager, const DeviceTarget *device) {
+  HostPipelineOptions how;
+  how.bytes = device && device->multipliesBytes();
+  device ? buildDeviceBodyPipeline(manager, how)
+         : buildBodyPipeline(manager, how);
+}
+
 /// From an imported step, or from any level in between, to the schedule. One
 /// body for the whole backward does less work, so I and W stay apart only for a
 /// schedule that runs them apart.
 static LogicalResult toSchedule(Level level, ModuleOp module,
                                 const CompileOptions &options,
+                                const DeviceTarget *device,
                                 TimingScope &timing) {
   FailureOr<Needs> found = needsOf(module, options);
   if (failed(found))
@@ -134,41 +112,46 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
   int64_t mostReplicas = options.maxReplicas.value_or(options.plan.empty());
   SmallVector<std::string> passes;
   if (!has<pipeline::GraphOp>(module)) {
-    llvm::append_values(passes, pass("pipeline-infer-roles"),
-                        pass("pipeline-split-slices"));
+    llvm::append_values(passes, passText("pipeline-infer-roles"),
+                        passText("pipeline-split-slices"));
     if (options.target != "host")
-      passes.push_back(pass("pipeline-raise-attention",
-                            {{"score-bytes", text(options.scoreBytes)}}));
-    passes.push_back(pass("pipeline-form-graph",
-                          {{"layers", quoted(options.layers)},
-                           {"cluster", options.cluster},
-                           {"repeat-ratio", text(options.repeatRatio)}}));
+      passes.push_back(passText("pipeline-raise-attention",
+                                {{"score-bytes", text(options.scoreBytes)}}));
+    passes.push_back(passText("pipeline-form-graph",
+                              {{"layers", quoted(options.layers)},
+                               {"cluster", options.cluster},
+                               {"repeat-ratio", text(options.repeatRatio)}}));
     if (!needs.split)
-      passes.push_back(pass("pipeline-merge-backward"));
-    passes.push_back(pass("pipeline-unify-bodies"));
+      passes.push_back(passText("pipeline-merge-backward"));
+    passes.push_back(passText("pipeline-unify-bodies"));
   }
   if (!has<pipeline::ProgramOp>(module)) {
     passes.push_back(
-        pass("pipeline-estimate-cost",
-             {{"cluster", options.cluster}, {"profile", options.profile}}));
+        passText("pipeline-estimate-cost",
+                 {{"cluster", options.cluster}, {"profile", options.profile}}));
+    if (failed(runText(module, timing, std::exchange(passes, {}))) ||
+        failed(measureWorkspaces(
+            module, options, needs.microbatches, timing,
+            [&](OpPassManager &manager) { buildBodies(manager, device); })))
+      return failure();
     if (level >= Level::Program)
       passes.push_back(
-          pass("pipeline-partition", {{"cluster", options.cluster},
-                                      {"stages", needs.stages},
-                                      {"microbatches", needs.microbatches},
-                                      {"memory", options.memory},
-                                      {"planner", options.planner},
-                                      {"max-replicas", text(mostReplicas)},
-                                      {"plan", quoted(options.plan)},
-                                      {"chunks", needs.chunks},
-                                      {"placement", needs.placement},
-                                      {"schedule", needs.plannedFor}}));
+          passText("pipeline-partition", {{"cluster", options.cluster},
+                                          {"stages", needs.stages},
+                                          {"microbatches", needs.microbatches},
+                                          {"memory", options.memory},
+                                          {"planner", options.planner},
+                                          {"max-replicas", text(mostReplicas)},
+                                          {"plan", quoted(options.plan)},
+                                          {"chunks", needs.chunks},
+                                          {"placement", needs.placement},
+                                          {"schedule", needs.plannedFor}}));
   }
   if (!has<pipeline::ScheduleOp>(module) && level >= Level::Schedule)
     passes.push_back(
-        pass("pipeline-schedule", {{"kind", needs.kind},
-                                   {"csv", needs.csv},
-                                   {"objective", options.objective}}));
+        passText("pipeline-schedule", {{"kind", needs.kind},
+                                       {"csv", needs.csv},
+                                       {"objective", options.objective}}));
   return runText(module, timing, passes);
 }
 
@@ -225,7 +208,7 @@ LogicalResult compileTo(Level level, ModuleOp module,
     device = std::move(*created);
   }
   if (!has<rank::ProgramOp>(module)) {
-    if (failed(toSchedule(level, module, options, timing)))
+    if (failed(toSchedule(level, module, options, device.get(), timing)))
       return failure();
     describePlan(module, report);
     describeStash(module, report);
@@ -236,17 +219,14 @@ LogicalResult compileTo(Level level, ModuleOp module,
     if (!bucketBytes && device && !device->isHost())
       bucketBytes = 0;
     if (failed(runText(module, timing,
-                       {pass("lower-pipeline-to-rank",
-                             {{"bucket-bytes", text(bucketBytes)}})})) ||
+                       {passText("lower-pipeline-to-rank",
+                                 {{"bucket-bytes", text(bucketBytes)}})})) ||
         failed(runText(module, timing, proofs(module))))
       return failure();
   }
   if (level >= Level::Host &&
-      failed(run(module, timing, [&](OpPassManager &manager) {
-        HostPipelineOptions how;
-        how.bytes = device && device->multipliesBytes();
-        device ? buildDeviceBodyPipeline(manager, how)
-               : buildBodyPipeline(manager, how);
+      failed(runPasses(module, timing, [&](OpPassManager &manager) {
+        buildBodies(manager, device.get());
         return success();
       })))
     return failure();
@@ -254,7 +234,7 @@ LogicalResult compileTo(Level level, ModuleOp module,
   if (level >= Level::Host && failed(checkMemory(module)))
     return failure();
   if (device && level >= Level::Kernels &&
-      failed(run(module, timing, [&](OpPassManager &manager) {
+      failed(runPasses(module, timing, [&](OpPassManager &manager) {
         buildDeviceCallPipeline(manager, options.tf32);
         return success();
       })))
@@ -263,7 +243,7 @@ LogicalResult compileTo(Level level, ModuleOp module,
     return success();
   if (device && failed(device->embed(module, timing)))
     return failure();
-  return run(module, timing, [&](OpPassManager &manager) {
+  return runPasses(module, timing, [&](OpPassManager &manager) {
     device ? buildDeviceLLVMPipeline(manager) : buildLLVMPipeline(manager);
     return success();
   });

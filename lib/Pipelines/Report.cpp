@@ -13,6 +13,7 @@
 #include "stagewright/Simulation/Grid.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -109,42 +110,54 @@ void describeMemory(ModuleOp module, CompileReport *report) {
                program.getMemoryAttr().contains("state");
       }))
     columns.insert(columns.begin() + 2, "state");
-  llvm::raw_string_ostream stream(report->memory);
-  report->memory = "rank device";
+  auto bytesOf = [](rank::ProgramOp program, StringRef column) -> int64_t {
+    auto bytes = program.getMemoryAttr()
+                     ? program.getMemoryAttr().getAs<IntegerAttr>(column)
+                     : IntegerAttr();
+    return bytes ? bytes.getInt() : 0;
+  };
+  auto programs = llvm::to_vector(module.getOps<rank::ProgramOp>());
+  SmallVector<int64_t> sums;
   for (StringRef column : columns)
-    stream << llvm::formatv("{0,13}", column);
+    sums.push_back(std::accumulate(programs.begin(), programs.end(), int64_t(0),
+                                   [&](int64_t sum, rank::ProgramOp program) {
+                                     return sum + bytesOf(program, column);
+                                   }));
+  // Large sums take more than the usual room.
+  size_t width =
+      std::max<size_t>(13, std::to_string(*llvm::max_element(sums)).size() + 1);
+  auto cell = [&](StringRef text) {
+    return std::string(width - std::min(width, text.size()), ' ') + text.str();
+  };
+
+  llvm::raw_string_ostream stream(report->memory);
+  stream << "rank device";
+  for (StringRef column : columns)
+    stream << cell(column);
   stream << "   (bytes)\n";
-  SmallVector<int64_t> sums(columns.size(), 0);
-  int64_t ranks = 0, loosest = 0;
+  int64_t loosest = 0;
   double loss = 0;
-  for (auto program : module.getOps<rank::ProgramOp>()) {
-    DictionaryAttr memory = program.getMemoryAttr();
+  for (rank::ProgramOp program : programs) {
     stream << llvm::formatv("{0,4} {1,6}", program.getRank(),
                             program.getDevice());
-    for (auto [i, column] : llvm::enumerate(columns)) {
-      auto bytes = memory ? memory.getAs<IntegerAttr>(column) : IntegerAttr();
-      sums[i] += bytes ? bytes.getInt() : 0;
-      stream << llvm::formatv("{0,13}", bytes ? bytes.getInt() : 0);
-    }
+    for (StringRef column : columns)
+      stream << cell(std::to_string(bytesOf(program, column)));
     stream << "\n";
-    ++ranks;
-    auto arena = memory ? memory.getAs<IntegerAttr>("arena") : IntegerAttr();
-    auto bound = memory ? memory.getAs<IntegerAttr>("bound") : IntegerAttr();
-    if (!arena || !bound || bound.getInt() <= 0)
-      continue;
-    double more = double(arena.getInt()) / double(bound.getInt()) - 1;
+    int64_t arena = bytesOf(program, "arena"),
+            bound = bytesOf(program, "bound");
+    double more = bound > 0 ? double(arena) / double(bound) - 1 : -1;
     if (more >= loss) {
       loss = more;
       loosest = program.getRank();
     }
   }
-  if (ranks > 1) {
+  if (programs.size() > 1) {
     stream << " all       ";
     for (int64_t sum : sums)
-      stream << llvm::formatv("{0,13}", sum);
+      stream << cell(std::to_string(sum));
     stream << "\n";
   }
-  if (ranks > 0)
+  if (!programs.empty())
     stream << llvm::formatv("arenas take at most {0:F1} % more than what lives "
                             "at once (rank {1})\n",
                             100 * loss, loosest);

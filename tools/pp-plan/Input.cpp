@@ -96,14 +96,17 @@ static Result<Problem> readProfile(const PlanOptions &options, size_t number,
 
 /// Forms the graph of a module with the passes of `pipeline-partition`, and
 /// turns it into a problem.
-static FailureOr<Problem> problemOfModule(ModuleOp module,
-                                          const PlanOptions &options,
-                                          const std::string &file) {
+static FailureOr<Problem>
+problemOfModule(ModuleOp module, const PlanOptions &options, size_t number) {
+  const std::string &file = options.files[number];
   CompileOptions compile;
   compile.cluster = options.cluster;
   compile.profile = options.profile;
   compile.layers = options.layers;
   compile.target = options.target;
+  compile.memory = options.memory;
+  if (!options.microbatches.empty())
+    compile.microbatches = options.microbatches[number];
   TimingScope untimed;
   FailureOr<std::optional<Cluster>> cluster =
       pipeline::findCluster(module, options.cluster);
@@ -155,7 +158,7 @@ static Result<Problem> readModule(const PlanOptions &options, size_t number,
   Error wrong{"'" + file + "' cannot be planned"};
   if (!module)
     return Error{"'" + file + "' is no MLIR module"};
-  FailureOr<Problem> problem = problemOfModule(*module, options, file);
+  FailureOr<Problem> problem = problemOfModule(*module, options, number);
   if (failed(problem))
     return wrong;
   return std::move(*problem);

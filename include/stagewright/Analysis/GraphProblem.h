@@ -18,6 +18,9 @@
 
 namespace stagewright::pipeline {
 
+/// Of a step, where neither options nor module say it.
+inline constexpr int64_t kDefaultMicrobatches = 8;
+
 /// Fills layers, values, residents and forwardOnly of a problem on `cluster`.
 /// Seconds come from the nodes' costs, by the roofline where a class is
 /// missing; a node without a cost is an error.

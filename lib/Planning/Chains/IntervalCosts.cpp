@@ -6,14 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chains/IntervalCosts.h"
-#include "stagewright/Planning/Evaluate.h"
 #include <algorithm>
-#include <cmath>
 
 namespace stagewright {
 
 IntervalCosts::IntervalCosts(const Problem &problem, const Network &network)
-    : problem(problem), network(network) {
+    : problem(problem), network(network), held(problem, /*recompute=*/false) {
   std::vector<size_t> classes = problem.cluster.classOfDevices();
   for (int64_t stage = 0; stage < problem.stages; ++stage) {
     int64_t least = problem.microbatches;
@@ -25,7 +23,6 @@ IntervalCosts::IntervalCosts(const Problem &problem, const Network &network)
   }
   sumTimes();
   sumCuts();
-  sumHeld();
 }
 
 void IntervalCosts::sumTimes() {
@@ -75,70 +72,9 @@ Seconds IntervalCosts::transfer(int64_t stage, int64_t cut) const {
   return time;
 }
 
-void IntervalCosts::sumHeld() {
-  int64_t layers = problem.layers.size();
-  // What touches a layer: residents first, then values.
-  std::vector<std::vector<size_t>> residentsOf(layers), valuesOf(layers);
-  for (size_t i = 0; i < problem.residents.size(); ++i)
-    for (int64_t layer : problem.residents[i].layers)
-      residentsOf[layer].push_back(i);
-  for (size_t i = 0; i < problem.values.size(); ++i) {
-    valuesOf[problem.values[i].producer.layer].push_back(i);
-    for (const LayerPhase &use : problem.values[i].uses)
-      valuesOf[use.layer].push_back(i);
-  }
-  /// What of a value lies in the interval so far.
-  struct Inside {
-    bool producer = false, forwardUse = false, backwardUse = false;
-  };
-  held.resize(layers);
-  for (int64_t first = 0; first < layers; ++first) {
-    std::vector<bool> resident(problem.residents.size(), false);
-    std::vector<Inside> inside(problem.values.size());
-    StageMemory sum;
-    auto slotOf = [&](const Value &value, const Inside &in) -> int64_t * {
-      bool forward = value.producer.phase == ActionKind::Forward;
-      if (in.producer)
-        return forward && in.backwardUse ? &sum.stash : nullptr;
-      if (forward && in.backwardUse)
-        return &sum.receivedStash;
-      return in.forwardUse || in.backwardUse ? &sum.received : nullptr;
-    };
-    for (int64_t layer = first; layer < layers; ++layer) {
-      for (size_t i : residentsOf[layer]) {
-        const Resident &entry = problem.residents[i];
-        if (!resident[i])
-          (entry.kind == ResidentKind::PerMicrobatch ? sum.perMicrobatch
-                                                     : sum.once) +=
-              entry.bytes.value;
-        // The optimizer's state lies with the first layer that has it.
-        if (entry.kind == ResidentKind::Parameter && !resident[i] &&
-            entry.layers.front() == layer)
-          sum.once += std::llround(problem.model.optimizerState *
-                                   double(entry.bytes.value));
-        resident[i] = true;
-      }
-      for (size_t i : valuesOf[layer]) {
-        const Value &value = problem.values[i];
-        Inside &in = inside[i];
-        if (int64_t *slot = slotOf(value, in))
-          *slot -= value.bytes.value;
-        in.producer |= value.producer.layer == layer;
-        for (const LayerPhase &use : value.uses)
-          if (use.layer == layer)
-            (use.phase == ActionKind::Forward ? in.forwardUse
-                                              : in.backwardUse) = true;
-        if (int64_t *slot = slotOf(value, in))
-          *slot += value.bytes.value;
-      }
-      held[first].push_back(sum);
-    }
-  }
-}
-
 Bytes IntervalCosts::memory(int64_t stage, int64_t first, int64_t end) const {
-  return held[first][end - first - 1].with(inFlight[stage],
-                                           problem.microbatches, 1);
+  return held.of(first, end, /*recompute=*/false)
+      .with(inFlight[stage], problem.microbatches, 1);
 }
 
 } // namespace stagewright

@@ -13,7 +13,7 @@
 #ifndef STAGEWRIGHT_PLANNING_INTERVALCOSTS_H
 #define STAGEWRIGHT_PLANNING_INTERVALCOSTS_H
 
-#include "stagewright/Planning/Evaluate.h"
+#include "MemoryTable.h"
 
 namespace stagewright {
 
@@ -35,7 +35,6 @@ public:
 private:
   void sumTimes();
   void sumCuts();
-  void sumHeld();
 
   const Problem &problem;
   const Network &network;
@@ -44,7 +43,7 @@ private:
   /// Prefix sums over layers, by device class.
   std::vector<std::vector<StageTimes>> prefix;
   std::vector<int64_t> forwardBytes, backwardBytes; ///< By cut.
-  std::vector<std::vector<StageMemory>> held; ///< [first][end - first - 1].
+  MemoryTable held;
 };
 
 } // namespace stagewright

@@ -11,23 +11,12 @@
 
 namespace stagewright {
 
-/// More bytes than any stage can hold, as a double since it may be a lot.
-static double mostBytes(const Problem &problem) {
-  double once = 0, perMicrobatch = 0;
-  for (const Resident &resident : problem.residents)
-    (resident.kind == ResidentKind::PerMicrobatch ? perMicrobatch : once) +=
-        double(resident.bytes.value) * (1 + problem.model.optimizerState);
-  for (const Value &value : problem.values)
-    perMicrobatch += 2 * double(value.bytes.value);
-  return once + double(problem.microbatches) * perMicrobatch;
-}
-
 StageFit::StageFit(const Problem &problem, const LoadGraph &graph)
     : problem(problem), graph(graph), isHere(problem.layers.size()),
       canBind(false) {
-  double bytes = mostBytes(problem);
+  Bytes most = mostMemory(problem);
   for (const Device &device : problem.cluster.devices)
-    canBind |= bytes > double(device.memory.value);
+    canBind |= most > device.memory;
 }
 
 Bytes StageFit::bytes(int64_t fromEnd) const {

@@ -28,7 +28,6 @@ namespace stagewright::pipeline {
 
 /// What is taken where neither options nor module say it.
 static constexpr StringLiteral kDefaultCluster = "local:2";
-static constexpr int64_t kDefaultMicrobatches = 8;
 
 /// The schedules that planners simulate themselves, with transfers that occupy
 /// their links, by the execution order that stands for each.

@@ -1,0 +1,40 @@
+//===- MeasureWorkspaces.h - temporaries before planning --------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A planner has to know what the bodies' temporaries take, and that is known
+// only once they are fused and have buffers. So the graph is lowered once on
+// the side, as one stage, up to its workspaces; equal layers share their
+// bodies.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PIPELINES_MEASUREWORKSPACES_H
+#define STAGEWRIGHT_LIB_PIPELINES_MEASUREWORKSPACES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/Timing.h"
+#include "stagewright/Pipelines/Compile.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace stagewright {
+
+/// Writes `workspace`, in bytes, to every node with a body in the one graph of
+/// `module`, which has costs. Does nothing where the smallest device holds the
+/// whole model with all microbatches, so that no plan can fail by memory.
+/// `microbatches` is a number, or empty for that of the module. `buildBodies`
+/// appends the passes that the target runs on bodies.
+mlir::LogicalResult
+measureWorkspaces(mlir::ModuleOp module, const CompileOptions &options,
+                  llvm::StringRef microbatches, mlir::TimingScope &timing,
+                  llvm::function_ref<void(mlir::OpPassManager &)> buildBodies);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PIPELINES_MEASUREWORKSPACES_H
