@@ -133,13 +133,15 @@ Ticks PipelineEngine::run(const PipelineModel &model, ExecutionOrder order,
   if (order == ExecutionOrder::Window)
     return runWindow();
 
-  auto stages = static_cast<int64_t>(model.stages.size());
   caps.assign(model.stages.size(), std::numeric_limits<int64_t>::max());
-  for (int64_t stage = 0; !model.forwardOnly && stage < stages; ++stage) {
+  int64_t replicas = 0; // Of this stage and all after it.
+  for (size_t stage = caps.size(); !model.forwardOnly && stage-- > 0;) {
+    auto own = static_cast<int64_t>(model.stages[stage].processors.size());
+    replicas += own;
     if (order == ExecutionOrder::CapA || order == ExecutionOrder::OneFOneB)
-      caps[stage] = stages - stage;
+      caps[stage] = replicas;
     if (order == ExecutionOrder::CapB)
-      caps[stage] = 2 * (stages - stage) - 1;
+      caps[stage] = 2 * replicas - own;
   }
   blocks.clear();
   sequences.clear();

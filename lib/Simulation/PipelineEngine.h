@@ -60,7 +60,9 @@ public:
   std::vector<Ticks> stageEnds;
   /// When what is left of a stage's collective starts; filled by finish().
   std::vector<Ticks> tailStarts;
-  std::vector<int64_t> caps; ///< By stage; none in window order.
+  /// By stage: forwards that its processors together start before one of its
+  /// backwards ends; none in window order.
+  std::vector<int64_t> caps;
   size_t numMicrobatches() const { return microbatches; }
 
 private:
@@ -107,6 +109,11 @@ private:
   void addAction(const Action &action);
   void addSequence(uint32_t processor, size_t begin);
   void layEvents();
+  size_t placeOf(const PipelineRow &row, uint32_t lane) const {
+    return firstPlace[row.number] + lane;
+  }
+  /// What one processor of the stage of `row` has in flight at most.
+  int64_t capOf(const PipelineRow &row) const;
   void makeReady(BlockId block);
   void start(BlockId block);
   void complete(BlockId block);
@@ -151,8 +158,9 @@ private:
   };
   std::vector<Event> events; ///< A heap, the earliest first.
   std::vector<uint16_t> pending;
-  std::vector<uint8_t> busy; ///< By resource.
-  std::vector<int64_t> inFlight;
+  std::vector<uint8_t> busy;        ///< By resource.
+  std::vector<int64_t> inFlight;    ///< By processor of a stage.
+  std::vector<uint32_t> firstPlace; ///< By stage: its first in `inFlight`.
   std::vector<ReadyQueue> queues;
   std::vector<uint32_t> firstQueue; ///< By row.
   std::vector<uint64_t> bits;

@@ -109,6 +109,12 @@ void PipelineEngine::layQueues() {
 // Events
 //===----------------------------------------------------------------------===//
 
+int64_t PipelineEngine::capOf(const PipelineRow &row) const {
+  int64_t all = caps[row.number];
+  int64_t lanes = row.lanes.end - row.lanes.begin;
+  return all / lanes + (all % lanes != 0);
+}
+
 void PipelineEngine::awaken(uint32_t processor) {
   if (isAwake[processor] || busy[processor])
     return;
@@ -160,9 +166,9 @@ void PipelineEngine::complete(BlockId block) {
   if (!row.frees)
     return;
   endStay(row, now);
-  if (inFlight[row.number]-- == caps[row.number])
-    for (uint32_t lane : rows.list(row.lanes))
-      awaken(lane);
+  uint32_t lane = laneOf(row, block.microbatch);
+  if (inFlight[placeOf(row, lane)]-- == capOf(row))
+    awaken(rows.list(row.lanes)[lane]);
 }
 
 /// Starts a block whose resources are free. One without length ends at once.
@@ -175,7 +181,7 @@ void PipelineEngine::start(BlockId block) {
     workLeft[resource] -= row.duration;
     cut |= workLeft[resource] > limit - end;
     if (row.kind == BlockKind::Forward)
-      ++inFlight[row.number];
+      ++inFlight[placeOf(row, laneOf(row, block.microbatch))];
   }
   if (recorded)
     record(at(block), now, end);
@@ -234,7 +240,7 @@ bool PipelineEngine::pick(uint32_t processor, BlockId &best) const {
     const ReadyQueue &queue = queues[queueNumbers[at]];
     const PipelineRow &row = rows[queue.row];
     if (queue.count != 0 &&
-        (row.backward || inFlight[row.number] < caps[row.number]))
+        (row.backward || inFlight[placeOf(row, queue.lane)] < capOf(row)))
       offer({queue.row, head(queue)});
   }
   return found;
@@ -277,8 +283,7 @@ bool PipelineEngine::startComputes() {
   return false;
 }
 
-/// One after the other: replicas share their stage's cap, and a block without
-/// length makes others ready.
+/// One after the other: a block without length makes others ready.
 bool PipelineEngine::startComputesByPriority() {
   while (!awake.empty()) {
     size_t best = 0, kept = 0;
@@ -317,15 +322,20 @@ void PipelineEngine::layEvents() {
   zeroCandidates.clear();
   isAwake.assign(model->numProcessors, 0);
   busy.assign(model->numProcessors + model->numLinks, 0);
-  inFlight.assign(model->stages.size(), 0);
+  firstPlace.clear();
+  uint32_t places = 0;
+  for (const PipelineStage &stage : model->stages) {
+    firstPlace.push_back(places);
+    places += static_cast<uint32_t>(stage.processors.size());
+  }
+  inFlight.assign(places, 0);
   pending.resize(rows.size() * size_t(microbatches));
   now = 0;
   cut = false;
   careful = split != nullptr; // Some blocks of a row may have no length.
   for (uint32_t number = 0; number < rows.size(); ++number) {
     const PipelineRow &row = rows[number];
-    careful |= !row.transfer &&
-               (row.duration == 0 || row.lanes.end - row.lanes.begin > 1);
+    careful |= !row.transfer && row.duration == 0;
     uint32_t waits = row.before.end - row.before.begin;
     auto begin = pending.begin() +
                  static_cast<std::ptrdiff_t>(number * size_t(microbatches));

@@ -10,6 +10,13 @@
 
 namespace stagewright {
 
+size_t windowWidth(const PipelineModel &model) {
+  size_t width = model.stages.front().processors.size();
+  for (const PipelineStage &stage : model.stages)
+    width = std::min(width, stage.processors.size());
+  return width;
+}
+
 /// Within a window: backwards, then forwards, then the backward of the deepest
 /// stage, which shares its window with its forward.
 static int turn(const PipelineRow &row, const PipelineRows &rows) {
@@ -79,6 +86,9 @@ Ticks PipelineEngine::runWindow() {
   // The rows that have a block in the present window, by their turns.
   active.clear();
   size_t started = 0, ended = 0;
+  // Replicas take their microbatches of a window side by side.
+  auto together = static_cast<uint32_t>(windowWidth(*model));
+  int64_t count = (microbatches + together - 1) / together;
   for (int64_t window = 0; ended < byStart.size(); ++window) {
     auto place = [&](uint32_t number) {
       return std::lower_bound(active.begin(), active.end(), number);
@@ -88,12 +98,15 @@ Ticks PipelineEngine::runWindow() {
     };
     for (; started < byStart.size() && startOf(started) == window; ++started)
       active.insert(place(byStart[started]), byStart[started]);
-    for (; ended < started && startOf(ended) + microbatches == window; ++ended)
+    for (; ended < started && startOf(ended) + count == window; ++ended)
       active.erase(place(byStart[ended]));
     for (uint32_t number : active) {
       const Turn &turn = turns[number];
-      if (!runTurn(turn, static_cast<uint32_t>(window - turn.row->window)))
-        return kNever;
+      auto first = static_cast<uint32_t>(window - turn.row->window) * together;
+      uint32_t end = std::min(first + together, microbatches);
+      for (uint32_t m = first; m < end; ++m)
+        if (!runTurn(turn, m))
+          return kNever;
     }
   }
   return finish();

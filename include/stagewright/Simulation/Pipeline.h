@@ -80,22 +80,29 @@ struct PipelineModel {
   Status check() const;
 };
 
-/// How each resource chooses its next block.
+/// How each resource chooses its next block. R_i: processors of stages i, i + 1
+/// and so on together, S - i where every stage has one.
 enum class ExecutionOrder {
-  /// Block j of microbatch m belongs to window m + j; increasing windows,
-  /// backward first (planners.md 1.5).
+  /// Block j of microbatch m belongs to window m / w + j, w the least number of
+  /// processors of a stage; increasing windows, backward first (planners.md
+  /// 1.5).
   Window,
   /// Whatever is ready, backward first, then the lowest microbatch.
   Greedy,
-  /// Greedy with at most S - i microbatches in flight on stage i (DAPPLE P_A).
+  /// Greedy with at most R_i microbatches in flight on stage i (DAPPLE P_A), an
+  /// equal part of them on each of its r processors.
   CapA,
-  /// Greedy with at most 2 (S - i) - 1 (DAPPLE P_B).
+  /// Greedy with at most 2 R_i - r (DAPPLE P_B).
   CapB,
   /// All forwards, then all backwards.
   GPipe,
-  /// S - i forwards, then strictly one backward, one forward.
+  /// R_i forwards, then strictly one backward, one forward, dealt to the
+  /// processors: p pipelines side by side each run their own 1F1B.
   OneFOneB
 };
+
+/// Microbatches that enter a window together.
+size_t windowWidth(const PipelineModel &model);
 
 /// All of them, in the order above.
 std::vector<ExecutionOrder> allExecutionOrders();
@@ -114,16 +121,17 @@ Result<ExecutionOrder> parseExecutionOrder(std::string_view name);
 /// while the result differs from that of real numbers by less than 1e-9 of it.
 ///
 /// Window: d(n) is the longest path of channels from a source to stage n, D the
-/// largest. Of microbatch m, F_n belongs to window m + 2 d(n), B_n to m + 4 D -
-/// 2 d(n), the transfer u -> v to m + 2 d(u) + 1 and back to m + 4 D - 2 d(v) +
-/// 1. Every resource goes by (window, backward first, number), but for B of the
-/// deepest stage, which follows its F: one total order.
+/// largest. With one processor a stage, of microbatch m F_n belongs to window m
+/// + 2 d(n), B_n to m + 4 D - 2 d(n), the transfer u -> v to m + 2 d(u) + 1 and
+/// back to m + 4 D - 2 d(v) + 1. Every resource goes by (window, backward
+/// first, number), but for B of the deepest stage, which follows its F: one
+/// total order.
 ///
 /// Otherwise, at each time: blocks that end do so first; then ready transfers
 /// start, those without length first, the others by priority (backward first,
 /// lowest microbatch, lowest number) if all their resources are free; then
 /// compute, by the same priority or in the stated order. In-flight caps count
-/// the forwards started minus the backwards ended of a stage. Where stages
+/// the forwards started minus the backwards ended of a processor. Where stages
 /// share a processor, GPipe runs them one after the other and 1F1B, strict for
 /// each stage, chooses by priority among them.
 Seconds

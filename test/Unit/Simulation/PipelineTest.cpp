@@ -11,6 +11,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <random>
 
 using namespace stagewright;
 
@@ -201,4 +202,38 @@ TEST(Pipeline, CheckNamesWhatIsWrong) {
   model = good;
   model.microbatches = 0;
   EXPECT_FALSE(model.check());
+}
+
+// Replicas of every stage that take turns are pipelines side by side, each as
+// fast as alone.
+TEST(Pipeline, ReplicasInTurnArePipelinesSideBySide) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 200; ++round) {
+    auto time = [&] { return double(1 + random() % 9); };
+    size_t stages = 1 + random() % 5, replicas = 2 + random() % 2;
+    std::vector<double> forward, backward, hops;
+    for (size_t s = 0; s < stages; ++s) {
+      forward.push_back(time());
+      backward.push_back(time());
+      if (s > 0)
+        hops.push_back(time());
+    }
+    auto microbatches = int64_t(1 + random() % 12);
+    PipelineModel one = chainModel(forward, backward, hops, microbatches);
+    PipelineModel all = one;
+    all.microbatches = microbatches * int64_t(replicas);
+    all.numProcessors = all.numLinks = 0;
+    for (PipelineStage &stage : all.stages) {
+      stage.processors.clear();
+      for (size_t k = 0; k < replicas; ++k)
+        stage.processors.push_back(all.numProcessors++);
+    }
+    for (PipelineChannel &channel : all.channels) {
+      channel.forwardLanes.clear();
+      for (size_t k = 0; k < replicas; ++k)
+        channel.forwardLanes.push_back(all.numLinks++);
+      channel.backwardLanes = channel.forwardLanes;
+    }
+    EXPECT_EQ(allMakespans(all), allMakespans(one)) << "round " << round;
+  }
 }
