@@ -8,6 +8,7 @@
 #include "stagewright/Analysis/ScheduleData.h"
 #include "mlir/IR/Diagnostics.h"
 #include "stagewright/Analysis/PlacementData.h"
+#include "stagewright/Scheduling/Replicas.h"
 #include "stagewright/Scheduling/TorchCsv.h"
 #include "stagewright/Support/Files.h"
 #include "llvm/ADT/STLExtras.h"
@@ -56,12 +57,8 @@ FailureOr<StagePlacement> placementOf(Location loc, const Schedule &schedule) {
 }
 
 bool splitsBackward(const Schedule &schedule) {
-  for (const Order &order : schedule.ranks)
-    for (const Action &action : order)
-      if (action.kind == ActionKind::InputGradient ||
-          action.kind == ActionKind::WeightGradient)
-        return true;
-  return false;
+  return runs(schedule, ActionKind::InputGradient) ||
+         runs(schedule, ActionKind::WeightGradient);
 }
 
 /// "makespan 27 us, at least 26 us placed linear (fill and drain of rank 0):
@@ -94,27 +91,67 @@ static FailureOr<ScheduleProblem> knownProblemOf(ProgramOp program) {
   return scheduleProblemOf(program);
 }
 
+/// The pipelines that `program` runs side by side; 1 where it is one.
+static int64_t pipelinesOf(ProgramOp program) {
+  return hasReplicas(program) ? stagewright::pipelinesOf(ranksOfStages(program))
+                              : 1;
+}
+
+/// One of them, timed, and `problem` of its microbatches.
+static Result<ScheduleTiming> timeOne(ProgramOp program, Schedule &schedule,
+                                      int64_t number,
+                                      ScheduleProblem &problem) {
+  if (pipelinesOf(program) > 1)
+    schedule = oneOf(schedule, ranksOfStages(program), number);
+  problem.microbatches = schedule.microbatches;
+  return timeSchedule(schedule, problem);
+}
+
 std::vector<double> idleShares(ProgramOp program, const Schedule &schedule) {
-  std::vector<double> shares;
   FailureOr<ScheduleProblem> problem = knownProblemOf(program);
   if (failed(problem))
-    return shares;
-  Result<ScheduleTiming> timing = timeSchedule(schedule, *problem);
-  if (timing && timing->makespan.value > 0)
-    for (Seconds work : timing->work)
-      shares.push_back(1 - work.value / timing->makespan.value);
-  return shares;
+    return {};
+  std::vector<double> work(schedule.ranks.size(), 0);
+  Seconds makespan;
+  for (int64_t k = 0; k < pipelinesOf(program); ++k) {
+    Schedule one = schedule;
+    Result<ScheduleTiming> timing = timeOne(program, one, k, *problem);
+    if (!timing)
+      return {};
+    makespan = std::max(makespan, timing->makespan);
+    std::vector<int64_t> ranks = ranksOfPipeline(ranksOfStages(program), k);
+    for (auto [place, own] : llvm::enumerate(timing->work))
+      work[one.ranks.size() == schedule.ranks.size() ? place : ranks[place]] =
+          own.value;
+  }
+  if (makespan.value <= 0)
+    return {};
+  for (double &share : work)
+    share = 1 - share / makespan.value;
+  return work;
 }
 
 std::string describeTimes(ProgramOp program, const Schedule &schedule) {
   FailureOr<ScheduleProblem> problem = knownProblemOf(program);
   if (failed(problem))
     return "";
-  Result<ScheduleTiming> timing = timeSchedule(schedule, *problem);
+  Schedule one = schedule;
+  Result<ScheduleTiming> timing = timeOne(program, one, 0, *problem);
   if (!timing)
     return "";
   // The bound of orders that may split backwards holds for all.
-  return describe(*timing, lowerBounds(*problem), problem->placement);
+  Result<LowerBounds> bounds = lowerBoundsOf(one, *timing, *problem);
+  if (!bounds)
+    return bounds.error().message;
+  double most = *llvm::max_element(timing->peaks);
+  std::string text = describe(*timing, *bounds, problem->placement);
+  if (int64_t pipelines = pipelinesOf(program); pipelines > 1)
+    text += llvm::formatv("; of {0} pipelines side by side", pipelines);
+  if (most > problem->memory)
+    text += llvm::formatv("; of orders that take as much memory as this one, "
+                          "{0:F0} % of what the devices have for activations",
+                          100 * most / problem->memory);
+  return text;
 }
 
 } // namespace stagewright::pipeline

@@ -10,6 +10,14 @@
 
 namespace stagewright {
 
+bool runs(const Schedule &schedule, ActionKind kind) {
+  for (const Order &order : schedule.ranks)
+    for (const Action &action : order)
+      if (action.kind == kind)
+        return true;
+  return false;
+}
+
 /// What PyTorch writes behind a pair.
 static constexpr std::string_view kPair = "OVERLAP_F_B";
 

@@ -50,19 +50,10 @@ std::string PlainSchedule::title() const {
          placementText();
 }
 
-template <typename Is> static bool any(const Schedule &schedule, Is is) {
-  for (const Order &order : schedule.ranks)
-    if (std::any_of(order.begin(), order.end(), is))
-      return true;
-  return false;
-}
-
 bool hasBackward(const Schedule &schedule) {
-  return any(schedule, [](const Action &action) {
-    return action.kind == ActionKind::Backward ||
-           action.kind == ActionKind::InputGradient ||
-           action.kind == ActionKind::WeightGradient;
-  });
+  return runs(schedule, ActionKind::Backward) ||
+         runs(schedule, ActionKind::InputGradient) ||
+         runs(schedule, ActionKind::WeightGradient);
 }
 
 Status finish(PlainSchedule &plain) {
@@ -72,12 +63,15 @@ Status finish(PlainSchedule &plain) {
   plain.timing = std::move(*timing);
   if (Status status = verifyMemory(plain.schedule, plain.problem); !status)
     return status;
-  bool split = any(plain.schedule, [](const Action &action) {
-    return action.kind == ActionKind::InputGradient;
-  });
   if (plain.hasPlacement) {
-    plain.bounds = lowerBounds(plain.problem);
-    if (!split && !plain.problem.forwardOnly)
+    Result<LowerBounds> bounds =
+        lowerBoundsOf(plain.schedule, plain.timing, plain.problem);
+    if (!bounds)
+      return bounds.error();
+    plain.bounds = *bounds;
+    if (!runs(plain.schedule, ActionKind::InputGradient) &&
+        !runs(plain.schedule, ActionKind::Recompute) &&
+        !plain.problem.forwardOnly)
       plain.boundsWithoutSplit = lowerBoundsWithoutSplit(plain.problem);
     return {};
   }

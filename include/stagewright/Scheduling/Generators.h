@@ -33,6 +33,9 @@ struct ScheduleShape {
   int64_t group = 0;
   /// Time of a hop over time of a forward: what latency-aware warm-ups go by.
   double hopRatio = 0;
+  /// By rank: replicas that take microbatches in turn, which need as many more
+  /// in flight (1F1B and its like); empty: one each.
+  std::vector<int64_t> replicas = {};
 };
 
 // Bubbles are those of equal stages with the times F, I, W of a rank's whole

@@ -16,7 +16,7 @@
 #ifndef STAGEWRIGHT_SCHEDULING_LOWERBOUNDS_H
 #define STAGEWRIGHT_SCHEDULING_LOWERBOUNDS_H
 
-#include "stagewright/Scheduling/ScheduleProblem.h"
+#include "stagewright/Scheduling/Timing.h"
 #include <string>
 
 namespace stagewright {
@@ -43,6 +43,14 @@ LowerBounds lowerBoundsWithoutSplit(const ScheduleProblem &problem);
 
 /// The same where forwards may be run again, which holds less memory.
 LowerBounds lowerBoundsWithRecompute(const ScheduleProblem &problem);
+
+/// Bounds for all orders that take no more memory than `problem` has or than
+/// `schedule` takes by its `timing`, so that they hold for it too: of orders
+/// that fit, where it fits. Forwards may be run again where it does so. A bound
+/// above what `schedule` takes is an error of ours, and told as one.
+Result<LowerBounds> lowerBoundsOf(const Schedule &schedule,
+                                  const ScheduleTiming &timing,
+                                  ScheduleProblem problem);
 
 } // namespace stagewright
 

@@ -60,6 +60,9 @@ struct Schedule {
   friend bool operator==(const Schedule &, const Schedule &) = default;
 };
 
+/// Whether some rank runs an action of `kind`.
+bool runs(const Schedule &schedule, ActionKind kind);
+
 /// `2F0`; an update has no microbatch: `2U`.
 std::string toString(const Action &action);
 

@@ -8,6 +8,7 @@
 #include "stagewright/Scheduling/LowerBounds.h"
 #include "Counting.h"
 #include <algorithm>
+#include <tuple>
 
 namespace stagewright {
 
@@ -116,6 +117,25 @@ LowerBounds lowerBoundsWithRecompute(const ScheduleProblem &given) {
     stage.kept = std::min(stage.kept, stage.activation);
   }
   return lowerBounds(problem);
+}
+
+Result<LowerBounds> lowerBoundsOf(const Schedule &schedule,
+                                  const ScheduleTiming &timing,
+                                  ScheduleProblem problem) {
+  for (double peak : timing.peaks)
+    problem.memory = std::max(problem.memory, peak);
+  LowerBounds bounds = runs(schedule, ActionKind::Recompute)
+                           ? lowerBoundsWithRecompute(problem)
+                           : lowerBounds(problem);
+  for (auto [what, value, bound] :
+       {std::tuple("makespan", timing.makespan, bounds.makespan),
+        std::tuple("span", timing.span, bounds.span)})
+    if (bound.value.value > value.value * (1 + 1e-9))
+      return Error{"internal error: the " + std::string(what) + " of " +
+                   toString(value) + " lies below its bound of " +
+                   toString(bound.value) + " (" + bound.reason + ", rank " +
+                   std::to_string(bound.rank) + "); please report it"};
+  return bounds;
 }
 
 } // namespace stagewright

@@ -8,18 +8,24 @@
 #include "Alternate.h"
 #include "Builder.h"
 #include <algorithm>
+#include <numeric>
 
 namespace stagewright {
 
 Result<Schedule> alternate(const char *kind, const ScheduleShape &shape,
-                           const std::function<int64_t(int64_t)> &warmUp) {
+                           const WarmUp &warmUp) {
   Result<Schedule> schedule =
       startSchedule(kind, shape, Placement::Linear, 1, 1);
   if (!schedule)
     return schedule;
+  std::vector<int64_t> replicas = shape.replicas;
+  replicas.resize(shape.ranks, 1);
+  int64_t ahead = std::accumulate(replicas.begin(), replicas.end(), int64_t(0));
   for (int64_t rank = 0; rank < shape.ranks; ++rank) {
     Builder order(shape.ranks, shape.forwardOnly);
-    int64_t first = std::min(warmUp(shape.ranks - rank), shape.microbatches);
+    int64_t own = replicas[rank];
+    int64_t first = std::min(warmUp(ahead, own), shape.microbatches);
+    ahead -= own;
     for (int64_t m = 0; m < first; ++m)
       order.run(ActionKind::Forward, rank);
     for (int64_t m = 0; m < shape.microbatches; ++m) {

@@ -17,10 +17,15 @@
 
 namespace stagewright {
 
-/// Rank r runs `warmUp(p - r)` >= 1 forwards, then one backward and one forward
-/// by turns; holds as many activations as that, at most M.
+/// Forwards before the first backward, of a rank that has `own` replicas, with
+/// `ahead` on it and the ranks behind it: 1 and p - r where every rank has one.
+/// At least 1, and n times as many for n times the replicas.
+using WarmUp = std::function<int64_t(int64_t ahead, int64_t own)>;
+
+/// A rank runs as many forwards as `warmUp` says, then one backward and one
+/// forward by turns; holds as many activations as that, at most M.
 Result<Schedule> alternate(const char *kind, const ScheduleShape &shape,
-                           const std::function<int64_t(int64_t)> &warmUp);
+                           const WarmUp &warmUp);
 
 } // namespace stagewright
 

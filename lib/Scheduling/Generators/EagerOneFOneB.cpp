@@ -40,8 +40,8 @@ Result<Schedule> generateEagerOneFOneB(const ScheduleShape &shape) {
   // A hair less, so that what is a whole number but for rounding stays one.
   double more = std::ceil(2 * *ratio / 3 - 1e-9);
   int64_t perHop = int64_t(std::clamp(more, 0., double(shape.microbatches)));
-  return alternate("eager-1f1b", shape, [=](int64_t ranksFromEnd) {
-    return ranksFromEnd + (ranksFromEnd - 1) * perHop;
+  return alternate("eager-1f1b", shape, [=](int64_t ahead, int64_t own) {
+    return ahead + (ahead - own) * perHop;
   });
 }
 

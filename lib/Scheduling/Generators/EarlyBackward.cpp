@@ -26,7 +26,7 @@ namespace stagewright {
 
 Result<Schedule> generateEarlyBackward(const ScheduleShape &shape) {
   return alternate("early-backward", shape,
-                   [](int64_t ranksFromEnd) { return 2 * ranksFromEnd - 1; });
+                   [](int64_t ahead, int64_t own) { return 2 * ahead - own; });
 }
 
 } // namespace stagewright

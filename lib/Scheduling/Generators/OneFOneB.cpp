@@ -24,8 +24,7 @@
 namespace stagewright {
 
 Result<Schedule> generateOneFOneB(const ScheduleShape &shape) {
-  return alternate("1f1b", shape,
-                   [](int64_t ranksFromEnd) { return ranksFromEnd; });
+  return alternate("1f1b", shape, [](int64_t ahead, int64_t) { return ahead; });
 }
 
 } // namespace stagewright

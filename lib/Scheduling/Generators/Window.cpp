@@ -29,8 +29,8 @@
 namespace stagewright {
 
 Result<Schedule> generateWindow(const ScheduleShape &shape) {
-  return alternate("window", shape, [](int64_t ranksFromEnd) {
-    return std::max<int64_t>(1, 4 * (ranksFromEnd - 1));
+  return alternate("window", shape, [](int64_t ahead, int64_t own) {
+    return std::max(own, 4 * (ahead - own));
   });
 }
 

@@ -8,6 +8,7 @@
 #include "ChooseSchedule.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/ScheduleData.h"
+#include "stagewright/Scheduling/Replicas.h"
 
 using namespace mlir;
 
@@ -46,10 +47,24 @@ FailureOr<Schedule> generateFor(ProgramOp program, const Generator &generator,
   if (failed(shape))
     return failure();
   shape->group = group;
-  Result<Schedule> made = generator.generate(*shape);
+  Result<Schedule> made =
+      hasReplicas(program)
+          ? generateInTurn(generator, *shape, ranksOfStages(program))
+          : generator.generate(*shape);
   if (!made)
     return emitError(program.getLoc()) << made.error().message;
   return *made;
+}
+
+/// One of the pipelines side by side is searched for, else one for all of a
+/// stage's replicas that is dealt.
+static Result<Schedule> searchInTurn(const MakeSchedule &search,
+                                     int64_t microbatches,
+                                     const ReplicaRanks &ranks) {
+  if (pipelinesOf(ranks) > 1)
+    return sideBySide(search, microbatches, ranks);
+  Result<Schedule> found = search(microbatches);
+  return found ? dealInTurn(*found, ranks) : found;
 }
 
 FailureOr<Schedule> searchFor(ProgramOp program, AutoScheduleOptions options) {
@@ -57,36 +72,32 @@ FailureOr<Schedule> searchFor(ProgramOp program, AutoScheduleOptions options) {
   if (failed(problem))
     return failure();
   options.split &= !hasWholeBackward(graphOf(program));
-  Result<AutoSchedule> found = findSchedule(*problem, options);
+  auto search = [&](int64_t microbatches) -> Result<Schedule> {
+    problem->microbatches = microbatches;
+    Result<AutoSchedule> found = findSchedule(*problem, options);
+    if (!found)
+      return found.error();
+    emitRemark(program.getLoc())
+        << "auto: " << describe(found->timing, found->bounds, found->placement)
+        << "; from " << found->origin << (found->optimal ? ", optimal" : "");
+    found->schedule.kind = "auto";
+    return found->schedule;
+  };
+  int64_t microbatches = problem->microbatches;
+  Result<Schedule> found =
+      hasReplicas(program)
+          ? searchInTurn(search, microbatches, ranksOfStages(program))
+          : search(microbatches);
   if (!found)
     return emitError(program.getLoc())
            << found.error().message
            << "; memory is in bytes, beside parameters, gradients and inputs";
-  emitRemark(program.getLoc())
-      << "auto: " << describe(found->timing, found->bounds, found->placement)
-      << "; from " << found->origin << (found->optimal ? ", optimal" : "");
-  found->schedule.kind = "auto";
-  return found->schedule;
+  return *found;
 }
 
-Schedule dealInTurn(ProgramOp program, const Schedule &schedule) {
-  if (!hasReplicas(program))
-    return schedule;
-  std::vector<std::vector<int64_t>> ranks = ranksOfStages(program);
-  Schedule dealt = schedule;
-  dealt.ranks.assign(devicesOfRanks(program).size(), {});
-  for (const Order &order : schedule.ranks)
-    for (Action action : order) {
-      const std::vector<int64_t> &replicas = ranks[action.stage];
-      if (replicas.size() > 1)
-        action.paired = false;
-      dealt.ranks[replicas[action.microbatch % int64_t(replicas.size())]]
-          .push_back(action);
-    }
-  return dealt;
-}
-
-LogicalResult checkFits(ProgramOp program, const Schedule &schedule) {
+/// The stages of `program` lie as those of `schedule`, and it has as many
+/// microbatches.
+static LogicalResult checkFits(ProgramOp program, const Schedule &schedule) {
   auto microbatches = int64_t(program.getMicrobatches());
   if (schedule.microbatches != microbatches)
     return emitError(program.getLoc())
@@ -107,6 +118,17 @@ LogicalResult checkFits(ProgramOp program, const Schedule &schedule) {
     return emitError(program.getLoc())
            << "the orders are for " << describe(*wanted) << ", @"
            << program.getSymName() << " has " << describe(*where);
+  return success();
+}
+
+FailureOr<Schedule> takeGiven(ProgramOp program, const Schedule &schedule) {
+  if (failed(checkFits(program, schedule)))
+    return failure();
+  return hasReplicas(program) ? dealInTurn(schedule, ranksOfStages(program))
+                              : schedule;
+}
+
+LogicalResult checkHalves(ProgramOp program, const Schedule &schedule) {
   if (splitsBackward(schedule) && hasWholeBackward(graphOf(program)))
     return emitError(program.getLoc())
            << "'" << schedule.kind << "' runs the halves of a backward apart, "

@@ -19,22 +19,23 @@
 
 namespace stagewright::pipeline {
 
-/// The order of `generator` for `program`; `group` as in ScheduleShape.
+/// The orders of `generator` for `program`; `group` as in ScheduleShape. Those
+/// of replicas in turn are made for every pipeline that runs beside others.
 mlir::FailureOr<Schedule>
 generateFor(ProgramOp program, const Generator &generator, int64_t group);
 
-/// The best order that a search finds for `program`. A remark says what it
-/// takes, the bounds, and where the order comes from.
+/// The best orders that a search finds for `program`. A remark says what they
+/// take, the bounds, and where they come from.
 mlir::FailureOr<Schedule> searchFor(ProgramOp program,
                                     AutoScheduleOptions options);
 
-/// The stages of `program` lie as those of `schedule`, it has as many
-/// microbatches, and backwards in one only where the schedule runs them so.
-mlir::LogicalResult checkFits(ProgramOp program, const Schedule &schedule);
+/// `schedule`, whose stages must lie as those of `program` and which must have
+/// as many microbatches, dealt out to replicas that take them in turn.
+mlir::FailureOr<Schedule> takeGiven(ProgramOp program,
+                                    const Schedule &schedule);
 
-/// Deals the orders of stages out to their replicas, which take microbatches in
-/// turn. Each keeps its share of the order, so that what finished still does.
-Schedule dealInTurn(ProgramOp program, const Schedule &schedule);
+/// Backwards are in one only where `schedule` runs them so.
+mlir::LogicalResult checkHalves(ProgramOp program, const Schedule &schedule);
 
 } // namespace stagewright::pipeline
 

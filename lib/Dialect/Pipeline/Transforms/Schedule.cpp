@@ -114,7 +114,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
   /// The orders of `program`, from wherever the options say.
   FailureOr<Schedule> ordersOf(ProgramOp program) {
     if (given)
-      return *given;
+      return takeGiven(program, *given);
     if (kind == "auto") {
       AutoScheduleOptions options;
       options.objective = objective == "span" ? ScheduleObjective::Span
@@ -138,10 +138,10 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
                << "say action by action; leave out the r of a plan that is "
                << "given, else partition with recompute=false";
     FailureOr<Schedule> orders = ordersOf(program);
-    if (failed(orders) || failed(checkFits(program, *orders)))
+    if (failed(orders) || failed(checkHalves(program, *orders)))
       return failure();
     Result<Generator> generator = findGenerator(orders->kind);
-    return write(program, dealInTurn(program, *orders),
+    return write(program, *orders,
                  generator ? StringRef(generator->symbol) : orders->kind);
   }
 
