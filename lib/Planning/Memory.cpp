@@ -11,21 +11,30 @@
 
 namespace stagewright {
 
-int64_t inFlightOf(ExecutionOrder order, int64_t fromEnd,
-                   int64_t microbatches) {
+int64_t inFlightInTurn(ExecutionOrder order, int64_t ahead, int64_t own,
+                       int64_t microbatches) {
+  int64_t all = microbatches;
   switch (order) {
   case ExecutionOrder::OneFOneB:
   case ExecutionOrder::CapA:
-    return std::min(fromEnd, microbatches);
+    all = ahead;
+    break;
   case ExecutionOrder::CapB:
-    return std::min(2 * fromEnd - 1, microbatches);
+    all = 2 * ahead - own;
+    break;
   case ExecutionOrder::Window:
-    return std::min(4 * (fromEnd - 1) + 1, microbatches);
+    all = 4 * (ahead - own) + own;
+    break;
   case ExecutionOrder::Greedy:
   case ExecutionOrder::GPipe:
     break;
   }
-  return microbatches;
+  return (std::min(all, microbatches) + own - 1) / own;
+}
+
+int64_t inFlightOf(ExecutionOrder order, int64_t fromEnd,
+                   int64_t microbatches) {
+  return inFlightInTurn(order, fromEnd, 1, microbatches);
 }
 
 namespace {
@@ -71,6 +80,10 @@ StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
       memory.once += std::llround(problem.model.optimizerState *
                                   double(resident.bytes.value));
   }
+  for (size_t layer = 0; layer < problem.layers.size(); ++layer)
+    if (isHere[layer])
+      memory.temporaries =
+          std::max(memory.temporaries, problem.layers[layer].temporaries.value);
   for (const Value &value : problem.values) {
     Place place;
     place.producer = isHere[value.producer.layer];
@@ -93,8 +106,18 @@ Bytes StageMemory::with(int64_t inFlight, int64_t microbatches,
       double(inFlight) * double(stash) +
       double(arriving) * double(receivedStash) +
       double(std::min<int64_t>(2, microbatches)) * double(received) +
-      double(recomputed);
-  return Bytes(once + int64_t(std::ceil(share * sliced)));
+      double(recomputed) + double(temporaries);
+  return Bytes(once + int64_t(std::min(std::ceil(share * sliced), 0x1p62)));
+}
+
+Bytes mostMemory(const Problem &problem) {
+  StageMemory all = stageMemory(
+      problem, std::vector<bool>(problem.layers.size(), true), false);
+  for (const Value &value : problem.values) {
+    all.receivedStash += value.bytes.value;
+    all.received += value.bytes.value;
+  }
+  return all.with(problem.microbatches, problem.microbatches, 1);
 }
 
 std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,
@@ -104,15 +127,12 @@ std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,
   for (int64_t layer : here.layers)
     isHere[layer] = true;
   StageMemory memory = stageMemory(problem, isHere, here.recompute);
-  int64_t inFlight =
-      problem.forwardOnly
-          ? 0
-          : inFlightOf(order, int64_t(plan.stages.size() - stage),
-                       problem.microbatches);
-  if (takesTurns(problem, here)) {
-    int64_t replicas = here.devices.size();
-    inFlight = (inFlight + replicas - 1) / replicas;
-  }
+  int64_t own = turnsOf(problem, here), ahead = 0;
+  for (size_t s = stage; s < plan.stages.size(); ++s)
+    ahead += turnsOf(problem, plan.stages[s]);
+  int64_t inFlight = problem.forwardOnly ? 0
+                                         : inFlightInTurn(order, ahead, own,
+                                                          problem.microbatches);
   std::vector<Bytes> bytes;
   for (double share : sharesOf(problem, here))
     bytes.push_back(memory.with(inFlight, problem.microbatches, share));

@@ -50,7 +50,7 @@ std::span<const Planner> allPlanners() {
 /// `asked` where no stage has more replicas than samples, unless a layer lets
 /// them take turns or the plan is given.
 static Problem withSamples(Problem asked) {
-  bool limits = asked.samples > 0 && asked.fixedPlan.empty() &&
+  bool limits = asked.samples > 1 && asked.fixedPlan.empty() &&
                 (asked.maxReplicas == 0 || asked.maxReplicas > asked.samples) &&
                 std::all_of(asked.layers.begin(), asked.layers.end(),
                             [](const Layer &layer) { return layer.sliceable; });

@@ -21,9 +21,12 @@ StagePlan stageOf(int64_t first, int64_t end, std::vector<size_t> devices) {
 
 bool takesTurns(const Problem &problem, const StagePlan &stage) {
   return stage.devices.size() > 1 &&
-         std::any_of(
-             stage.layers.begin(), stage.layers.end(),
-             [&](int64_t layer) { return !problem.layers[layer].sliceable; });
+         std::any_of(stage.layers.begin(), stage.layers.end(),
+                     [&](int64_t layer) { return !problem.slices(layer); });
+}
+
+int64_t turnsOf(const Problem &problem, const StagePlan &stage) {
+  return takesTurns(problem, stage) ? int64_t(stage.devices.size()) : 1;
 }
 
 /// Whole samples, as many as `samples` in all, the rest where the share is

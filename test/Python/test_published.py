@@ -51,5 +51,21 @@ def test_one_plan_of_both_tools(flags, tmp_path, monkeypatch):
     assert apart["time_s"] > 1.1 * planned["time_s"]
 
 
+@pytest.mark.parametrize("target", ["host", "cuda:sm_90a"])
+def test_planned_memory_is_that_of_the_arenas(target, tmp_path, monkeypatch):
+    """Never less, and little more, where memory is short: the temporaries of a layer are measured before planning."""
+    monkeypatch.setenv("STAGEWRIGHT_PUBLISHED", "L=8,T=512")
+    path = tmp_path / "model.mlir"
+    main(["import", "jax", f"{FILE}:llama2_7b", "-o", str(path), "--quiet"])
+    flags = [*"--cluster=h100 --stages=4 --microbatches=32 --max-replicas=1 --memory=11GiB".split(), f"--target={target}"]
+    plan = json.loads(_run("pp-plan", path, *flags, "--orders=1f1b", "--json"))
+    program = _run("pp-compile", path, *flags, "--schedule=1f1b", "--emit=host")
+    arenas = [int(bytes) for bytes in re.findall(r"memory \{arena = (\d+)", program)]
+    planned = [stage["memory_bytes"] for stage in plan["stages"]]
+    assert len(arenas) == len(planned) == 4
+    for arena, promised in zip(arenas, planned):
+        assert 0.97 * promised <= arena <= promised, (arenas, planned)
+
+
 def _run(name, *arguments):
     return subprocess.run([BUILD / "bin" / name, *map(str, arguments)], capture_output=True, text=True, check=True).stdout

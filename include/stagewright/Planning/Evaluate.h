@@ -55,6 +55,12 @@ PipelineModel pipelineOf(const Problem &problem, const Network &network,
 /// B under `order`: 1F1B and K_A n, K_B 2n - 1, window 4 (n - 1) + 1, others M.
 int64_t inFlightOf(ExecutionOrder order, int64_t fromEnd, int64_t microbatches);
 
+/// What one of the stage's `own` replicas that take turns keeps, of `ahead`
+/// replicas on that stage and those behind it: each of p pipelines side by side
+/// keeps what it does alone.
+int64_t inFlightInTurn(ExecutionOrder order, int64_t ahead, int64_t own,
+                       int64_t microbatches);
+
 /// Bytes of a set of layers by how often they are held; for a whole
 /// microbatch, before slicing.
 struct StageMemory {
@@ -64,6 +70,7 @@ struct StageMemory {
   int64_t receivedStash = 0; ///< Received, used in the backward.
   int64_t received = 0;      ///< Received, used at once.
   int64_t recomputed = 0;    ///< Made again for one microbatch at a time.
+  int64_t temporaries = 0;   ///< Of the layer that needs most while it runs.
 
   /// Bytes of a replica with `share` of each microbatch.
   Bytes with(int64_t inFlight, int64_t microbatches, double share) const;
@@ -73,6 +80,10 @@ struct StageMemory {
 /// receives, and its own values for one microbatch at a time.
 StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
                         bool recompute);
+
+/// No stage of any plan holds more: all layers with every microbatch in flight,
+/// and what any part of them would receive.
+Bytes mostMemory(const Problem &problem);
 
 /// Bytes that stage `stage` of `plan` holds on each of its devices under
 /// `order`.
@@ -84,8 +95,11 @@ std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,
 std::vector<double> sharesOf(const Problem &problem, const StagePlan &stage);
 
 /// Whether the replicas of `stage` take whole microbatches in turn, because one
-/// of its layers cannot be sliced.
+/// of its layers, or one sample, cannot be sliced.
 bool takesTurns(const Problem &problem, const StagePlan &stage);
+
+/// Replicas of `stage` that take turns; 1 where they share every microbatch.
+int64_t turnsOf(const Problem &problem, const StagePlan &stage);
 
 /// Layers [first, end) on `devices`: how planners of chains write a stage.
 StagePlan stageOf(int64_t first, int64_t end, std::vector<size_t> devices);

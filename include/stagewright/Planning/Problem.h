@@ -54,6 +54,10 @@ struct Layer {
   bool sliceable = true;
   std::vector<Alternative> alternatives = {};
   std::string mixes = {}; ///< How it mixes rows, for people; may be empty.
+  /// What a phase of it needs while it runs on a whole microbatch, beside what
+  /// is kept: what its body computes on the way, and what its neighbours on the
+  /// same device hand over. 0: not known.
+  Bytes temporaries = {};
 };
 
 /// A phase of a layer.
@@ -115,6 +119,11 @@ struct Problem {
   bool forwardOnly = false;
   /// Rows of a microbatch, the most slices of it; 0: not known, no limit.
   int64_t samples = 0;
+
+  /// Whether replicas can share a microbatch on `layer`.
+  bool slices(size_t layer) const {
+    return samples != 1 && layers[layer].sliceable;
+  }
 
   int64_t microbatches = 1;
   /// Stages asked for; 0: what the planner finds best.

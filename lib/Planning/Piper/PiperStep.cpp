@@ -95,16 +95,21 @@ static Problem alternativeProblem(const Problem &problem,
   return result;
 }
 
-/// Bytes of stage `s` with `inFlight` samples on all of its replicas.
+/// Bytes of stage `s` in `order`, of one of its replicas.
 static Bytes bytesOf(const Problem &problem, const Plan &plan, size_t s,
-                     const Chosen &chosen, int64_t inFlight) {
-  int64_t replicas =
-      int64_t(plan.stages[s].devices.size()) / plan.stages[s].ways;
-  double each = double(inFlight) / double(replicas);
-  if (takesTurns(problem, plan.stages[s]))
-    each = std::ceil(each);
+                     const Chosen &chosen, ExecutionOrder order) {
+  const StagePlan &stage = plan.stages[s];
+  int64_t replicas = int64_t(stage.devices.size()) / stage.ways;
+  int64_t fromEnd = int64_t(plan.stages.size() - s), ahead = 0;
+  for (size_t t = s; t < plan.stages.size(); ++t)
+    ahead += turnsOf(problem, plan.stages[t]);
+  double each =
+      takesTurns(problem, stage)
+          ? double(inFlightInTurn(order, ahead, replicas, problem.microbatches))
+          : double(inFlightOf(order, fromEnd, problem.microbatches)) /
+                double(replicas);
   double bytes = 0;
-  for (int64_t layer : plan.stages[s].layers)
+  for (int64_t layer : stage.layers)
     bytes += chosen.of[layer]->memoryPerSample * each +
              chosen.of[layer]->memoryFixed;
   return Bytes(int64_t(std::ceil(std::min(bytes, 9e18))));
@@ -114,9 +119,7 @@ static Bytes bytesOf(const Problem &problem, const Plan &plan, size_t s,
 static Status fits(const Problem &problem, const Plan &plan,
                    const Chosen &chosen, ExecutionOrder order) {
   for (size_t s = 0; s < plan.stages.size(); ++s) {
-    Bytes need = bytesOf(problem, plan, s, chosen,
-                         inFlightOf(order, int64_t(plan.stages.size() - s),
-                                    problem.microbatches));
+    Bytes need = bytesOf(problem, plan, s, chosen, order);
     for (size_t device : plan.stages[s].devices) {
       const Device &place = problem.cluster.devices[device];
       if (need > place.memory)
@@ -168,10 +171,7 @@ static Status simulate(const Problem &problem, const Network &network,
     stage.allReduce = group.allReduce;
     stage.tail = group.tail;
     stage.binding = stage.recompute ? Binding::Memory : group.binding;
-    stage.memory =
-        bytesOf(problem, plan, s, chosen,
-                inFlightOf(plan.order, int64_t(plan.stages.size() - s),
-                           problem.microbatches));
+    stage.memory = bytesOf(problem, plan, s, chosen, plan.order);
   }
   return verify(problem, plan);
 }

@@ -31,11 +31,23 @@ static StageMemory memoryOf(const Problem &problem, const StagePlan &stage) {
   return stageMemory(problem, isHere, stage.recompute);
 }
 
-/// What a stage holds whatever is in flight: with() for none, and the slot for
-/// the next microbatch to arrive.
-static int64_t fixedBytes(const StageMemory &memory, int64_t microbatches) {
-  return memory.with(0, microbatches, 1).value;
-}
+namespace {
+/// What the stages of a rank hold together: they run one after the other, so
+/// that the temporaries of one are enough.
+class RankMemory {
+public:
+  void add(StageMemory stage, int64_t inFlight, int64_t microbatches) {
+    temporaries = std::max(temporaries, stage.temporaries);
+    stage.temporaries = 0;
+    kept += stage.with(inFlight, microbatches, 1);
+  }
+  Bytes total() const { return kept + Bytes(temporaries); }
+
+private:
+  Bytes kept;
+  int64_t temporaries = 0;
+};
+} // namespace
 
 /// Share of each microbatch that each device of `stage` works on: all of it
 /// unless slices are stated.
@@ -153,9 +165,12 @@ static Status scaleMemory(const Problem &problem,
   std::vector<size_t> devices = devicesOf(stages, where);
   for (int64_t r = 0; r < where.ranks; ++r) {
     const Device &device = problem.cluster.devices[devices[r]];
-    int64_t fixed = 0;
+    // Whatever is in flight: that of none, and the slot for the next microbatch
+    // to arrive.
+    RankMemory memory;
     for (int64_t s : stagesOf(where.placement, where.ranks, where.chunks, r))
-      fixed += fixedBytes(memoryOf(problem, stages[s]), problem.microbatches);
+      memory.add(memoryOf(problem, stages[s]), 0, problem.microbatches);
+    int64_t fixed = memory.total().value;
     if (fixed > device.memory.value)
       return Error{"rank " + std::to_string(r) + " needs " +
                    toString(Bytes(fixed)) + " on device " + device.name +
@@ -238,11 +253,13 @@ std::vector<Bytes> memoryOf(const Problem &problem,
                             const Schedule &schedule) {
   std::vector<Bytes> bytes(problem.cluster.devices.size());
   std::vector<size_t> devices = devicesOf(stages, where);
-  for (int64_t r = 0; r < where.ranks; ++r)
+  for (int64_t r = 0; r < where.ranks; ++r) {
+    RankMemory memory;
     for (int64_t s : stagesOf(where.placement, where.ranks, where.chunks, r))
-      bytes[devices[r]] +=
-          memoryOf(problem, stages[s])
-              .with(inFlight(schedule.ranks[r], s), problem.microbatches, 1);
+      memory.add(memoryOf(problem, stages[s]), inFlight(schedule.ranks[r], s),
+                 problem.microbatches);
+    bytes[devices[r]] = memory.total();
+  }
   return bytes;
 }
 

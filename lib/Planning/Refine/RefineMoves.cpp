@@ -49,7 +49,7 @@ bool MoveMaker::isAllowed(const Stages &plan) const {
     if (plan[s].layers.empty() || plan[s].devices.empty() ||
         (problem.maxReplicas > 0 &&
          int64_t(plan[s].devices.size()) > problem.maxReplicas) ||
-        (problem.samples > 0 &&
+        (problem.samples > 1 &&
          int64_t(plan[s].devices.size()) > problem.samples))
       return false;
     for (int64_t layer : plan[s].layers)

@@ -58,7 +58,7 @@ ChainCosts::ChainCosts(const Problem &problem, const Network &network,
   for (size_t l = 0; l < layers; ++l) {
     gradientBytes[l + 1] = gradientBytes[l] + gradients[l];
     gradientLayers[l + 1] = gradientLayers[l] + (gradients[l] > 0);
-    unsliceable[l + 1] = unsliceable[l] + !problem.layers[l].sliceable;
+    unsliceable[l + 1] = unsliceable[l] + !problem.slices(l);
   }
   cuts.assign(layers + 1, {});
   addTraffic(problem, network.largestBandwidth(), surelyNext, cuts);

@@ -27,7 +27,7 @@
 #ifndef STAGEWRIGHT_PLANNING_PRM_H
 #define STAGEWRIGHT_PLANNING_PRM_H
 
-#include "Spp/MemoryTable.h"
+#include "MemoryTable.h"
 #include "Spp/PrmBlocks.h"
 #include <limits>
 

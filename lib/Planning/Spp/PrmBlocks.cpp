@@ -20,7 +20,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 class Builder {
 public:
   Builder(const Problem &problem, const Network &network,
-          const ChainCosts &costs, PrmBlocks &result, bool byHost);
+          const ChainCosts &costs, PrmBlocks &result, bool byHost, size_t only);
 
   void addBlocks();
   void addPairs();
@@ -42,6 +42,7 @@ private:
   }
 
   bool byHost;
+  size_t only;
   const Problem &problem;
   const Network &network;
   const ChainCosts &costs;
@@ -58,8 +59,9 @@ private:
 } // namespace
 
 Builder::Builder(const Problem &problem, const Network &network,
-                 const ChainCosts &costs, PrmBlocks &result, bool byHost)
-    : byHost(byHost || result.order.size() > kMostDevicesOfAllRuns),
+                 const ChainCosts &costs, PrmBlocks &result, bool byHost,
+                 size_t only)
+    : byHost(byHost || result.order.size() > kMostDevicesOfAllRuns), only(only),
       problem(problem), network(network), costs(costs), result(result),
       count(result.order.size()) {
   std::vector<size_t> classes = problem.cluster.classOfDevices();
@@ -100,6 +102,8 @@ static bool isStep(size_t number) {
 bool Builder::isOffered(size_t start, size_t width) const {
   if (width > result.maxWidth)
     return false;
+  if (only > 0)
+    return width == only && start % only == 0;
   if (!byHost || width == count)
     return true;
   size_t end = start + width;
@@ -160,7 +164,7 @@ void Builder::setShare(PrmBlock &block) {
   block.deviceClass = classOf[block.start];
   block.turnShare =
       std::ceil(costs.microbatches / double(block.width)) / costs.microbatches;
-  if (isEven && problem.samples == 0) {
+  if (isEven && problem.samples <= 1) {
     block.share = 1 / double(block.width);
     return;
   }
@@ -280,11 +284,11 @@ void Builder::addPairs() {
 
 PrmBlocks::PrmBlocks(const Problem &problem, const Network &network,
                      const ChainCosts &costs, std::vector<size_t> list,
-                     bool byHost)
+                     bool byHost, size_t only)
     : devices(list.size()), order(std::move(list)), maxWidth(devices) {
   if (problem.maxReplicas > 0)
     maxWidth = std::min(maxWidth, size_t(problem.maxReplicas));
-  Builder builder(problem, network, costs, *this, byHost);
+  Builder builder(problem, network, costs, *this, byHost, only);
   builder.addBlocks();
   builder.addPairs();
 }

@@ -52,10 +52,11 @@ struct PrmPair {
 /// All blocks of a list of devices, by increasing `used`, then by width.
 struct PrmBlocks {
   PrmBlocks() = default;
-  /// With `byHost` only the runs that a large cluster offers.
+  /// With `byHost` only the runs that a large cluster offers; with `only` those
+  /// of as many devices, one behind the other.
   PrmBlocks(const Problem &problem, const Network &network,
             const ChainCosts &costs, std::vector<size_t> order,
-            bool byHost = false);
+            bool byHost = false, size_t only = 0);
 
   size_t devices = 0;
   std::vector<size_t> order; ///< The list; empty for the family's blocks.

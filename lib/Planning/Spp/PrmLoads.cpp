@@ -23,7 +23,9 @@ void PrmLoads::select(const PrmBlock &block) {
   const std::vector<double> &forward = costs.forward[deviceClass];
   const std::vector<double> &backward = costs.backward[deviceClass];
   double share = block.share;
-  double weighted = options.fillWeight * share;
+  // Where no layer is sliced, a replica's microbatch takes as long as alone.
+  bool allTurns = costs.unsliceable.back() == int64_t(costs.layers);
+  double weighted = options.fillWeight * (allTurns ? 1 : share);
   double fillF = options.fillForward ? weighted : 0;
   double fillB = options.fillBackward ? weighted : 0;
   for (size_t l = 0; l <= costs.layers; ++l) {
@@ -91,12 +93,13 @@ void PrmLoads::selectRooms(const PrmBlock &block) {
 bool PrmLoads::fits(size_t l, size_t l2, int64_t fromEnd,
                     bool recompute) const {
   const StageMemory &memory = options.memory->of(l, l2, recompute);
-  int64_t count = problem.microbatches;
-  int64_t inFlight =
-      problem.forwardOnly ? 0 : inFlightOf(options.memoryOrder, fromEnd, count);
   bool inTurn = hasTurns && costs.unsliceable[l2] > costs.unsliceable[l];
-  if (inTurn)
-    inFlight = (inFlight + int64_t(width) - 1) / int64_t(width);
+  // As if the stages behind had as many replicas.
+  int64_t own = inTurn ? int64_t(width) : 1, count = problem.microbatches;
+  int64_t inFlight =
+      problem.forwardOnly
+          ? 0
+          : inFlightInTurn(options.memoryOrder, fromEnd * own, own, count);
   return std::all_of(rooms.begin(), rooms.end(), [&](const Room &room) {
     double share = inTurn ? 1 : room.share;
     return memory.with(inFlight, count, share).value <=

@@ -44,7 +44,7 @@ SppCandidates::SppCandidates(const Problem &problem, const Network &network)
   memoryOrders = {ExecutionOrder::GPipe};
   if (everythingFits())
     return;
-  memory.emplace(problem);
+  memory.emplace(problem, problem.recompute);
   memoryOrders.clear();
   // Orders that keep equally many microbatches need one run together.
   for (ExecutionOrder order : problem.orders) {
@@ -62,18 +62,10 @@ SppCandidates::SppCandidates(const Problem &problem, const Network &network)
 
 /// Whether the smallest device holds the whole model with all microbatches.
 bool SppCandidates::everythingFits() const {
-  std::vector<bool> isHere(problem.layers.size(), true);
-  StageMemory all = stageMemory(problem, isHere, false);
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (const Device &device : problem.cluster.devices)
-    least = std::min(least, device.memory.value);
-  // What a part of the layers receives stays inside the whole model.
-  int64_t received = 0;
-  for (const Value &value : problem.values)
-    received += value.bytes.value;
-  all.receivedStash += received;
-  all.received += received;
-  return all.with(problem.microbatches, problem.microbatches, 1).value <= least;
+  Bytes most = mostMemory(problem);
+  return std::all_of(
+      problem.cluster.devices.begin(), problem.cluster.devices.end(),
+      [&](const Device &device) { return most <= device.memory; });
 }
 
 bool SppCandidates::tellsStages(const PrmBlocks &blocks, double budget) const {
@@ -101,7 +93,29 @@ void SppCandidates::addOrder(const std::vector<size_t> &devices) {
       addGoals(blocks, options);
     }
   }
+  addUniform(devices);
   ++orders;
+}
+
+/// Equally many devices for every stage: few plans, which people try first and
+/// a search over all others must not miss.
+void SppCandidates::addUniform(const std::vector<size_t> &devices) {
+  for (size_t width = 1; width <= devices.size(); ++width) {
+    if (devices.size() % width != 0)
+      continue;
+    PrmBlocks blocks(problem, network, costs, devices, false, width);
+    if (width > blocks.maxWidth)
+      return;
+    for (ExecutionOrder order : memoryOrders) {
+      PrmOptions options;
+      options.memory = memory ? &*memory : nullptr;
+      options.memoryOrder = order;
+      options.byStages = mostStages;
+      add(blocks, options);
+      options.fillForward = options.fillBackward = options.countTail = true;
+      add(blocks, options);
+    }
+  }
 }
 
 void SppCandidates::addLike(const Plan &plan, size_t order,
@@ -340,7 +354,7 @@ std::vector<SppCandidate> SppCandidates::take() {
 Plan SppCandidates::planOfLeastMemory(const std::vector<size_t> &devices,
                                       int64_t &more) const {
   PrmBlocks blocks(problem, network, costs, devices);
-  MemoryTable table(problem);
+  MemoryTable table(problem, problem.recompute);
   PrmOptions options;
   options.memory = &table;
   options.byStages = problem.stages;

@@ -58,6 +58,7 @@ public:
                          int64_t &more) const;
 
 private:
+  void addUniform(const std::vector<size_t> &devices);
   void addGoals(const PrmBlocks &blocks, PrmOptions options);
   std::vector<double> addLoads(const PrmBlocks &blocks, PrmOptions options);
   void addCaps(const PrmBlocks &blocks, PrmOptions options,

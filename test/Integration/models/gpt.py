@@ -11,6 +11,7 @@ STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, he
     gpt_deep      small and of eight layers, for many stages
     gpt_slices    small, with seven samples to share among replicas
     gpt_slices_dropout  that with dropout
+    gpt_single    the same with one sample, so that replicas take turns
     gpt_deep_tied that with one matrix for embedding and output
     gpt_long      narrow, over a sequence of 1024
 """
@@ -131,6 +132,10 @@ def gpt_deep():
 
 def gpt_slices():
     return _made(loss, parameters, default=SLICES)
+
+
+def gpt_single():
+    return _made(loss, parameters, default={**SLICES, "B": 1})
 
 
 def gpt_slices_dropout():

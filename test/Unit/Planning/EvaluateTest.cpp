@@ -170,6 +170,44 @@ TEST(Memory, RecomputationKeepsWhatIsReceived) {
   EXPECT_EQ(again.with(3, 8, 0.5), Bytes(4 * 8 + 8));
 }
 
+TEST(Memory, TemporariesAreThoseOfTheLayerThatNeedsMost) {
+  Problem problem = chain(3, 16, 0);
+  problem.layers[0].temporaries = Bytes(900);
+  problem.layers[1].temporaries = Bytes(40);
+  problem.layers[2].temporaries = Bytes(60);
+  StageMemory memory = stageMemory(problem, {false, true, true}, false);
+  EXPECT_EQ(memory.temporaries, 60);
+  // A replica works on half of a microbatch, one at a time.
+  EXPECT_EQ(memory.with(3, 8, 0.5), Bytes(3 * 8 + 4 * 8 + 30));
+  // More than any stage.
+  EXPECT_GE(mostMemory(problem), Bytes(900 + 8 * 16 * 2));
+}
+
+// Two pipelines side by side keep what each of them keeps alone; replicas that
+// lead to one device keep more.
+TEST(Memory, InFlightOfReplicasInTurn) {
+  EXPECT_EQ(inFlightInTurn(ExecutionOrder::OneFOneB, 6, 2, 32), 3);
+  EXPECT_EQ(inFlightInTurn(ExecutionOrder::CapB, 6, 2, 32), 5);
+  EXPECT_EQ(inFlightInTurn(ExecutionOrder::Window, 6, 2, 32), 9);
+  EXPECT_EQ(inFlightInTurn(ExecutionOrder::GPipe, 6, 2, 32), 16);
+  EXPECT_EQ(inFlightInTurn(ExecutionOrder::OneFOneB, 3, 2, 32), 2);
+  EXPECT_EQ(inFlightInTurn(ExecutionOrder::OneFOneB, 7, 1, 32), 7);
+  EXPECT_EQ(inFlightInTurn(ExecutionOrder::OneFOneB, 7, 2, 5), 3);
+}
+
+TEST(Pipeline, OneSampleGoesToOneReplica) {
+  Problem problem = chain(2, 8, 0);
+  problem.samples = 1;
+  problem.microbatches = 4;
+  Plan plan;
+  plan.stages = {stageOf(0, 2, {0, 1})};
+  EXPECT_TRUE(takesTurns(problem, plan.stages[0]));
+  EXPECT_EQ(sharesOf(problem, plan.stages[0]), (std::vector<double>{1, 1}));
+  PipelineModel model = pipelineOf(problem, networkOf(problem), plan);
+  EXPECT_DOUBLE_EQ(makespanOf(model, ExecutionOrder::OneFOneB).value,
+                   2 * (model.stages[0].times.total().value));
+}
+
 TEST(Memory, InFlightByOrder) {
   EXPECT_EQ(inFlightOf(ExecutionOrder::OneFOneB, 3, 16), 3);
   EXPECT_EQ(inFlightOf(ExecutionOrder::CapB, 3, 16), 5);

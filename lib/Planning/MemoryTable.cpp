@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Spp/MemoryTable.h"
+#include "MemoryTable.h"
+#include <algorithm>
 #include <cmath>
 
 namespace stagewright {
@@ -32,9 +33,9 @@ static int64_t *slotOf(const Value &value, const Place &place, bool recompute,
   return place.forwardUse || place.backwardUse ? &memory.received : nullptr;
 }
 
-MemoryTable::MemoryTable(const Problem &problem) {
+MemoryTable::MemoryTable(const Problem &problem, bool recompute) {
   fill(problem, false);
-  if (problem.recompute)
+  if (recompute)
     fill(problem, true);
 }
 
@@ -60,6 +61,8 @@ void MemoryTable::fill(const Problem &problem, bool recompute) {
     std::vector<Place> places(problem.values.size());
     std::vector<bool> isHeld(problem.residents.size(), false);
     for (size_t layer = first; layer < layers; ++layer) {
+      sum.temporaries =
+          std::max(sum.temporaries, problem.layers[layer].temporaries.value);
       for (size_t i : residentsOf[layer]) {
         const Resident &resident = problem.residents[i];
         bool perMicrobatch = resident.kind == ResidentKind::PerMicrobatch;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: stageMemory() of all intervals at once, in O(L (L + N))
-// for N uses of values and residents.
+// Private to the planners: stageMemory() of all intervals at once, in
+// O(L (L + N)) for N uses of values and residents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,8 @@ namespace stagewright {
 
 class MemoryTable {
 public:
-  explicit MemoryTable(const Problem &problem);
+  /// Without `recompute` of stages that keep everything only.
+  MemoryTable(const Problem &problem, bool recompute);
 
   /// What layers [first, end) hold.
   const StageMemory &of(size_t first, size_t end, bool recompute) const {

@@ -1,0 +1,48 @@
+"""Stages whose replicas take whole microbatches in turn, because a microbatch has one sample: JAX's numbers.
+
+Where all stages have as many replicas these are pipelines side by side, each with the schedule's own order."""
+
+import json
+
+import pytest
+
+import golden
+from tiers import thorough
+from workshop import tool
+
+GPT = "gpt.py:gpt_single"
+# Devices and stages with their replicas. GPT of three blocks is five layers.
+PLANS = {"2x2": (4, "[0,3)x2 [3,5)x2"), "4x1": (4, "[0,5)x4"), "2+1": (3, "[0,3)x2 [3,5)x1"), "1+2": (3, "[0,2)x1 [2,5)x2")}
+SCHEDULES = ("1f1b", "gpipe", "zb-h1")
+CASES = [("2x2", schedule) for schedule in SCHEDULES] + [("4x1", "1f1b"), ("2+1", "1f1b")]
+CASES += thorough([("4x1", "gpipe"), ("4x1", "zb-h1"), ("2+1", "zb-h1"), ("1+2", "1f1b"), ("1+2", "gpipe")])
+
+
+def compiled(workshop, plan, schedule, *flags):
+    devices, stages = PLANS[plan]
+
+    def make():
+        path = workshop.path("turns", plan, schedule, *flags, "swx")
+        tool("pp-compile", workshop.module(GPT), f"--cluster=local:{devices}", f"--plan={stages}",
+             f"--schedule={schedule}", "--microbatches=8", "--quiet", "-o", path, *flags)
+        return path
+    return workshop.once(("turns", plan, schedule, *flags), make)
+
+
+@pytest.mark.parametrize("plan,schedule", CASES)
+def test_replicas_in_turn_give_the_numbers_of_jax(workshop, plan, schedule):
+    results, printed = workshop.run_artifact(GPT, compiled(workshop, plan, schedule), "--check-memory", microbatches=8)
+    wrong = golden.disagreements(workshop.golden(GPT, 8)[1], results)
+    assert not wrong, "\n".join(wrong)
+    assert printed.count("live bytes") == PLANS[plan][0]
+
+
+def test_pipelines_side_by_side_keep_what_each_keeps_alone(workshop):
+    """The first of two stages keeps two microbatches in flight on each replica, not one."""
+    printed = tool("pp-compile", workshop.module(GPT), "--cluster=local:4", "--plan=[0,3)x2 [3,5)x2", "--microbatches=8",
+                   "--emit=schedule")
+    orders = [line.split("order ")[1] for line in printed.splitlines() if "pipeline.order " in line]
+    assert len(orders) == 4, printed
+    for rank, microbatches in ((0, (0, 2, 4)), (2, (1, 3, 5))):
+        first = [f"0F{microbatches[0]}", f"0F{microbatches[1]}", f"0B{microbatches[0]}", f"0F{microbatches[2]}"]
+        assert " ".join(first) in orders[rank], (rank, orders)
