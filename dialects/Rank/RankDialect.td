@@ -37,8 +37,9 @@ def RankDialect : Dialect {
     /// On a stage function: most bytes of its temporaries that live at once;
     /// its workspace takes no fewer.
     static constexpr llvm::StringLiteral kWorkspaceBound = "rank.workspace_bound";
-    /// Depth of a ring that has one slot per microbatch.
-    static constexpr int64_t kAll = 0;
+    /// Depth of a ring that has one slot per microbatch; n times that has one
+    /// for every n-th.
+    static constexpr int64_t kAll = -1;
     /// Every slot begins at a multiple of this many bytes.
     static constexpr int64_t kAlignment = 64;
   }];

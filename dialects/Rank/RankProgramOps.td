@@ -56,8 +56,9 @@ def Rank_StepOp : Rank_Op<"step", [FunctionOpInterface, IsolatedFromAbove, OpAsm
 def Rank_ChannelOp : Rank_Op<"channel", [Symbol]> {
   let summary = "a ring of slots at the receiver that one sender writes";
   let description = [{
-    Microbatch m travels in slot m mod depth. The receive for a slot is posted whenever the slot is free, so a sender
-    that has claimed a slot never waits to send. `depth all` is one slot per microbatch, `depth 2` at most two.
+    Message m travels in slot m mod depth: microbatch m, or where ranks run every n-th microbatch, number m of those. The
+    receive for a slot is posted whenever the slot is free, so a sender that has claimed a slot never waits to send.
+    `depth all` is one slot per microbatch, `depth all by 4` one for every fourth, `depth 2` at most two.
     A channel with `once` carries one message per step, microbatch 0; one that is `sparse` carries those microbatches
     that the sender runs, where a stage lies on several ranks.
 
@@ -82,7 +83,7 @@ def Rank_ChannelOp : Rank_Op<"channel", [Symbol]> {
   let extraClassDeclaration = [{
     /// Slots for `microbatches` microbatches.
     int64_t getSlots(int64_t microbatches);
-    bool isDepthAll() { return getDepth() == RankDialect::kAll; }
+    bool isDepthAll() { return getDepth() < 0; }
   }];
 }
 
@@ -177,7 +178,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
       given for `gradient`, and is not given for the others;
     - (buffer_c2) only a parameter or a gradient is a slice;
     - (buffer_c3) only `batch`, `microbatch`, `output` and `stash` have more than one slot, and the depth is positive
-      or `all`;
+      or `all`, and `all by N` of stashes alone;
     - (buffer_c4) a workspace is a vector of i8;
     - (buffer_c5) the slot is a memref of static shape with identity layout;
     - (buffer_c6) only a stash of a fixed depth has a place in the workspace, which is a multiple of 64 and not negative.
@@ -194,7 +195,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
   let extraClassDeclaration = [{
     /// Slots for `microbatches` microbatches.
     int64_t getSlots(int64_t microbatches);
-    bool isDepthAll() { return getDepth() == RankDialect::kAll; }
+    bool isDepthAll() { return getDepth() < 0; }
     /// True for kinds whose slots are chosen by a microbatch.
     bool isPerMicrobatch();
   }];

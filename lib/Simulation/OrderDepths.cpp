@@ -7,15 +7,30 @@
 
 #include "stagewright/Simulation/OrderDepths.h"
 #include <algorithm>
+#include <set>
 
 namespace stagewright {
+
+/// Equal work for every rank: a stage on several of them has as many times more
+/// for each of its microbatches.
+static StepTimes equalWork(const Schedule &schedule) {
+  std::vector<std::set<size_t>> ranks(schedule.stages);
+  for (size_t rank = 0; rank < schedule.ranks.size(); ++rank)
+    for (const Action &action : schedule.ranks[rank])
+      ranks[action.stage].insert(rank);
+  StepTimes times = unitTimes(schedule.stages);
+  for (size_t stage = 0; stage < ranks.size(); ++stage) {
+    Seconds unit(double(ranks[stage].size()));
+    times.stages[stage] = {unit, unit, unit};
+  }
+  return times;
+}
 
 Result<OrderDepths> OrderDepths::create(const Schedule &schedule,
                                         StageGraph graph) {
   for (StageEdge &edge : graph.edges)
     edge.depth = 0;
-  Result<Timeline> timeline =
-      simulate(schedule, graph, unitTimes(graph.stages));
+  Result<Timeline> timeline = simulate(schedule, graph, equalWork(schedule));
   if (!timeline)
     return timeline.error();
   OrderDepths result;
@@ -41,17 +56,17 @@ namespace {
 /// How long one microbatch is held. `end` belongs to it where it is an action
 /// (on one rank), and not where it is a time.
 struct Life {
-  int64_t microbatch;
+  int64_t turn;
   Seconds start, end;
 };
 } // namespace
 
-/// Whether no two lives in one slot, m mod `depth`, meet. `lives` are in the
+/// Whether no two lives in one slot, turn mod `depth`, meet. `lives` are in the
 /// order of their starts.
 static bool fits(const std::vector<Life> &lives, int64_t depth, bool sameRank) {
   std::vector<const Life *> holder(depth);
   for (const Life &life : lives) {
-    const Life *&before = holder[life.microbatch % depth];
+    const Life *&before = holder[life.turn % depth];
     if (before &&
         (sameRank ? life.start <= before->end : life.start < before->end))
       return false;
@@ -61,20 +76,21 @@ static bool fits(const std::vector<Life> &lives, int64_t depth, bool sameRank) {
 }
 
 int64_t OrderDepths::between(StagePhase first, StagePhase last,
-                             const std::vector<int64_t> &microbatches) const {
+                             const std::vector<int64_t> &microbatches,
+                             int64_t stride) const {
   const std::vector<Place> &from = places.at(first), &to = places.at(last);
   int64_t some = microbatches.front();
   bool sameRank = from[some].rank == to[some].rank;
   std::vector<Life> lives;
   lives.reserve(microbatches.size());
   for (int64_t m : microbatches)
-    lives.push_back({m, sameRank ? from[m].position : from[m].start,
+    lives.push_back({m / stride, sameRank ? from[m].position : from[m].start,
                      sameRank ? to[m].position : to[m].end});
   std::sort(lives.begin(), lives.end(),
             [](const Life &a, const Life &b) { return a.start < b.start; });
   auto [low, high] =
       std::minmax_element(microbatches.begin(), microbatches.end());
-  int64_t most = *high - *low + 1;
+  int64_t most = *high / stride - *low / stride + 1;
   int64_t depth = std::min<int64_t>(sameRank ? 1 : 2, most);
   while (depth < most && !fits(lives, depth, sameRank))
     ++depth;

@@ -45,7 +45,7 @@ class Memory:
 
     def ring(self, kind, owner, at, it, count, rank):
         stride = (it["bytes"] + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-        slots = count if it["depth_all"] else min(it["depth"], count)
+        slots = -(-count // it["depth"]) if it["depth_all"] else min(it["depth"], count)
         for slot in range(slots):
             self.slots.append((at + slot * stride, at + (slot + 1) * stride, (kind, owner, slot), rank))
         return at + slots * stride

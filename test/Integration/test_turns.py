@@ -2,8 +2,6 @@
 
 Where all stages have as many replicas these are pipelines side by side, each with the schedule's own order."""
 
-import json
-
 import pytest
 
 import golden
@@ -37,10 +35,24 @@ def test_replicas_in_turn_give_the_numbers_of_jax(workshop, plan, schedule):
     assert printed.count("live bytes") == PLANS[plan][0]
 
 
+@pytest.mark.parametrize("microbatches", (1, 3, 13))
+@pytest.mark.parametrize("plan,schedule", [("2x2", "1f1b"), ("2x2", "gpipe"), *thorough([("4x1", "1f1b"), ("4x1", "gpipe")])])
+def test_any_number_of_microbatches_runs(workshop, plan, schedule, microbatches):
+    """One pipeline may have a microbatch more than the next, or the only one."""
+    results, _ = workshop.run_artifact(GPT, compiled(workshop, plan, schedule), "--check-memory", microbatches=microbatches)
+    wrong = golden.disagreements(workshop.golden(GPT, microbatches)[1], results)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_unequal_replicas_run_for_one_number(workshop):
+    with pytest.raises(AssertionError, match="the number of microbatches is 5, but the artifact runs 8 only"):
+        workshop.run_artifact(GPT, compiled(workshop, "2+1", "1f1b"), microbatches=5)
+
+
 def test_pipelines_side_by_side_keep_what_each_keeps_alone(workshop):
     """The first of two stages keeps two microbatches in flight on each replica, not one."""
     printed = tool("pp-compile", workshop.module(GPT), "--cluster=local:4", "--plan=[0,3)x2 [3,5)x2", "--microbatches=8",
-                   "--emit=schedule")
+                   "--schedule=1f1b", "--emit=schedule")
     orders = [line.split("order ")[1] for line in printed.splitlines() if "pipeline.order " in line]
     assert len(orders) == 4, printed
     for rank, microbatches in ((0, (0, 2, 4)), (2, (1, 3, 5))):

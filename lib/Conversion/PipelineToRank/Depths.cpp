@@ -26,20 +26,26 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
     return entry.first.kind == ActionKind::Forward;
   });
   std::set<std::tuple<StagePhase, StagePhase, StagePhase>> edges;
+  // Pipelines side by side are alike.
+  auto phaseOf = [&](const ActionKey &key) {
+    StagePhase phase = toPhase(key);
+    phase.stage = plan.stageNumber(phase.stage);
+    return phase;
+  };
   for (const ChannelPlan &channel : plan.channels)
-    edges.insert({toPhase(plan.values[channel.value].made),
-                  toPhase(channel.first), toPhase(channel.last)});
+    edges.insert({phaseOf(plan.values[channel.value].made),
+                  phaseOf(channel.first), phaseOf(channel.last)});
   for (const auto &[producer, first, last] : edges)
     graph.edges.push_back({producer, first, last, 0});
   Result<RingDepths> depths = RingDepths::create(*plan.family, graph);
   if (!depths)
     return emitError(plan.schedule.getLoc()) << depths.error().message;
   for (ChannelPlan &channel : plan.channels)
-    channel.depth = depths->between(toPhase(plan.values[channel.value].made),
-                                    toPhase(channel.last));
+    channel.depth = depths->between(phaseOf(plan.values[channel.value].made),
+                                    phaseOf(channel.last));
   for (auto &[value, made] : plan.values)
     for (StashPlan &stash : made.stashes)
-      stash.depth = depths->between(toPhase(made.made), toPhase(stash.last));
+      stash.depth = depths->between(phaseOf(made.made), phaseOf(stash.last));
   return success();
 }
 
@@ -57,7 +63,8 @@ static LogicalResult chooseOrderDepths(Plan &plan) {
       int64_t copy = from.stage / plan.numStages;
       from.stage = plan.stageNumber(from.stage);
       to.stage = plan.stageNumber(to.stage);
-      entry->second = depths->between(from, to, plan.microbatchesOf[copy]);
+      entry->second = depths->between(from, to, plan.microbatchesOf[copy],
+                                      plan.strideOf(copy));
     }
     return RingDepth{entry->second, false};
   };

@@ -58,23 +58,58 @@ static ScheduleFamily familyFor(const Plan &plan, const Generator &generator) {
   };
 }
 
+/// Whether every pipeline of `plan.data` runs its share of the microbatches as
+/// `family` does.
+static bool isOf(const Plan &plan, const ScheduleFamily &family) {
+  for (int64_t copy = 0; copy < plan.pipelines; ++copy)
+    for (int64_t stage = 0; stage < plan.numStages; ++stage) {
+      int64_t number = copy * plan.numStages + stage;
+      int64_t rank = plan.rankOfStage[number];
+      Order wanted = family(plan.microbatchesOfRank(rank)).ranks[stage];
+      for (Action &action : wanted)
+        action.stage += copy * plan.numStages;
+      if (orderOfCopies(plan, rank) != wanted)
+        return false;
+    }
+  return true;
+}
+
+/// The last microbatch of a step lies on a rank that depends on their number.
+static bool keepsLast(const Plan &plan) {
+  pipeline::GraphOp graph = plan.graph;
+  for (unsigned result = 0; result < graph.getNumResults(); ++result)
+    if (plan.combineOf(result) == "last")
+      return true;
+  return false;
+}
+
 /// The loops of every rank, if `plan.data` is of such a family.
 static std::optional<std::vector<std::vector<Segment>>>
 matchFamily(Plan &plan) {
   Result<Generator> generator = findGenerator(plan.data.kind);
   if (!generator || !generator->anyMicrobatches ||
       generator->placement == Placement::Twin || generator->leastChunks != 1 ||
-      plan.numCopies() != 1 ||
-      int64_t(plan.data.ranks.size()) != plan.numStages)
+      plan.numCopies() != plan.pipelines ||
+      plan.numRanks() != plan.numStages * plan.pipelines ||
+      (plan.pipelines > 1 && keepsLast(plan)))
     return std::nullopt;
   ScheduleFamily family = familyFor(plan, *generator);
-  if (family(plan.data.microbatches).ranks != plan.data.ranks)
+  if (!isOf(plan, family))
     return std::nullopt;
   auto segments = compressToSegments(family);
   if (!segments)
     return std::nullopt;
   plan.family = std::move(family);
-  return std::move(*segments);
+  std::vector<std::vector<Segment>> all(plan.numRanks());
+  for (int64_t number = 0; number < int64_t(plan.rankOfStage.size());
+       ++number) {
+    auto &loops = all[plan.rankOfStage[number]];
+    loops = (*segments)[plan.stageNumber(number)];
+    for (Segment &loop : loops)
+      for (SegmentAction &action : loop.body)
+        action.stage = number;
+  }
+  return all;
 }
 
 Order orderOfCopies(const Plan &plan, int64_t rank) {
@@ -87,6 +122,7 @@ Order orderOfCopies(const Plan &plan, int64_t rank) {
     if (action.kind == ActionKind::Update)
       continue;
     action.stage += copyOf[action.microbatch] * plan.numStages;
+    action.microbatch /= plan.pipelines;
     action.paired = false;
     order.push_back(action);
   }
@@ -123,14 +159,14 @@ static void readDevices(Plan &plan) {
 
 void readOrders(Plan &plan) {
   readDevices(plan);
+  plan.orders.resize(plan.data.ranks.size());
   if (auto segments = matchFamily(plan)) {
-    for (std::vector<Segment> &loops : *segments)
-      plan.orders.push_back({std::move(loops), {}});
+    for (auto [order, loops] : llvm::zip_equal(plan.orders, *segments))
+      order.loops = std::move(loops);
     return;
   }
-  for (size_t rank = 0; rank < plan.data.ranks.size(); ++rank)
-    plan.orders.push_back(
-        compress(orderOfCopies(plan, rank), plan.data.microbatches));
+  for (auto [rank, order] : llvm::enumerate(plan.orders))
+    order = compress(orderOfCopies(plan, rank), plan.microbatchesOfRank(rank));
 }
 
 } // namespace stagewright::torank

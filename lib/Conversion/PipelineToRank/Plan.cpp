@@ -7,6 +7,7 @@
 
 #include "Plan.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Scheduling/Replicas.h"
 
 using namespace mlir;
 using namespace stagewright;
@@ -21,6 +22,22 @@ StringRef Plan::combineOf(int64_t index) const {
   auto role =
       graph.getResultAttrOfType<StringAttr>(index, PipelineDialect::kRole);
   return role && role.getValue() != "output" ? "mean" : "concat";
+}
+
+int64_t Plan::strideOf(int64_t copy) const {
+  const std::vector<int64_t> &numbers = microbatchesOf[copy];
+  if (pipelines > 1 || numbers.size() < 2)
+    return pipelines;
+  int64_t stride = numbers[1] - numbers[0];
+  for (size_t at = 1; at < numbers.size(); ++at)
+    if (numbers[at] - numbers[at - 1] != stride)
+      return 1;
+  return numbers[0] < stride ? stride : 1;
+}
+
+int64_t Plan::microbatchesOfRank(int64_t rank) const {
+  return stagewright::microbatchesOf(pipelineOfRank[rank], pipelines,
+                                     data.microbatches);
 }
 
 std::string Plan::nameOfStage(int64_t stage) const {

@@ -10,6 +10,10 @@
 // take the same route, the ranks and actions that a microbatch goes through;
 // Emit/ then writes it down.
 //
+// Where the replicas of every stage take microbatches in turn, p pipelines run
+// side by side: microbatch m is number m / p of pipeline m % p, and orders,
+// slots and messages count within it. Routes apart count by turns of their own.
+//
 // Most schedules have one route. Where a stage lies on several ranks, or runs
 // its forward again for some microbatches only, every further route gets a copy
 // of the graph's nodes (Routes.cpp). From then on each copy of a stage is a
@@ -101,7 +105,8 @@ struct ChannelPlan {
   RingDepth depth;
 };
 
-/// The order of one rank: loops, or a table where it does not repeat.
+/// The order of one rank: loops, or a table where it does not repeat. Its
+/// numbers are those of the microbatches within the rank's pipeline.
 struct RankOrder {
   std::vector<Segment> loops;
   std::vector<std::pair<ActionKey, int64_t>> rows; ///< With microbatches.
@@ -138,8 +143,12 @@ struct Plan {
   Schedule data;         ///< What `schedule` says.
   StageGraph stageGraph; ///< Of `program`, without copies.
   /// Where a generator knows the order for every number of microbatches, with
-  /// one stage per rank; else the program runs `data` alone.
+  /// one stage per rank, the order of one pipeline; else the program runs
+  /// `data` alone.
   std::optional<ScheduleFamily> family;
+  /// Pipelines side by side, which share no rank.
+  int64_t pipelines = 1;
+  std::vector<int64_t> pipelineOfRank;
   int64_t numStages = 0; ///< Of the program.
   /// By copy: its microbatches, in increasing order.
   std::vector<std::vector<int64_t>> microbatchesOf;
@@ -165,6 +174,11 @@ struct Plan {
   int64_t numCopies() const { return microbatchesOf.size(); }
   /// The stage of the program that copy `stage` is of.
   int64_t stageNumber(int64_t stage) const { return stage % numStages; }
+  /// Copy `copy` runs every so many-th microbatch from one number on, 1 where
+  /// they follow no such rule. Its slots count them.
+  int64_t strideOf(int64_t copy) const;
+  /// Microbatches of the pipeline of `rank`.
+  int64_t microbatchesOfRank(int64_t rank) const;
   /// `1`, or `1.copy2`: for names.
   std::string nameOfStage(int64_t stage) const;
   /// A number that copies of a stage, and its replicas by slices, have alike.
@@ -206,8 +220,9 @@ mlir::LogicalResult makeRoutes(Plan &plan);
 /// Puts orders and devices of the ranks into the plan (Orders.cpp).
 void readOrders(Plan &plan);
 
-/// The order of `rank` in terms of copies. Pairs run one after the other, and
-/// updates at the end of the step (Orders.cpp).
+/// The order of `rank` in terms of copies, with the numbers of its pipeline.
+/// Pairs run one after the other, and updates at the end of the step
+/// (Orders.cpp).
 Order orderOfCopies(const Plan &plan, int64_t rank);
 
 /// Which gradients ranks sum together, and when they begin (Buckets.cpp). A

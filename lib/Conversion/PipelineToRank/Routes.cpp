@@ -41,6 +41,7 @@ public:
 
 private:
   void readRoutes();
+  void findPipelines();
   void cloneNodes();
   LogicalResult yieldParts();
   void recompute(int64_t copy, int64_t stage);
@@ -83,6 +84,38 @@ void Router::readRoutes() {
   for (const Route &route : routes)
     for (const Stop &stop : route)
       plan.rankOfStage.push_back(stop.rank);
+  findPipelines();
+}
+
+/// Pipelines are side by side where microbatch m keeps to the ranks of m % p,
+/// for as many ranks p as every stage has.
+void Router::findPipelines() {
+  plan.pipelineOfRank.assign(plan.data.ranks.size(), 0);
+  llvm::SmallDenseSet<int64_t> first; // Ranks of stage 0.
+  for (const Route &route : routes)
+    first.insert(route.front().rank);
+  int64_t count = first.size();
+  std::vector<int64_t> pipelineOf(plan.data.ranks.size(), -1);
+  for (auto [copy, route] : llvm::enumerate(routes))
+    for (int64_t microbatch : plan.microbatchesOf[copy])
+      for (const Stop &stop : route) {
+        int64_t &known = pipelineOf[stop.rank];
+        if (known >= 0 && known != microbatch % count)
+          return;
+        known = microbatch % count;
+      }
+  // A stage on fewer ranks would have shared one; on more, it is not dealt so.
+  for (int64_t stage = 0; stage < plan.numStages; ++stage) {
+    llvm::SmallDenseSet<int64_t> ranks;
+    for (const Route &route : routes)
+      ranks.insert(route[stage].rank);
+    if (int64_t(ranks.size()) != count)
+      return;
+  }
+  if (llvm::is_contained(pipelineOf, -1)) // A rank without work.
+    return;
+  plan.pipelines = count;
+  plan.pipelineOfRank = std::move(pipelineOf);
 }
 
 void Router::cloneNodes() {

@@ -217,7 +217,7 @@ json::Object describe(rank::BufferOp buffer, int64_t id,
       {"name", buffer.getBufferName()},
       {"kind", rank::stringifyBufferKind(buffer.getKind())},
       {"bytes", rank::getSlotBytes(type)},
-      {"depth", buffer.isDepthAll() ? 1 : buffer.getDepth()},
+      {"depth", std::abs(buffer.getDepth())},
       {"depth_all", buffer.isDepthAll()},
       {"argument", ofArgument ? position : -1},
       {"result", result},
@@ -309,15 +309,15 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
   json::Array channels;
   std::map<Edge, int64_t> rounds = roundsOf(module);
   for (auto channel : module.getOps<rank::ChannelOp>())
-    channels.push_back(json::Object{
-        {"id", int64_t(channels.size())},
-        {"name", channel.getSymName()},
-        {"from", int64_t(channel.getFrom())},
-        {"to", int64_t(channel.getTo())},
-        {"bytes", rank::getSlotBytes(channel.getType())},
-        {"depth", channel.isDepthAll() ? 1 : int64_t(channel.getDepth())},
-        {"depth_all", channel.isDepthAll()},
-        {"round", rounds[edgeOf(channel)]}});
+    channels.push_back(
+        json::Object{{"id", int64_t(channels.size())},
+                     {"name", channel.getSymName()},
+                     {"from", int64_t(channel.getFrom())},
+                     {"to", int64_t(channel.getTo())},
+                     {"bytes", rank::getSlotBytes(channel.getType())},
+                     {"depth", std::abs(channel.getDepth())},
+                     {"depth_all", channel.isDepthAll()},
+                     {"round", rounds[edgeOf(channel)]}});
   manifest["channels"] = std::move(channels);
 
   SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());

@@ -156,8 +156,9 @@ const Collective &Manifest::collective(int64_t number) const {
   return collectives[size_t(number)];
 }
 
-int64_t Buffer::slots(int64_t microbatches) const {
-  return depthAll ? microbatches : std::min(depth, microbatches);
+int64_t RingSize::slots(int64_t microbatches) const {
+  return depthAll ? (microbatches + depth - 1) / depth
+                  : std::min(depth, microbatches);
 }
 
 Manifest parseManifest(std::string_view text) {

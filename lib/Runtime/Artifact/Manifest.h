@@ -42,12 +42,19 @@ struct Interface {
   std::string label() const;
 };
 
-struct Channel {
+/// How many slots a ring has.
+struct RingSize {
+  int64_t depth = 1;
+  bool depthAll = false; ///< one for every `depth`-th microbatch
+
+  /// When the step runs `microbatches`.
+  int64_t slots(int64_t microbatches) const;
+};
+
+struct Channel : RingSize {
   std::string name;
   int64_t from = 0, to = 0; ///< ranks
   int64_t bytes = 0;
-  int64_t depth = 1;
-  bool depthAll = false; ///< as many slots as there are microbatches
   /// When its ranks make the communicator of all that `from` sends to `to`.
   int64_t round = 0;
 };
@@ -83,19 +90,14 @@ enum class BufferKind {
   Workspace
 };
 
-struct Buffer {
+struct Buffer : RingSize {
   std::string name;
   BufferKind kind = BufferKind::Workspace;
-  int64_t bytes = 0; ///< of one slot
-  int64_t depth = 1;
-  bool depthAll = false;
+  int64_t bytes = 0;     ///< of one slot
   int64_t argument = -1; ///< index into Manifest::arguments
   int64_t result = -1;   ///< index into Manifest::results
   int64_t slice = -1;    ///< part of a sliced argument or result
   int64_t place = -1;    ///< byte of the workspace where its slots begin
-
-  /// Slots when the step runs `microbatches`.
-  int64_t slots(int64_t microbatches) const;
 };
 
 /// A function of the device code, and how every launch of it is shaped.

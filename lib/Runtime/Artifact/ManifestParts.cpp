@@ -64,14 +64,18 @@ Interface parseInterface(const json &object, bool isResult) {
   return it;
 }
 
+static void parseSize(const json &object, RingSize &ring) {
+  ring.depth = integer(object, "depth", 1, maxDepth);
+  ring.depthAll = object.at("depth_all").get<bool>();
+}
+
 Channel parseChannel(const json &object, int64_t ranks) {
   Channel channel;
+  parseSize(object, channel);
   channel.name = string(object, "name");
   channel.from = integer(object, "from", 0, ranks - 1);
   channel.to = integer(object, "to", 0, ranks - 1);
   channel.bytes = integer(object, "bytes", 0, kMostBytes);
-  channel.depth = integer(object, "depth", 1, maxDepth);
-  channel.depthAll = object.at("depth_all").get<bool>();
   // Artifacts from before there were communicators have none.
   if (object.contains("round"))
     channel.round = integer(object, "round", 0, 2 * ranks);
@@ -127,11 +131,10 @@ static void checkPart(const Buffer &buffer, const Interface &whole) {
 
 Buffer parseBuffer(const json &object, const Manifest &manifest) {
   Buffer buffer;
+  parseSize(object, buffer);
   buffer.name = string(object, "name");
   buffer.kind = parseKind(string(object, "kind"));
   buffer.bytes = integer(object, "bytes", 0, kMostBytes);
-  buffer.depth = integer(object, "depth", 1, maxDepth);
-  buffer.depthAll = object.at("depth_all").get<bool>();
   buffer.slice = integer(object, "slice", -1, maxDepth);
   if (object.contains("place"))
     buffer.place = integer(object, "place", -1, kMostBytes);

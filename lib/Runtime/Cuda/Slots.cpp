@@ -83,7 +83,7 @@ void Slots::send(int64_t channel, int64_t m) {
 
 bool Slots::receive(int64_t channel, int64_t m) {
   const Channel &it = end(channel, m, false);
-  int64_t slots = it.depthAll ? microbatches : std::min(it.depth, microbatches);
+  int64_t slots = it.slots(microbatches);
   auto [held, added] = messages.insert({{channel, m % slots}, m});
   if (!added && held->second != m)
     raise("receive of microbatch ", m, " of channel '", it.name,
@@ -93,7 +93,7 @@ bool Slots::receive(int64_t channel, int64_t m) {
 
 void Slots::giveBack(int64_t channel, int64_t m) {
   const Channel &it = end(channel, m, false);
-  int64_t slots = it.depthAll ? microbatches : std::min(it.depth, microbatches);
+  int64_t slots = it.slots(microbatches);
   auto held = messages.find({channel, m % slots});
   if (held == messages.end() || held->second != m)
     raise("release of microbatch ", m, " of channel '", it.name,

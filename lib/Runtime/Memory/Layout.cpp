@@ -83,9 +83,8 @@ Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
   for (const Channel &channel : manifest.channels) {
     Ring ring;
     if (channel.to == rank) {
-      int64_t slots = channel.depthAll ? microbatches
-                                       : std::min(channel.depth, microbatches);
-      ring = append(layout, channel.bytes, slots, channel.name);
+      ring = append(layout, channel.bytes, channel.slots(microbatches),
+                    channel.name);
       layout.fixed += ring.bytes();
     }
     layout.channels.push_back(ring);

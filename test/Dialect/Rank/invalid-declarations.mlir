@@ -22,8 +22,8 @@ rank.channel @c from 0 to 1 depth 0 : memref<4xf32>
 // -----
 
 // channel_c2
-// expected-error @below {{depth must be positive or 'all', got -3}}
-"rank.channel"() {sym_name = "c", from = 0, to = 1, depth = -3, type = memref<4xf32>} : () -> ()
+// expected-error @below {{depth must be positive or 'all', got 0}}
+"rank.channel"() {sym_name = "c", from = 0, to = 1, depth = 0, type = memref<4xf32>} : () -> ()
 
 // -----
 
@@ -171,6 +171,17 @@ rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf3
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
   // expected-error @below {{of kind 'batch' cannot be a slice, got 1}}
   %a = rank.buffer "x" batch 0 slice 1 depth all : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c3
+rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
+rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {
+  // expected-error @below {{of kind 'batch' has a slot for every microbatch or some, got depth all by 2}}
+  %x = rank.buffer "x" batch 1 depth all by 2 : memref<2x8xf32>
   rank.entry (%M) {
   }
 }

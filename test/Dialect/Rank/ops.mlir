@@ -21,6 +21,8 @@ func.func private @layer0.F(%w: tensor<8x4xf32>, %x: tensor<2x8xf32>, %l: tensor
 rank.channel @h from 0 to 1 depth 2 : memref<2x4xf32>
 // CHECK: rank.channel @dh from 1 to 0 depth all : memref<2x4xf32>
 rank.channel @dh from 1 to 0 depth all : memref<2x4xf32>
+// CHECK: rank.channel @turns from 1 to 0 depth all by 4 : memref<2x4xf32>
+rank.channel @turns from 1 to 0 depth all by 4 : memref<2x4xf32>
 // CHECK: rank.channel @part from 1 to 0 depth 1 once : memref<8x4xf32>
 rank.channel @part from 1 to 0 depth 1 once : memref<8x4xf32>
 // CHECK: rank.channel @some from 1 to 0 depth 3 sparse : memref<8x4xf32>

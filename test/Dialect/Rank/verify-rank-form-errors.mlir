@@ -28,8 +28,31 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" 
   rank.entry (%M) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    // expected-error @below {{'arith.muli' cannot be unrolled; a rank program computes with constants, sums, differences, minima, maxima and tables}}
-    %n = arith.muli %M, %M : index
+    // expected-error @below {{'arith.xori' cannot be unrolled; a rank program computes with constants, sums, differences, products, quotients, minima, maxima and tables}}
+    %n = arith.xori %M, %M : index
+  }
+}
+
+// -----
+
+// A product that would overflow in the end.
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c0 = arith.constant 1000000 : index
+    // expected-error @below {{cannot be unrolled: a product of a rank program has at most 32 bits, got 1000000 times 1000000}}
+    %n = arith.muli %c0, %c0 : index
+  }
+}
+
+// -----
+
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 4 schedule "hand" {
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{cannot be unrolled: a quotient of a rank program is of a number that is not negative and a positive one, got 4 and 0}}
+    %n = arith.divui %M, %c0 : index
   }
 }
 rank.program @step.1 rank 1 device "d1" of @step microbatches 4 schedule "hand" {

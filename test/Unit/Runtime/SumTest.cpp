@@ -42,7 +42,7 @@ struct Group {
       sum.elements = (elements * 4 + 63) / 64 * 16 + 16;
       manifest.collectives.push_back(sum);
     }
-    manifest.channels.push_back({"c", 0, 1, 8, 1, false});
+    manifest.channels.push_back({{1, false}, "c", 0, 1, 8});
     std::vector<std::byte *> bases;
     for (int64_t r = 0; r < ranks; ++r) {
       layouts.push_back(layOut(manifest, r, 1));

@@ -23,7 +23,7 @@ struct Pair {
     manifest.ranks.resize(2);
     for (int64_t from : {0, 1})
       manifest.channels.push_back(
-          {"c" + std::to_string(from), from, 1 - from, 8, depth, false});
+          {{depth, false}, "c" + std::to_string(from), from, 1 - from, 8});
     for (int64_t rank : {0, 1}) {
       layouts.push_back(layOut(manifest, rank, microbatches));
       memory[rank].resize(size_t(layouts[rank].total));

@@ -29,32 +29,32 @@ void RankEmitter::findReleases() {
 }
 
 /// Memory of `value`, which an action `key` reads.
-Value RankEmitter::read(Value value, const ActionKey &key, Value m) {
+Value RankEmitter::read(Value value, const ActionKey &key) {
   Value &memory = present[value];
   if (memory)
     return memory;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Value buffer = arguments.lookup(argument.getArgNumber());
     Value whole = slots.lookup(buffer);
-    return memory = whole ? whole : slotOf(buffer, m);
+    return memory = whole ? whole : slotOf(buffer, numbers.ofStep);
   }
   const ValuePlan &made = plan.values.find(value)->second;
   if (plan.rankOf(made.made) == rank)
-    return memory = slotOf(made.home == Home::Output
-                               ? outputs.at(made.outputs.front())
-                               : stashes.lookup({value, key.stage}),
-                           m);
+    return memory =
+               made.home == Home::Output
+                   ? slotOf(outputs.at(made.outputs.front()), numbers.ofStep)
+                   : slotOf(stashes.lookup({value, key.stage}), numbers.turn);
   for (unsigned number : made.channels) {
     const ChannelPlan &channel = plan.channels[number];
     if (channel.stage != key.stage)
       continue;
     MemRefType type = memoryOf(value.getType());
     if (channel.first == key)
-      memory =
-          rank::RecvOp::create(builder, loc, type, names.channels[number], m);
+      memory = rank::RecvOp::create(builder, loc, type, names.channels[number],
+                                    numbers.turn);
     else
       memory = rank::ReceivedOp::create(builder, loc, type,
-                                        names.channels[number], m);
+                                        names.channels[number], numbers.turn);
   }
   return memory;
 }
@@ -65,18 +65,20 @@ Value RankEmitter::stashOf(Value value, const ValuePlan &made) const {
 }
 
 /// Memory of `value`, which the node at hand writes: its home.
-Value RankEmitter::write(Value value, Value m) {
+Value RankEmitter::write(Value value) {
   const ValuePlan &made = plan.values.find(value)->second;
   MemRefType type = memoryOf(value.getType());
   switch (made.home) {
   case Home::Output:
-    return present[value] = slotOf(outputs.at(made.outputs.front()), m);
+    return present[value] =
+               slotOf(outputs.at(made.outputs.front()), numbers.ofStep);
   case Home::Stash:
-    return present[value] = rank::AcquireOp::create(builder, loc, type,
-                                                    stashOf(value, made), m);
+    return present[value] = rank::AcquireOp::create(
+               builder, loc, type, stashOf(value, made), numbers.turn);
   case Home::Channel:
     return present[value] = rank::ClaimOp::create(
-               builder, loc, type, names.channels[made.channels.front()], m);
+               builder, loc, type, names.channels[made.channels.front()],
+               numbers.turn);
   case Home::Workspace:
     break;
   }
@@ -86,14 +88,14 @@ Value RankEmitter::write(Value value, Value m) {
 
 /// Copies `value` to every place but its home, then sends it: a slot that is
 /// sent is not read again.
-void RankEmitter::distribute(Value value, Value m) {
+void RankEmitter::distribute(Value value) {
   const ValuePlan &made = plan.values.find(value)->second;
   MemRefType type = memoryOf(value.getType());
   for (unsigned number : made.channels) {
     if (made.home == Home::Channel && number == made.channels.front())
       continue;
-    Value slot =
-        rank::ClaimOp::create(builder, loc, type, names.channels[number], m);
+    Value slot = rank::ClaimOp::create(builder, loc, type,
+                                       names.channels[number], numbers.turn);
     rank::CopyOp::create(builder, loc, present[value], slot);
     ++statistics.copies;
   }
@@ -101,22 +103,22 @@ void RankEmitter::distribute(Value value, Value m) {
   for (const StashPlan &stash :
        made.home == Home::Stash ? stashed.drop_front() : stashed) {
     Value slot = rank::AcquireOp::create(
-        builder, loc, type, stashes.lookup({value, stash.stage}), m);
+        builder, loc, type, stashes.lookup({value, stash.stage}), numbers.turn);
     rank::CopyOp::create(builder, loc, present[value], slot);
     ++statistics.copies;
   }
   ArrayRef<int64_t> kept = made.outputs;
   for (int64_t result : made.home == Home::Output ? kept.drop_front() : kept) {
-    Value slot = slotOf(outputs.at(result), m);
+    Value slot = slotOf(outputs.at(result), numbers.ofStep);
     rank::CopyOp::create(builder, loc, present[value], slot);
     ++statistics.copies;
   }
   for (unsigned number : made.channels)
-    rank::SendOp::create(builder, loc, names.channels[number], m);
+    rank::SendOp::create(builder, loc, names.channels[number], numbers.turn);
 }
 
-LogicalResult RankEmitter::emitNode(const ActionKey &key, const NodePlan &node,
-                                    Value m) {
+LogicalResult RankEmitter::emitNode(const ActionKey &key,
+                                    const NodePlan &node) {
   pipeline::NodeOp op = node.node;
   FailureOr<func::FuncOp> body =
       getVariant(node, names.symbols, names.variants);
@@ -125,9 +127,9 @@ LogicalResult RankEmitter::emitNode(const ActionKey &key, const NodePlan &node,
   names.called.insert(*body);
   SmallVector<Value> inputs, outs, sums;
   for (Value input : op.getInputs())
-    inputs.push_back(read(input, key, m));
+    inputs.push_back(read(input, key));
   for (unsigned number : node.written)
-    outs.push_back(write(op->getResult(number), m));
+    outs.push_back(write(op->getResult(number)));
   for (auto [ignored, result] : node.accumulated)
     for (auto [number, buffer] : accumulators)
       if (plan.accumulators[number].result == result &&
@@ -138,31 +140,31 @@ LogicalResult RankEmitter::emitNode(const ActionKey &key, const NodePlan &node,
                        sums, workspace, node.workspaceTop,
                        /*workspace_bytes=*/0, op.getNodeName());
   for (unsigned number : node.written)
-    distribute(op->getResult(number), m);
+    distribute(op->getResult(number));
   return success();
 }
 
 /// A result of the step that is an argument of the graph.
-void RankEmitter::passThrough(int64_t result, const ActionKey &key, Value m) {
+void RankEmitter::passThrough(int64_t result, const ActionKey &key) {
   pipeline::GraphOp graph = plan.graph;
   auto yield = cast<pipeline::YieldOp>(graph.getBody().front().getTerminator());
   for (auto [value, of] : llvm::zip(yield.getValues(), yield.getResults())) {
     if (of != result || !isa<BlockArgument>(value))
       continue;
-    Value source = read(value, key, m);
+    Value source = read(value, key);
     for (auto [number, buffer] : accumulators)
       if (plan.accumulators[number].result == result &&
           plan.accumulators[number].stage == plan.summingStage(key.stage))
         rank::AddOp::create(builder, loc, source, slots[buffer]);
     if (!plan.isAccumulated(result)) {
-      rank::CopyOp::create(builder, loc, source, slotOf(outputs.at(result), m));
+      rank::CopyOp::create(builder, loc, source,
+                           slotOf(outputs.at(result), numbers.ofStep));
       ++statistics.copies;
     }
   }
 }
 
-void RankEmitter::emitReleases(const ActionKey &key, unsigned position,
-                               Value m) {
+void RankEmitter::emitReleases(const ActionKey &key, unsigned position) {
   auto action = releases.find(key);
   if (action == releases.end())
     return;
@@ -170,38 +172,56 @@ void RankEmitter::emitReleases(const ActionKey &key, unsigned position,
   if (found == action->second.end())
     return;
   for (unsigned number : found->second.channels)
-    rank::ReleaseChannelOp::create(builder, loc, names.channels[number], m);
+    rank::ReleaseChannelOp::create(builder, loc, names.channels[number],
+                                   numbers.turn);
   for (Value buffer : found->second.stashes)
-    rank::ReleaseOp::create(builder, loc, buffer, m);
+    rank::ReleaseOp::create(builder, loc, buffer, numbers.turn);
 }
 
-LogicalResult RankEmitter::emitAction(const ActionKey &key, Value m) {
+/// The route of an action has the number of its copy.
+Numbers RankEmitter::numbersOf(const ActionKey &key, Value inOrder) {
+  Numbers all{inOrder, inOrder, inOrder};
+  if (plan.pipelines > 1) {
+    all.ofStep =
+        arith::MulIOp::create(builder, loc, inOrder, constant(plan.pipelines));
+    if (int64_t first = plan.pipelineOfRank[rank])
+      all.ofStep =
+          arith::AddIOp::create(builder, loc, all.ofStep, constant(first));
+  } else if (int64_t stride = plan.strideOf(key.stage / plan.numStages);
+             stride > 1) {
+    all.turn = arith::DivUIOp::create(builder, loc, inOrder, constant(stride));
+  }
+  return all;
+}
+
+LogicalResult RankEmitter::emitAction(const ActionKey &key, Value inOrder) {
+  numbers = numbersOf(key, inOrder);
   auto kind = rank::symbolizeActionKind(
       StringRef(std::string(1, static_cast<char>(key.kind))));
   auto op = rank::ActionOp::create(builder, loc, *kind,
-                                   plan.stageNumber(key.stage), m);
+                                   plan.stageNumber(key.stage), numbers.ofStep);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&op.getBody().emplaceBlock());
   for (const ActionKey &part : plan.partsOf(key))
-    if (failed(emitPart(part, m)))
+    if (failed(emitPart(part)))
       return failure();
   return success();
 }
 
-LogicalResult RankEmitter::emitPart(const ActionKey &key, Value m) {
+LogicalResult RankEmitter::emitPart(const ActionKey &key) {
   present.clear();
   auto found = plan.actions.find(key);
   if (found == plan.actions.end()) // No node has work there.
     return success();
   const ActionPlan &action = found->second;
   for (auto [position, node] : llvm::enumerate(action.nodes)) {
-    if (failed(emitNode(key, node, m)))
+    if (failed(emitNode(key, node)))
       return failure();
-    emitReleases(key, position, m);
-    beginSums(key, position, m);
+    emitReleases(key, position);
+    beginSums(key, position);
   }
   for (int64_t result : action.passedThrough)
-    passThrough(result, key, m);
-  beginSums(key, action.nodes.size(), m);
+    passThrough(result, key);
+  beginSums(key, action.nodes.size());
   return success();
 }

@@ -28,7 +28,7 @@ Value RankEmitter::constant(int64_t value) {
 /// clamp(constant + (perMicrobatch ? M : 0), 0, M), with what the sign of the
 /// constant makes superfluous left out.
 Value RankEmitter::bound(const SegmentBound &bound) {
-  Value all = entry.getMicrobatches();
+  Value all = microbatches;
   if (!bound.perMicrobatch)
     return bound.constant <= 0
                ? constant(0)
@@ -95,6 +95,17 @@ LogicalResult RankEmitter::emitTable(const RankOrder &order) {
   return success();
 }
 
+/// Those of the step, M, or (M - k + p - 1) / p of pipeline k of p.
+Value RankEmitter::countMicrobatches() {
+  Value all = entry.getMicrobatches();
+  if (plan.pipelines == 1)
+    return all;
+  int64_t more = plan.pipelines - 1 - plan.pipelineOfRank[rank];
+  if (more > 0)
+    all = arith::AddIOp::create(builder, loc, all, constant(more));
+  return arith::DivUIOp::create(builder, loc, all, constant(plan.pipelines));
+}
+
 LogicalResult RankEmitter::emitEntry() {
   entry = rank::EntryOp::create(builder, loc);
   Block &block = entry.getBody().emplaceBlock();
@@ -119,9 +130,10 @@ LogicalResult RankEmitter::emitEntry() {
     auto start = bucket.starts.find(rank);
     return start != bucket.starts.end() && !start->second.atEnd;
   });
+  microbatches = countMicrobatches();
   if (plan.family && begins)
-    lastMicrobatch = arith::SubIOp::create(
-        builder, loc, entry.getMicrobatches(), constant(1));
+    lastMicrobatch =
+        arith::SubIOp::create(builder, loc, microbatches, constant(1));
   for (const Segment &segment : plan.orders[rank].loops)
     if (failed(emitSegment(segment)))
       return failure();

@@ -19,8 +19,8 @@ MemRefType stagewright::torank::memoryOf(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
-int64_t stagewright::torank::depthOf(const RingDepth &depth) {
-  return depth.all ? RankDialect::kAll : depth.slots;
+int64_t stagewright::torank::depthOf(const RingDepth &depth, int64_t stride) {
+  return depth.all ? stride * RankDialect::kAll : depth.slots;
 }
 
 static Place placeOf(IntegerAttr position, IntegerAttr slice, int64_t index) {
@@ -189,9 +189,9 @@ void RankEmitter::declareStashes() {
                              .str();
       if (stash.stage != made.made.stage)
         name += ".stage" + plan.nameOfStage(stash.stage);
-      stashes[{value, stash.stage}] =
-          declare(name, BufferKind::Stash, std::nullopt, depthOf(stash.depth),
-                  memoryOf(value.getType()));
+      stashes[{value, stash.stage}] = declare(
+          name, BufferKind::Stash, std::nullopt,
+          depthOf(stash.depth, plan.pipelines), memoryOf(value.getType()));
       ++statistics.stashes;
     }
   }

@@ -47,9 +47,10 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
     return FlatSymbolRefAttr::get(channel.getSymNameAttr());
   };
   for (const ChannelPlan &channel : plan.channels)
-    names.channels.push_back(
-        create(channel.name, channel.from, channel.to, depthOf(channel.depth),
-               false, plan.numCopies() > 1, channel.value.getType()));
+    names.channels.push_back(create(channel.name, channel.from, channel.to,
+                                    depthOf(channel.depth, plan.pipelines),
+                                    false, plan.numCopies() > 1,
+                                    channel.value.getType()));
   for (auto [number, part] : llvm::enumerate(plan.accumulators)) {
     int64_t from = plan.rankOfStage[part.stage];
     int64_t to = plan.rankOfResult[part.result];

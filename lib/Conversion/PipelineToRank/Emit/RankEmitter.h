@@ -33,6 +33,13 @@ struct ModuleNames {
   llvm::DenseSet<mlir::Operation *> called;
 };
 
+/// A microbatch by its numbers.
+struct Numbers {
+  mlir::Value inOrder; ///< Within its pipeline, as orders count.
+  mlir::Value ofStep;
+  mlir::Value turn; ///< Of its route: slots and messages go by it.
+};
+
 /// Position and slice of argument or result `index` of the graph.
 struct Place {
   int64_t position;
@@ -67,23 +74,24 @@ private:
   mlir::LogicalResult emitTable(const RankOrder &order);
   mlir::Value constant(int64_t value);
   mlir::Value bound(const SegmentBound &bound);
+  mlir::Value countMicrobatches();
   mlir::Value slotOf(mlir::Value buffer, mlir::Value m = {});
 
   // Actions (Action.cpp).
   void findReleases();
-  mlir::LogicalResult emitAction(const ActionKey &key, mlir::Value m);
-  mlir::LogicalResult emitPart(const ActionKey &key, mlir::Value m);
-  mlir::LogicalResult emitNode(const ActionKey &key, const NodePlan &node,
-                               mlir::Value m);
-  mlir::Value read(mlir::Value value, const ActionKey &key, mlir::Value m);
-  mlir::Value write(mlir::Value value, mlir::Value m);
+  mlir::LogicalResult emitAction(const ActionKey &key, mlir::Value inOrder);
+  Numbers numbersOf(const ActionKey &key, mlir::Value inOrder);
+  mlir::LogicalResult emitPart(const ActionKey &key);
+  mlir::LogicalResult emitNode(const ActionKey &key, const NodePlan &node);
+  mlir::Value read(mlir::Value value, const ActionKey &key);
+  mlir::Value write(mlir::Value value);
   mlir::Value stashOf(mlir::Value value, const ValuePlan &made) const;
-  void distribute(mlir::Value value, mlir::Value m);
-  void passThrough(int64_t result, const ActionKey &key, mlir::Value m);
-  void emitReleases(const ActionKey &key, unsigned position, mlir::Value m);
+  void distribute(mlir::Value value);
+  void passThrough(int64_t result, const ActionKey &key);
+  void emitReleases(const ActionKey &key, unsigned position);
 
   // Sums over ranks (Sums.cpp).
-  void beginSums(const ActionKey &key, unsigned position, mlir::Value m);
+  void beginSums(const ActionKey &key, unsigned position);
   void beginLateSums();
   void beginSum(unsigned number, mlir::Value m = {}, mlir::Value last = {});
   void awaitSums();
@@ -114,7 +122,9 @@ private:
   stagewright::rank::EntryOp entry;
   mlir::Operation *lastConstant = nullptr;
   std::map<int64_t, mlir::Value> constants;
-  mlir::Value lastMicrobatch; ///< Where the program runs any number of them.
+  mlir::Value microbatches; ///< Of the rank's pipeline.
+  /// Where the program runs any number of them.
+  mlir::Value lastMicrobatch;
   llvm::StringSet<> bufferNames;
   mlir::Value workspace;
   mlir::DenseMap<unsigned, mlir::Value> arguments; ///< Buffers.
@@ -126,7 +136,8 @@ private:
   std::map<unsigned, mlir::Value> updateBuffers;
   /// Slots that are there for the whole step.
   mlir::DenseMap<mlir::Value, mlir::Value> slots;
-  /// Memory of the values that the action at hand has touched.
+  Numbers numbers; ///< Of the action at hand.
+  /// Memory of the values that it has touched.
   mlir::DenseMap<mlir::Value, mlir::Value> present;
   /// What is released after node `position` of an action.
   struct Releases {
@@ -151,8 +162,8 @@ void emitUpdateChannels(const Plan &plan, ModuleNames &names,
                             std::string, int64_t, int64_t, mlir::Type)>
                             create);
 
-/// As the dialect writes it.
-int64_t depthOf(const RingDepth &depth);
+/// As the dialect writes it, where every so many-th microbatch has a slot.
+int64_t depthOf(const RingDepth &depth, int64_t stride);
 
 } // namespace stagewright::torank
 

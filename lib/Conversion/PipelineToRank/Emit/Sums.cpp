@@ -45,23 +45,30 @@ void RankEmitter::beginSum(unsigned number, Value m, Value last) {
 }
 
 /// What the node at `position` of an action completes in the last microbatch.
-void RankEmitter::beginSums(const ActionKey &key, unsigned position, Value m) {
+void RankEmitter::beginSums(const ActionKey &key, unsigned position) {
   for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
     auto found = bucket.starts.find(rank);
     if (found == bucket.starts.end())
       continue;
     const BucketPlan::Start &start = found->second;
     if (!start.atEnd && start.key == key && start.position == position)
-      beginSum(number, m, plan.family ? lastMicrobatch : constant(start.last));
+      beginSum(number, numbers.inOrder,
+               plan.family ? lastMicrobatch : constant(start.last));
   }
 }
 
-/// A rank that has several parts of a gradient adds them first.
+/// A rank that has several parts of a gradient adds them first. One whose
+/// pipeline had no microbatch, so that -1 is the last, has begun no sum.
 void RankEmitter::beginLateSums() {
   for (auto [number, bucket] : llvm::enumerate(plan.buckets)) {
     auto found = bucket.starts.find(rank);
-    if (found == bucket.starts.end() || !found->second.atEnd)
+    if (found == bucket.starts.end())
       continue;
+    if (!found->second.atEnd) {
+      if (lastMicrobatch && plan.pipelines > 1)
+        beginSum(number, constant(-1), lastMicrobatch);
+      continue;
+    }
     for (int64_t result : bucket.results)
       for (auto [part, buffer] : accumulators)
         if (plan.accumulators[part].result == result && !isSummed(part))

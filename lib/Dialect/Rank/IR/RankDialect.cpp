@@ -54,6 +54,6 @@ int64_t stagewright::rank::getSlotStride(MemRefType type) {
 }
 
 int64_t stagewright::rank::getSlotCount(int64_t depth, int64_t microbatches) {
-  return depth == RankDialect::kAll ? microbatches
-                                    : std::min(depth, microbatches);
+  return depth < 0 ? llvm::divideCeil(microbatches, depth / RankDialect::kAll)
+                   : std::min(depth, microbatches);
 }

@@ -69,28 +69,33 @@ StepOp::TypeByPlace StepOp::collectResults() {
 }
 
 //===----------------------------------------------------------------------===//
-// Depth: a number of slots, or `all`
+// Depth: a number of slots, `all`, or `all by 4` for every fourth microbatch
 //===----------------------------------------------------------------------===//
 
 static ParseResult parseDepth(OpAsmParser &parser, IntegerAttr &depth) {
-  int64_t slots = RankDialect::kAll;
-  if (failed(parser.parseOptionalKeyword("all"))) {
-    SMLoc where = parser.getCurrentLocation();
-    if (parser.parseInteger(slots))
-      return failure();
-    if (slots < 1)
-      return parser.emitError(where) // channel_c2, buffer_c3
-             << "depth must be positive or 'all', got " << slots;
-  }
-  depth = parser.getBuilder().getI64IntegerAttr(slots);
+  bool all = succeeded(parser.parseOptionalKeyword("all"));
+  int64_t number = 1;
+  SMLoc where = parser.getCurrentLocation();
+  if ((!all || succeeded(parser.parseOptionalKeyword("by"))) &&
+      parser.parseInteger(number))
+    return failure();
+  if (number < 1)
+    return parser.emitError(where) // channel_c2, buffer_c3
+           << "depth must be positive or 'all', got " << number;
+  depth = parser.getBuilder().getI64IntegerAttr(all ? number * RankDialect::kAll
+                                                    : number);
   return success();
 }
 
+static std::string depthText(int64_t depth) {
+  if (depth >= 0)
+    return std::to_string(depth);
+  int64_t by = depth / RankDialect::kAll;
+  return by == 1 ? "all" : "all by " + std::to_string(by);
+}
+
 static void printDepth(OpAsmPrinter &printer, Operation *, IntegerAttr depth) {
-  if (depth.getInt() == RankDialect::kAll)
-    printer << "all";
-  else
-    printer << depth.getInt();
+  printer << depthText(depth.getInt());
 }
 
 /// channel_c4, buffer_c5: what a slot may be.
@@ -115,15 +120,14 @@ LogicalResult ChannelOp::verify() {
   if (getFrom() < 0 || getTo() < 0 || getFrom() == getTo()) // channel_c1
     return emitOpError() << "must join two ranks, got " << getFrom() << " and "
                          << getTo();
-  if (getDepth() < 0) // channel_c2
+  if (getDepth() == 0) // channel_c2
     return emitOpError() << "depth must be positive or 'all', got "
                          << getDepth();
   if (getOnce() && getSparse()) // channel_c3
     return emitOpError() << "carries one message per step and cannot be sparse";
   if (getOnce() && getDepth() != 1) // channel_c3
     return emitOpError() << "carries one message per step and needs depth 1, "
-                         << "got "
-                         << (isDepthAll() ? "all" : Twine(getDepth()));
+                         << "got " << depthText(getDepth());
   return verifySlotType(*this, getType());
 }
 
@@ -227,19 +231,24 @@ LogicalResult BufferOp::verify() {
       getKind() != BufferKind::Gradient) // buffer_c2
     return emitOpError() << "of kind '" << kind << "' cannot be a slice, got "
                          << *getSlice();
-  if (getDepth() < 0) // buffer_c3
+  if (getDepth() == 0) // buffer_c3
     return emitOpError() << "depth must be positive or 'all', got "
                          << getDepth();
   if (getDepth() != 1 && !isPerMicrobatch()) // buffer_c3
     return emitOpError() << "of kind '" << kind << "' has one slot, got depth "
-                         << (isDepthAll() ? "all" : Twine(getDepth()));
+                         << depthText(getDepth());
+  if (getDepth() < RankDialect::kAll &&
+      getKind() != BufferKind::Stash) // buffer_c3
+    return emitOpError() << "of kind '" << kind
+                         << "' has a slot for every microbatch or some, got "
+                         << "depth " << depthText(getDepth());
   if (getKind() == BufferKind::Workspace &&
       (getType().getRank() != 1 || !getType().getElementType().isInteger(8)))
     return emitOpError() << "of kind 'workspace' must be a vector of i8, got "
                          << getType(); // buffer_c4
   if (getPlace() && (getKind() != BufferKind::Stash || isDepthAll()))
     return emitOpError() << "of kind '" << kind << "' and depth "
-                         << (isDepthAll() ? "all" : Twine(getDepth()))
+                         << depthText(getDepth())
                          << " has no place in the workspace, got "
                          << *getPlace()
                          << "; a stash of a fixed depth may have one";

@@ -144,6 +144,27 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
       .Case([&](arith::SubIOp) {
         return binary([](int64_t a, int64_t b) { return a - b; });
       })
+      .Case([&](arith::MulIOp product) -> LogicalResult {
+        int64_t result = 0;
+        if (llvm::MulOverflow(value(product.getLhs()), value(product.getRhs()),
+                              result) ||
+            !llvm::isInt<32>(result))
+          return emitError(product.getLoc())
+                 << "cannot be unrolled: a product of a rank program has at "
+                 << "most 32 bits, got " << value(product.getLhs()) << " times "
+                 << value(product.getRhs());
+        values[product] = result;
+        return success();
+      })
+      .Case([&](arith::DivUIOp division) -> LogicalResult {
+        if (value(division.getLhs()) < 0 || value(division.getRhs()) < 1)
+          return emitError(division.getLoc())
+                 << "cannot be unrolled: a quotient of a rank program is of "
+                 << "a number that is not negative and a positive one, got "
+                 << value(division.getLhs()) << " and "
+                 << value(division.getRhs());
+        return binary([](int64_t a, int64_t b) { return a / b; });
+      })
       .Case([&](arith::MaxSIOp) {
         return binary([](int64_t a, int64_t b) { return std::max(a, b); });
       })
@@ -154,7 +175,7 @@ LogicalResult Unroller::visitArithmetic(Operation &op) {
         return emitError(other->getLoc())
                << "'" << other->getName() << "' cannot be unrolled; a rank "
                << "program computes with constants, sums, differences, "
-               << "minima, maxima and tables";
+               << "products, quotients, minima, maxima and tables";
       });
 }
 

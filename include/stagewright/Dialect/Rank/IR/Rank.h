@@ -46,8 +46,8 @@ struct WorkspaceRange {
   int64_t begin = 0, end = 0;
 };
 
-/// Slots of a ring of this `depth` (`RankDialect::kAll`: one each) for
-/// `microbatches` microbatches.
+/// Slots of a ring of this `depth` (`RankDialect::kAll`: one each; n times
+/// that: one for every n-th) for `microbatches` microbatches.
 int64_t getSlotCount(int64_t depth, int64_t microbatches);
 
 } // namespace stagewright::rank
