@@ -59,7 +59,7 @@ void declare(CLI::App &app, Options &options) {
                "needs no GPU");
   app.add_flag("--processes", options.processes,
                "Every rank on GPUs in a process of its own, started here, with "
-               "messages by NCCL");
+               "messages by NCCL (default where ranks sum gradients)");
   app.add_option("--transport", options.transport,
                  "'threads': all ranks are this process; 'mpi': each is a "
                  "process that mpirun or srun started (default: as started)")

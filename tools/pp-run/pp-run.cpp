@@ -228,14 +228,29 @@ int run(const Options &options, Launch &launch) {
   return 0;
 }
 
-/// Starts a process for each rank; null in one of them.
-std::optional<int> startRanks(Options &options) {
-  if (!options.transport.empty() || numberByLauncher())
+json manifestOf(const Options &options) {
+  auto program = open(sw_inspect, options.artifact);
+  return json::parse(sw_manifest(program.get()));
+}
+
+/// Whether ranks are processes: asked for, or because ranks on GPUs sum
+/// gradients together, which NCCL does between processes.
+bool needsProcesses(const Options &options) {
+  bool others = !options.transport.empty() || numberByLauncher();
+  if (options.processes && others && !options.dry)
     raise("--processes starts the processes itself; leave it out where ",
           options.transport.empty() ? "mpirun or srun does"
                                     : "--transport says how");
-  auto program = open(sw_inspect, options.artifact);
-  json manifest = json::parse(sw_manifest(program.get()));
+  if (options.processes || others)
+    return options.processes;
+  json manifest = manifestOf(options);
+  return manifest.at("target").value("kind", "") == "cuda" &&
+         manifest.contains("collectives");
+}
+
+/// Starts a process for each rank; null in one of them.
+std::optional<int> startRanks(Options &options) {
+  json manifest = manifestOf(options);
   options.transport = "sockets";
   double grace =
       options.deadline > 0 ? std::min(1.0, options.deadline / 2) : 1.0;
@@ -282,6 +297,8 @@ int main(int argc, char **argv) {
     bool runs = options.info.empty() && !options.dry;
     if (runs && options.supervisor.asked())
       return supervised(options, argc, argv);
+    if (runs || options.dry)
+      options.processes = needsProcesses(options);
     if (runs && options.processes)
       if (std::optional<int> status = startRanks(options))
         return *status;
