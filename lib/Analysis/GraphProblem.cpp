@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "stagewright/Analysis/CountFlops.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/Rows.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Cost/Roofline.h"
 #include "stagewright/Planning/Formats.h"
@@ -217,6 +218,17 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   addArguments(graph, problem);
   addResults(graph, problem);
   return problem;
+}
+
+void shareMicrobatches(GraphOp graph, Problem &problem) {
+  problem.samples = rowsOf(graph).samples;
+  bool turns = llvm::any_of(
+      problem.layers, [](const Layer &layer) { return !layer.sliceable; });
+  for (unsigned number = 0; turns && number < graph.getNumResults(); ++number)
+    if (auto combine = graph.getResultAttrOfType<StringAttr>(
+            number, PipelineDialect::kCombine);
+        combine && combine.getValue() == "concat")
+      problem.maxReplicas = 1;
 }
 
 } // namespace stagewright::pipeline

@@ -98,6 +98,10 @@ static void buildBodies(OpPassManager &manager, const DeviceTarget *device) {
          : buildBodyPipeline(manager, how);
 }
 
+/// What PyTorch's DistributedDataParallel sums at once on GPUs: NCCL is slow
+/// with less (Li et al., "PyTorch Distributed", VLDB 2020).
+static constexpr int64_t kDeviceBucketBytes = 25 << 20;
+
 /// From an imported step, or from any level in between, to the schedule. One
 /// body for the whole backward does less work, so I and W stay apart only for a
 /// schedule that runs them apart.
@@ -109,7 +113,6 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
   if (failed(found))
     return failure();
   const Needs &needs = *found;
-  int64_t mostReplicas = options.maxReplicas.value_or(options.plan.empty());
   SmallVector<std::string> passes;
   if (!has<pipeline::GraphOp>(module)) {
     llvm::append_values(passes, passText("pipeline-infer-roles"),
@@ -135,17 +138,17 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
             [&](OpPassManager &manager) { buildBodies(manager, device); })))
       return failure();
     if (level >= Level::Program)
-      passes.push_back(
-          passText("pipeline-partition", {{"cluster", options.cluster},
-                                          {"stages", needs.stages},
-                                          {"microbatches", needs.microbatches},
-                                          {"memory", options.memory},
-                                          {"planner", options.planner},
-                                          {"max-replicas", text(mostReplicas)},
-                                          {"plan", quoted(options.plan)},
-                                          {"chunks", needs.chunks},
-                                          {"placement", needs.placement},
-                                          {"schedule", needs.plannedFor}}));
+      passes.push_back(passText("pipeline-partition",
+                                {{"cluster", options.cluster},
+                                 {"stages", needs.stages},
+                                 {"microbatches", needs.microbatches},
+                                 {"memory", options.memory},
+                                 {"planner", options.planner},
+                                 {"max-replicas", text(options.maxReplicas)},
+                                 {"plan", quoted(options.plan)},
+                                 {"chunks", needs.chunks},
+                                 {"placement", needs.placement},
+                                 {"schedule", needs.plannedFor}}));
   }
   if (!has<pipeline::ScheduleOp>(module) && level >= Level::Schedule)
     passes.push_back(
@@ -214,10 +217,9 @@ LogicalResult compileTo(Level level, ModuleOp module,
     describeStash(module, report);
     if (level <= Level::Schedule)
       return success();
-    // Ranks on one GPU have their gradients added by one of them.
     auto bucketBytes = options.bucketBytes;
     if (!bucketBytes && device && !device->isHost())
-      bucketBytes = 0;
+      bucketBytes = kDeviceBucketBytes;
     if (failed(runText(module, timing,
                        {passText("lower-pipeline-to-rank",
                                  {{"bucket-bytes", text(bucketBytes)}})})) ||

@@ -83,6 +83,12 @@ Seconds boundOf(Seconds bound, Seconds time) {
 }
 
 Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
+  if (routesOf(problem, plan) > kMostRoutes)
+    return Error{
+        "replicas that take microbatches in turn give these more than " +
+        std::to_string(kMostRoutes) +
+        " routes through the stages; use numbers of replicas with a "
+        "smaller common multiple"};
   PipelineModel model = pipelineOf(problem, network, plan);
   Seconds best(std::numeric_limits<double>::infinity());
   std::optional<Fit> closest;

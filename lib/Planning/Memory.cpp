@@ -96,16 +96,18 @@ StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
   return memory;
 }
 
-Bytes StageMemory::with(int64_t inFlight, int64_t microbatches,
-                        double share) const {
+Bytes StageMemory::with(int64_t inFlight, int64_t microbatches, double share,
+                        int64_t routes) const {
+  auto part = [&](int64_t number) { return (number + routes - 1) / routes; };
   // A ring that receives has one slot more than are in use, for the next to
   // arrive, but never more than there are microbatches.
-  int64_t arriving = std::min(inFlight + 1, microbatches);
+  int64_t most = part(microbatches), kept = part(inFlight);
   double sliced =
       double(microbatches) * double(perMicrobatch) +
-      double(inFlight) * double(stash) +
-      double(arriving) * double(receivedStash) +
-      double(std::min<int64_t>(2, microbatches)) * double(received) +
+      double(routes) *
+          (double(kept) * double(stash) +
+           double(std::min(kept + 1, most)) * double(receivedStash) +
+           double(std::min<int64_t>(2, most)) * double(received)) +
       double(recomputed) + double(temporaries);
   return Bytes(once + int64_t(std::min(std::ceil(share * sliced), 0x1p62)));
 }
@@ -133,9 +135,10 @@ std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,
   int64_t inFlight = problem.forwardOnly ? 0
                                          : inFlightInTurn(order, ahead, own,
                                                           problem.microbatches);
+  int64_t routes = std::max<int64_t>(1, routesOf(problem, plan) / own);
   std::vector<Bytes> bytes;
   for (double share : sharesOf(problem, here))
-    bytes.push_back(memory.with(inFlight, problem.microbatches, share));
+    bytes.push_back(memory.with(inFlight, problem.microbatches, share, routes));
   return bytes;
 }
 

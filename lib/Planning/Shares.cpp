@@ -8,6 +8,7 @@
 #include "stagewright/Planning/Evaluate.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace stagewright {
 
@@ -27,6 +28,14 @@ bool takesTurns(const Problem &problem, const StagePlan &stage) {
 
 int64_t turnsOf(const Problem &problem, const StagePlan &stage) {
   return takesTurns(problem, stage) ? int64_t(stage.devices.size()) : 1;
+}
+
+int64_t routesOf(const Problem &problem, const Plan &plan) {
+  int64_t routes = 1;
+  for (const StagePlan &stage : plan.stages)
+    if (routes <= kMostRoutes)
+      routes = std::lcm(routes, turnsOf(problem, stage));
+  return routes;
 }
 
 /// Whole samples, as many as `samples` in all, the rest where the share is

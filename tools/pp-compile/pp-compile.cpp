@@ -56,7 +56,8 @@ cl::opt<std::string>
 cl::opt<std::string>
     maxReplicas("max-replicas",
                 cl::desc("Most devices of one stage, which then work on slices "
-                         "of every microbatch; 1 by default, 0: no limit"),
+                         "of every microbatch or take them in turn; 0, the "
+                         "default: no limit"),
                 cl::cat(category));
 cl::opt<std::string> plan(
     "plan",
@@ -136,9 +137,10 @@ cl::opt<std::string>
                 cl::cat(category));
 cl::opt<std::string> bucketBytes(
     "bucket-bytes",
-    cl::desc("Ranks that share a stage sum its gradients in buckets of this "
-             "many bytes, beside the rest of the backward (default: 1048576, "
-             "on GPUs 0); 0: one of them sums, and sends what it updated"),
+    cl::desc(
+        "Ranks that share a stage sum its gradients in buckets of this "
+        "many bytes, beside the rest of the backward (default: 1048576, "
+        "on GPUs 26214400); 0: one of them sums, and sends what it updated"),
     cl::value_desc("bytes"), cl::cat(category));
 cl::opt<std::string> scoreBytes(
     "score-bytes",

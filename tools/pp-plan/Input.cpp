@@ -13,7 +13,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
-#include "stagewright/Analysis/Rows.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/Pipelines/Compile.h"
@@ -132,7 +131,7 @@ problemOfModule(ModuleOp module, const PlanOptions &options, size_t number) {
   if (failed(problem))
     return failure();
   if (replicates)
-    problem->samples = pipeline::rowsOf(graphs.front()).samples;
+    pipeline::shareMicrobatches(graphs.front(), *problem);
   auto stated = module->getAttrOfType<IntegerAttr>(
       pipeline::PipelineDialect::kMicrobatches);
   if (stated)

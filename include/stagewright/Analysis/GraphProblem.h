@@ -26,6 +26,12 @@ inline constexpr int64_t kDefaultMicrobatches = 8;
 /// missing; a node without a cost is an error.
 mlir::FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster);
 
+/// How replicas of a stage could share the microbatches of `graph`, which has
+/// said what can be sliced (pipeline-infer-sliceable): fills samples. Where
+/// some layer cannot be, so that replicas would take turns, but a result is
+/// joined over microbatches, stages get one device each.
+void shareMicrobatches(GraphOp graph, Problem &problem);
+
 } // namespace stagewright::pipeline
 
 #endif // STAGEWRIGHT_ANALYSIS_GRAPHPROBLEM_H

@@ -36,7 +36,7 @@ struct CompileOptions {
   std::string placement;         ///< of the chunks; what the schedule needs
   std::string memory;            ///< limit per device, as `4GiB`
   std::string planner;           ///< name of a planner
-  /// Most devices of one stage, 0: no limit. Absent: 1, or what `plan` says.
+  /// Most devices of one stage, 0: no limit. Absent: no limit.
   std::optional<int64_t> maxReplicas;
   std::string plan; ///< stages with their replicas, as pp-plan --plan takes it
   /// Name of a generator; `plan`: what the planner finds fastest; `auto`: what
@@ -57,7 +57,7 @@ struct CompileOptions {
   /// device stays as it is written; as pipeline-raise-attention says.
   std::optional<int64_t> scoreBytes;
   /// Bytes of gradients that ranks which share a stage sum at once, as
-  /// lower-pipeline-to-rank says; absent: its default, on GPUs 0.
+  /// lower-pipeline-to-rank says; absent: its default, on GPUs 25 MiB.
   std::optional<int64_t> bucketBytes;
 };
 

@@ -72,8 +72,11 @@ struct StageMemory {
   int64_t recomputed = 0;    ///< Made again for one microbatch at a time.
   int64_t temporaries = 0;   ///< Of the layer that needs most while it runs.
 
-  /// Bytes of a replica with `share` of each microbatch.
-  Bytes with(int64_t inFlight, int64_t microbatches, double share) const;
+  /// Bytes of a replica with `share` of each microbatch. `routes` of the
+  /// microbatches meet on it: each has rings of its own and an equal part of
+  /// what is in flight.
+  Bytes with(int64_t inFlight, int64_t microbatches, double share,
+             int64_t routes = 1) const;
 };
 
 /// Of the layers for which `isHere`; with recomputation a stage keeps what it
@@ -100,6 +103,12 @@ bool takesTurns(const Problem &problem, const StagePlan &stage);
 
 /// Replicas of `stage` that take turns; 1 where they share every microbatch.
 int64_t turnsOf(const Problem &problem, const StagePlan &stage);
+
+/// Routes of microbatches through the replicas that take turns: the least
+/// common multiple of their numbers. A plan has at most kMostRoutes, since each
+/// has its own code and rings; where there are more, some number above that.
+int64_t routesOf(const Problem &problem, const Plan &plan);
+inline constexpr int64_t kMostRoutes = 64;
 
 /// Layers [first, end) on `devices`: how planners of chains write a stage.
 StagePlan stageOf(int64_t first, int64_t end, std::vector<size_t> devices);

@@ -28,6 +28,8 @@ bool PlanTimer::fits(const Plan &plan, ExecutionOrder order) const {
 }
 
 Seconds PlanTimer::timeOf(Plan &plan, Seconds cutoff) {
+  if (routesOf(problem, plan) > kMostRoutes)
+    return kNever;
   PipelineModel model = pipelineOf(problem, network, plan);
   numBlocks += int64_t(problem.layers.size() + problem.values.size());
   if (planLowerBound(model) >= cutoff)

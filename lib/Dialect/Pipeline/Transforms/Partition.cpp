@@ -11,7 +11,6 @@
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
-#include "stagewright/Analysis/Rows.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Planning/Evaluate.h"
@@ -71,9 +70,11 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
       return failure();
     problem->microbatches = chooseMicrobatches();
     problem->maxReplicas = maxReplicas;
-    problem->fixedPlan = plan;
     if (maxReplicas != 1)
-      problem->samples = rowsOf(*graph).samples;
+      shareMicrobatches(*graph, *problem);
+    problem->fixedPlan = plan;
+    if (!plan.empty()) // It says itself how many.
+      problem->maxReplicas = maxReplicas;
     problem->recompute = recompute;
     problem->stages = stages == -1 ? 0 : int64_t(stages);
     Result<PlacedPlan> found = isPlaced() ? planStages(*graph, *problem)
