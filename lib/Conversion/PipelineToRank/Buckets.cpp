@@ -41,6 +41,7 @@ class Moments {
 public:
   explicit Moments(const Plan &plan) : plan(plan) {
     for (int64_t rank = 0; rank < plan.numRanks(); ++rank) {
+      std::map<ActionKey, Moment> last;
       Order order = orderOfCopies(plan, rank);
       for (auto [index, action] : llvm::enumerate(order))
         for (auto [part, key] :
@@ -49,40 +50,35 @@ public:
                        int64_t(part),
                        0,
                        {false, key, 0, action.microbatch}};
+      for (const auto &[key, moment] : last)
+        if (auto action = plan.actions.find(key); action != plan.actions.end())
+          addSums(action->second, rank, moment);
     }
   }
 
   /// Of the one part that `rank` has of `result`; at the end if it has several.
   Moment of(int64_t result, int64_t rank) const {
-    int64_t parts = llvm::count_if(plan.accumulators, [&](const auto &part) {
-      return part.result == result && plan.rankOfStage[part.stage] == rank;
-    });
-    if (parts != 1)
-      return {};
-    std::optional<Moment> latest;
-    for (const auto &[key, action] : plan.actions) {
-      auto known = last.find(key);
-      if (known == last.end() || plan.rankOf(key) != rank)
-        continue;
-      auto add = [&](unsigned position) {
-        Moment moment = known->second;
-        moment.position = moment.start.position = position;
-        if (!latest || *latest < moment)
-          latest = moment;
-      };
-      for (auto [position, node] : llvm::enumerate(action.nodes))
-        for (auto [ignored, summed] : node.accumulated)
-          if (summed == result)
-            add(position);
-      if (llvm::is_contained(action.passedThrough, result))
-        add(action.nodes.size());
-    }
-    return latest.value_or(Moment());
+    return plan.sumsOf(result, rank).count == 1 ? last.lookup({result, rank})
+                                                : Moment();
   }
 
 private:
+  void addSums(const ActionPlan &action, int64_t rank, Moment moment) {
+    auto add = [&](int64_t result, unsigned position) {
+      moment.position = moment.start.position = position;
+      auto [latest, isNew] = last.try_emplace({result, rank}, moment);
+      if (latest->second < moment)
+        latest->second = moment;
+    };
+    for (auto [position, node] : llvm::enumerate(action.nodes))
+      for (auto [ignored, result] : node.accumulated)
+        add(result, position);
+    for (int64_t result : action.passedThrough)
+      add(result, action.nodes.size());
+  }
+
   const Plan &plan;
-  std::map<ActionKey, Moment> last;
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Moment> last; ///< By result.
 };
 
 /// The ranks that sum `result` together; none where it has an owner.

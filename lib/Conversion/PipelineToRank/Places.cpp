@@ -28,6 +28,8 @@ private:
   void addAccumulator(int64_t result, int64_t stage);
   LogicalResult chooseOwner(int64_t result);
   void chooseHomes();
+  void countSums();
+  void findReads();
 
   pipeline::YieldOp yield() {
     return cast<pipeline::YieldOp>(
@@ -199,6 +201,30 @@ LogicalResult Placer::chooseOwner(int64_t result) {
   return success();
 }
 
+void Placer::countSums() {
+  for (auto [number, sum] : llvm::enumerate(plan.accumulators)) {
+    Plan::Sums &here = plan.sums[{sum.result, plan.rankOfStage[sum.stage]}];
+    if (here.count++ == 0 || sum.owner)
+      here.first = number;
+  }
+}
+
+void Placer::findReads() {
+  Block &body = plan.graph.getBody().front();
+  for (BlockArgument argument : body.getArguments())
+    for (Operation *user : argument.getUsers())
+      if (isa<pipeline::NodeOp>(user))
+        plan.readBy.insert(
+            {plan.rankOf(plan.keys.lookup(user)), argument.getArgNumber()});
+  for (const auto &[key, action] : plan.actions)
+    for (int64_t result : action.passedThrough)
+      for (auto [value, of] :
+           llvm::zip(yield().getValues(), yield().getResults()))
+        if (auto argument = dyn_cast<BlockArgument>(value);
+            argument && of == result)
+          plan.readBy.insert({plan.rankOf(key), argument.getArgNumber()});
+}
+
 void Placer::chooseHomes() {
   for (auto &[value, made] : plan.values) {
     // The slot of an output that keeps only the last microbatch does not last
@@ -253,6 +279,8 @@ LogicalResult Placer::place() {
   llvm::stable_sort(plan.accumulators, [](const auto &a, const auto &b) {
     return std::tie(a.result, a.stage) < std::tie(b.result, b.stage);
   });
+  countSums();
+  findReads();
   chooseHomes();
   return chooseDepths(plan);
 }

@@ -50,15 +50,6 @@ int64_t Plan::originalStage(int64_t stage) const {
   return replicaOf[stageNumber(stage)];
 }
 
-unsigned Plan::accumulatorOf(int64_t index, int64_t rank) const {
-  unsigned found = accumulators.size();
-  for (auto [number, sum] : llvm::enumerate(accumulators))
-    if (sum.result == index && rankOfStage[sum.stage] == rank &&
-        (found == accumulators.size() || sum.owner))
-      found = number;
-  return found;
-}
-
 int64_t Plan::summingStage(int64_t stage) const {
   for (int64_t other = stageNumber(stage); other < stage; other += numStages)
     if (rankOfStage[other] == rankOfStage[stage])

@@ -185,7 +185,17 @@ struct Plan {
   int64_t originalStage(int64_t stage) const;
   /// The accumulator of `rank` that holds its part of result `index`, or the
   /// sum over ranks: the owner's, else the first.
-  unsigned accumulatorOf(int64_t index, int64_t rank) const;
+  unsigned accumulatorOf(int64_t index, int64_t rank) const {
+    return sumsOf(index, rank).first;
+  }
+  /// What `rank` adds up of result `index`.
+  struct Sums {
+    int64_t count = 0;
+    unsigned first = ~0u; ///< accumulatorOf()
+  };
+  Sums sumsOf(int64_t index, int64_t rank) const {
+    return sums.lookup({index, rank});
+  }
   /// The first copy of the same stage on the same rank: copies that share a
   /// rank share its sums.
   int64_t summingStage(int64_t stage) const;
@@ -198,13 +208,19 @@ struct Plan {
   }
 
   /// Whether `rank` reads `argument` of the graph, or passes it through.
-  bool reads(int64_t rank, mlir::BlockArgument argument) const;
+  bool reads(int64_t rank, mlir::BlockArgument argument) const {
+    return readBy.contains({rank, int64_t(argument.getArgNumber())});
+  }
 
   llvm::DenseMap<mlir::Operation *, ActionKey> keys;
   mlir::SmallVector<int64_t> stageOfLayer;
   /// By stage of the program: its number, or -1 - that of what it was before
   /// its replicas became stages.
   mlir::SmallVector<int64_t> replicaOf;
+  /// By result and rank, and by rank and argument: what the loops over all
+  /// ranks ask for.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Sums> sums;
+  llvm::DenseSet<std::pair<int64_t, int64_t>> readBy;
   /// Of nodes: 0 where there is none.
   llvm::DenseMap<mlir::Operation *, int64_t> copyOf;
 };

@@ -80,20 +80,6 @@ LogicalResult RankEmitter::declareArgument(BlockArgument argument) {
   return success();
 }
 
-bool Plan::reads(int64_t rank, BlockArgument argument) const {
-  if (llvm::any_of(argument.getUsers(), [&](Operation *user) {
-        return isa<pipeline::NodeOp>(user) && rankOf(keys.lookup(user)) == rank;
-      }))
-    return true;
-  auto yield = cast<pipeline::YieldOp>(argument.getOwner()->getTerminator());
-  for (const auto &[key, action] : actions)
-    for (int64_t result : action.passedThrough)
-      for (auto [value, of] : llvm::zip(yield.getValues(), yield.getResults()))
-        if (rankOf(key) == rank && of == result && value == argument)
-          return true;
-  return false;
-}
-
 LogicalResult RankEmitter::declareArguments() {
   pipeline::GraphOp graph = plan.graph;
   for (BlockArgument argument : graph.getBody().getArguments())

@@ -10,30 +10,41 @@
 
 using namespace stagewright::rank;
 
-/// The events by which `rank` begins sums that `other` takes part in.
-static std::vector<const Event *> begun(const Machine &machine, int64_t rank,
-                                        int64_t other) {
-  std::vector<const Event *> found;
-  for (const Event &event : machine.ranks[rank].events) {
-    if (event.kind != EventKind::Reduce)
-      continue;
-    const std::vector<int64_t> &ranks = machine.sums[event.object].ranks;
-    if (std::find(ranks.begin(), ranks.end(), other) != ranks.end())
-      found.push_back(&event);
-  }
+using Events = std::vector<const Event *>;
+
+/// By rank: the events by which it begins sums.
+static std::vector<Events> findSums(const Machine &machine) {
+  std::vector<Events> found(machine.ranks.size());
+  for (size_t rank = 0; rank < machine.ranks.size(); ++rank)
+    for (const Event &event : machine.ranks[rank].events)
+      if (event.kind == EventKind::Reduce)
+        found[rank].push_back(&event);
   return found;
 }
 
+/// Those of `sums` that `rank` takes part in.
+static Events sharedWith(const Machine &machine, const Events &sums,
+                         int64_t rank) {
+  Events shared;
+  for (const Event *event : sums) {
+    const std::vector<int64_t> &ranks = machine.sums[event->object].ranks;
+    if (std::find(ranks.begin(), ranks.end(), rank) != ranks.end())
+      shared.push_back(event);
+  }
+  return shared;
+}
+
 /// Where a rank of a sum does not begin it, or does so again.
-static std::optional<Fault> checkCounts(const Machine &machine) {
+static std::optional<Fault> checkCounts(const Machine &machine,
+                                        const std::vector<Events> &sums) {
   std::vector<std::vector<int64_t>> counts(machine.ranks.size());
   for (size_t rank = 0; rank < machine.ranks.size(); ++rank) {
     counts[rank].resize(machine.sums.size());
-    for (const Event &event : machine.ranks[rank].events)
-      if (event.kind == EventKind::Reduce && ++counts[rank][event.object] > 1)
-        return Fault{{"sum '" + machine.sums[event.object].name +
+    for (const Event *event : sums[rank])
+      if (++counts[rank][event->object] > 1)
+        return Fault{{"sum '" + machine.sums[event->object].name +
                           "' begins twice on rank " + std::to_string(rank),
-                      event.origin},
+                      event->origin},
                      {}};
   }
   for (size_t number = 0; number < machine.sums.size(); ++number)
@@ -49,15 +60,16 @@ static std::optional<Fault> checkCounts(const Machine &machine) {
 std::optional<Fault> stagewright::rank::checkSums(const Machine &machine) {
   if (machine.sums.empty())
     return std::nullopt;
-  if (std::optional<Fault> fault = checkCounts(machine))
+  std::vector<Events> sums = findSums(machine);
+  if (std::optional<Fault> fault = checkCounts(machine, sums))
     return fault;
   auto name = [&](const Event *event) {
     return "'" + machine.sums[event->object].name + "'";
   };
   for (size_t left = 0; left < machine.ranks.size(); ++left)
     for (size_t right = left + 1; right < machine.ranks.size(); ++right) {
-      auto ours = begun(machine, left, right);
-      auto theirs = begun(machine, right, left);
+      Events ours = sharedWith(machine, sums[left], right);
+      Events theirs = sharedWith(machine, sums[right], left);
       for (size_t i = 0; i < ours.size(); ++i) {
         if (ours[i]->object == theirs[i]->object)
           continue;
