@@ -149,12 +149,15 @@ struct DeviceOutlineKernelsPass
                ValueRange more, host::KernelOutliner &outliner) {
     auto write = [&](OpBuilder &builder, IRMapping &mapping) {
       for (Operation *op : group) {
-        if (auto copy = dyn_cast<memref::CopyOp>(op))
-          linalg::makeMemRefCopyOp(builder, op->getLoc(),
-                                   mapping.lookup(copy.getSource()),
-                                   mapping.lookup(copy.getTarget()));
-        else
-          builder.clone(*op, mapping)->removeAttr(kGroup);
+        Operation *made = builder.clone(*op, mapping);
+        made->removeAttr(kGroup);
+        // Also of rows, in the loop of a scatter that replaces.
+        made->walk([](memref::CopyOp copy) {
+          OpBuilder at(copy);
+          linalg::makeMemRefCopyOp(at, copy.getLoc(), copy.getSource(),
+                                   copy.getTarget());
+          copy.erase();
+        });
       }
     };
     ++numOutlined;
