@@ -28,7 +28,7 @@ def compiled(workshop, model, stages, schedule):
     def make():
         path = {end: workshop.path("order", model, stages, schedule, end) for end in ("swx", "json", "mlir", "safetensors")}
         flags = [workshop.module(model), "--target=cuda", f"--cluster=local:{stages}", f"--schedule={schedule}",
-                 f"--microbatches={MICROBATCHES}", "--quiet"]
+                 f"--microbatches={MICROBATCHES}", "--max-replicas=1", "--quiet"]
         tool("pp-compile", *flags, "-o", path["swx"])
         tool("pp-compile", *flags, "--emit=schedule", "-o", path["mlir"])
         path["json"].write_text(tool("pp-run", path["swx"], "--info=json"))

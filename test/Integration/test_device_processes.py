@@ -28,7 +28,7 @@ def recorded(tmp_path):
 def artifact(workshop, kind, *flags):
     path = workshop.path("device", kind, *flags, "swx")
     tool("pp-compile", workshop.module(GPT), "--target=cuda:sm_90a", f"--cluster=local:{RANKS}", f"--schedule={kind}",
-         f"--microbatches={MICROBATCHES}", "--quiet", "-o", path, *flags)
+         "--max-replicas=1", f"--microbatches={MICROBATCHES}", "--quiet", "-o", path, *flags)
     return path
 
 

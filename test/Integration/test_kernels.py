@@ -19,7 +19,7 @@ from workshop import HERE, call, tool
 ROOT = HERE.parents[1]
 PTXAS = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "ptxas"
 SIZES = {"STAGEWRIGHT_GPT": "V=61,D=24,H=2,L=2,T=24,B=3", "STAGEWRIGHT_CONVNET": "S=9,C=5,B=3,K=5"}
-MODELS = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "mlp.py:mlp"]
+MODELS = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "mlp.py:mlp", "moe.py:moe_sorted"]
 MORE = ["gpt.py:gpt_tied", "gpt.py:gpt_dropout", "moe.py:moe", "encoder_decoder.py:encoder_decoder"]
 SOURCES = ["gpt.py:gpt", "llama.py:llama", "convnet.py:convnet", "gpt.py:gpt_bfloat16", "training.py:gpt_adamw",
            "training.py:mlp_sgd"]

@@ -26,7 +26,7 @@ def scheduled(workshop, kind, model=GPT):
     def make():
         path = workshop.path("schedule", short(kind), model, "mlir")
         tool("pp-compile", workshop.module(model), f"--cluster=local:{RANKS}", f"--schedule={kind}",
-             f"--microbatches={MICROBATCHES}", "--emit=schedule", "--quiet", "-o", path)
+             f"--microbatches={MICROBATCHES}", "--max-replicas=1", "--emit=schedule", "--quiet", "-o", path)
         return path.read_text()
     return workshop.once(("schedule", kind, model), make)
 
@@ -168,7 +168,7 @@ def with_replicas(workshop, kind, counts):
     name, devices = "-".join(map(str, counts)), iter(range(RANKS))
     program, edited = workshop.path("program", kind, name, "mlir"), workshop.path("replicas", kind, name, "mlir")
     tool("pp-compile", workshop.module(GPT), f"--cluster=local:{RANKS}", f"--stages={len(counts)}",
-         f"--microbatches={MICROBATCHES}", f"--schedule={kind}", "--emit=program", "--quiet", "-o", program)
+         f"--microbatches={MICROBATCHES}", f"--schedule={kind}", "--max-replicas=1", "--emit=program", "--quiet", "-o", program)
     text = program.read_text()
     for stage, count in enumerate(counts):
         of = ", ".join(f"@d{next(devices)}" for _ in range(count))

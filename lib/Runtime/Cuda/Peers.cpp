@@ -61,13 +61,14 @@ void Peers::settleSharing(const Device &device) const {
       shared = true;
       for (size_t r : {a, b})
         if (all[r].nccl < ncclShares)
-          raise(
-              "ranks ", a, " and ", b, " share GPU ", all[a].number, " of '",
-              hosts[a], "', which NCCL ", printNcclVersion(all[r].nccl),
-              " cannot; give each a GPU with --devices, run the ranks as "
-              "threads of one process with --transport=threads, or take NCCL ",
-              printNcclVersion(ncclShares), " or later, which comes with ",
-              ncclPackage);
+          raise("ranks ", a, " and ", b, " share GPU ", all[a].number, " of '",
+                hosts[a], "', which NCCL ", printNcclVersion(all[r].nccl),
+                " cannot; give each a GPU with --devices, run the ranks as "
+                "threads of one process with --transport=threads (and "
+                "compile with --bucket-bytes=0, where they sum gradients), or "
+                "take NCCL ",
+                printNcclVersion(ncclShares), " or later, which comes with ",
+                ncclPackage);
     }
   if (shared)
     setenv(sharingVariable, "1", 1);

@@ -2,6 +2,9 @@
 
 STAGEWRIGHT_MOE="V,D,E,K,F,L,T,B": vocabulary, width, experts, experts per token, hidden width, layers, sequence,
 microbatch. Tokens go to their experts through one-hot dispatch; what exceeds an expert's capacity is dropped.
+
+    moe         that
+    moe_sorted  tokens in the order of their experts, as Mixtral has them (published.py): none is dropped
 """
 
 import functools
@@ -9,6 +12,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
+import published
 from common import layer_norm, layer_norm_parameters, mean_token_loss, normals, sizes, tokens
 
 
@@ -27,7 +31,12 @@ def mixture(p, x, chosen):
     return (back * gates[..., None]).sum(1).reshape(shape)
 
 
-def loss(params, ids, tgt, chosen):
+def sorted_mixture(p, x, chosen):
+    assert chosen == 2
+    return published.mixture(p, x)
+
+
+def loss(params, ids, tgt, chosen, mixture=mixture):
     with jax.named_scope("embed"):
         x = params["wte"][ids]
     for i, p in enumerate(params["h"]):
@@ -40,10 +49,15 @@ def loss(params, ids, tgt, chosen):
         return mean_token_loss(layer_norm(params["lnf"], x) @ params["head"], tgt)
 
 
-def moe():
+def moe(*more, **options):
     s = sizes("STAGEWRIGHT_MOE", V=64, D=32, E=4, K=2, F=64, L=2, T=16, B=2)
     n, d = normals(scale=0.1), s["D"]
     params = dict(wte=n(s["V"], d), lnf=layer_norm_parameters(d), head=n(d, s["V"]),
                   h=[dict(ln1=layer_norm_parameters(d), ln2=layer_norm_parameters(d), mix=n(d, d), router=n(d, s["E"]),
-                          up=n(s["E"], d, s["F"]), down=n(s["E"], s["F"], d)) for _ in range(s["L"])])
-    return jax.value_and_grad(functools.partial(loss, chosen=s["K"])), (params, *tokens(s["V"], s["B"], s["T"]))
+                          up=n(s["E"], d, s["F"]), down=n(s["E"], s["F"], d), **{name: n(s["E"], d, s["F"]) for name in more})
+                     for _ in range(s["L"])])
+    return jax.value_and_grad(functools.partial(loss, chosen=s["K"], **options)), (params, *tokens(s["V"], s["B"], s["T"]))
+
+
+def moe_sorted():
+    return moe("gate", mixture=sorted_mixture)
