@@ -233,8 +233,8 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     Option<"chunks", "chunks", "int64_t", "1", "Stages of each device">,
     Option<"placement", "placement", "std::string", "\"linear\"",
            "Which device holds which stages: linear, loop, v or twin">,
-    Option<"recompute", "recompute", "bool", "false",
-           "Whether a stage short of memory may run its forward twice; pipeline-schedule takes false only">];
+    Option<"recompute", "recompute", "bool", "true",
+           "Whether a stage short of memory may run its forward twice">];
   let statistics = [Statistic<"numBoundaries", "boundaries", "Values that cross between stages">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -122,6 +122,8 @@ FailureOr<ScheduleProblem> scheduleProblemOf(ProgramOp program) {
   FailureOr<Planned> planned = plannedOf(program);
   if (failed(planned))
     return failure();
+  for (StagePlan &stage : planned->stages)
+    stage.recompute = false; // Orders say it action by action.
   Result<Network> network = Network::create(planned->problem.cluster);
   if (!network)
     return emitError(clusterOf(program).getLoc()) << network.error().message;

@@ -18,6 +18,23 @@ bool runs(const Schedule &schedule, ActionKind kind) {
   return false;
 }
 
+Schedule runAgain(Schedule schedule, const std::vector<bool> &again) {
+  for (Order &order : schedule.ranks) {
+    Order longer;
+    for (const Action &action : order) {
+      bool before =
+          again[action.stage] && (action.kind == ActionKind::Backward ||
+                                  action.kind == ActionKind::InputGradient);
+      Action repeated{ActionKind::Recompute, action.stage, action.microbatch};
+      if (before)
+        longer.insert(longer.end() - (action.paired ? 1 : 0), repeated);
+      longer.push_back(action);
+    }
+    order = std::move(longer);
+  }
+  return schedule;
+}
+
 /// What PyTorch writes behind a pair.
 static constexpr std::string_view kPair = "OVERLAP_F_B";
 

@@ -63,6 +63,10 @@ struct Schedule {
 /// Whether some rank runs an action of `kind`.
 bool runs(const Schedule &schedule, ActionKind kind);
 
+/// `schedule` with the forwards of the stages where `again` says so run once
+/// more, each right before its backward; pairs stay together.
+Schedule runAgain(Schedule schedule, const std::vector<bool> &again);
+
 /// `2F0`; an update has no microbatch: `2U`.
 std::string toString(const Action &action);
 

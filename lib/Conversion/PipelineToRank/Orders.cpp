@@ -37,11 +37,19 @@ static std::vector<int64_t> scheduledStages(const Plan &plan) {
 }
 
 /// What `generator` makes for every number of microbatches, with stage r alone
-/// on rank r. Replicas run the order of their stage.
+/// on rank r, and forwards run again where `plan.data` does so. Replicas run
+/// the order of their stage.
 static ScheduleFamily familyFor(const Plan &plan, const Generator &generator) {
   std::vector<int64_t> scheduled = scheduledStages(plan);
-  ScheduleFamily family = familyOf(generator, scheduled.back() + 1,
-                                   pipeline::isForwardOnly(plan.graph));
+  std::vector<bool> again(scheduled.back() + 1);
+  for (const Order &order : plan.data.ranks)
+    for (const Action &action : order)
+      if (action.kind == ActionKind::Recompute)
+        again[scheduled[action.stage]] = true;
+  ScheduleFamily family =
+      [=, once = familyOf(generator, scheduled.back() + 1,
+                          pipeline::isForwardOnly(plan.graph))](
+          int64_t microbatches) { return runAgain(once(microbatches), again); };
   if (scheduled.back() + 1 == plan.numStages)
     return family;
   return [=](int64_t microbatches) {

@@ -59,17 +59,3 @@ pipeline.program @plan of @step on @local microbatches 2 {
   pipeline.stage 1 on [@d1] layers [1]
   pipeline.stage 2 on [@d1] layers [2]
 }
-
-// -----
-
-pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
-  %h = pipeline.node "a.F" phase F layer 0 (%x) : (tensor<4xf32>) -> tensor<4xf32>
-  pipeline.yield %h results [0] : tensor<4xf32>
-}
-pipeline.cluster @local {
-  pipeline.device @d0 class "cpu-core" memory 1024 node 0 flops 1.0 bandwidth 1.0
-}
-pipeline.program @plan of @step on @local microbatches 2 {
-  // expected-error @+1 {{runs its forward again before the backward, which schedules say action by action; leave out the r of a plan that is given, else partition with recompute=false}}
-  pipeline.stage 0 on [@d0] layers [0] {recompute}
-}

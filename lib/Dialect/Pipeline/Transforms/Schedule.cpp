@@ -121,7 +121,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
                                               : ScheduleObjective::Makespan;
       options.effort = effort;
       options.split = split;
-      options.recompute = recompute;
+      options.recompute = recompute || llvm::is_contained(again(program), true);
       return searchFor(program, options);
     }
     Result<Generator> generator = findGenerator(kindFor(program));
@@ -130,16 +130,21 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
     return generateFor(program, *generator, group);
   }
 
-  LogicalResult schedule(ProgramOp program) {
+  /// By stage: whether its forward runs again before the backward.
+  static std::vector<bool> again(ProgramOp program) {
+    std::vector<bool> stages;
     for (StageOp stage : program.getBody().front().getOps<StageOp>())
-      if (stage.getRecompute())
-        return stage.emitOpError()
-               << "runs its forward again before the backward, which schedules "
-               << "say action by action; leave out the r of a plan that is "
-               << "given, else partition with recompute=false";
+      stages.push_back(stage.getRecompute());
+    return stages;
+  }
+
+  LogicalResult schedule(ProgramOp program) {
     FailureOr<Schedule> orders = ordersOf(program);
     if (failed(orders) || failed(checkHalves(program, *orders)))
       return failure();
+    // A search says itself which forwards run again, and so may a file.
+    if (kind != "auto" && !runs(*orders, ActionKind::Recompute))
+      *orders = runAgain(std::move(*orders), again(program));
     Result<Generator> generator = findGenerator(orders->kind);
     return write(program, *orders,
                  generator ? StringRef(generator->symbol) : orders->kind);

@@ -1,0 +1,63 @@
+"""Stages that run their forwards again before the backwards, as plans with an r say: the same bits in less memory."""
+
+import json
+
+import pytest
+
+from tiers import thorough
+from workshop import tool
+
+MICROBATCHES = 8
+# Devices, and stages of a GPT of three blocks, which is five layers; stages that recompute have an r.
+PLANS = {"1": (1, "[0,5){}"), "2": (2, "[0,3){} [3,5){}"), "first of 2": (2, "[0,3){} [3,5)"), "4": (4, "[0,1){} [1,2){} [2,3){} [3,5){}"),
+         "slices": (3, "[0,3)x2{} [3,5){}")}
+TURNS = {"in turn": (4, "[0,3)x2{} [3,5)x2{}"), "unequal": (3, "[0,3)x2{} [3,5){}")}
+CASES = [("gpt.py:gpt_slices", "2", "1f1b"), ("gpt.py:gpt_slices", "first of 2", "gpipe"), ("gpt.py:gpt_slices", "slices", "1f1b"),
+         ("gpt.py:gpt_single", "in turn", "1f1b")]
+CASES += thorough([("gpt.py:gpt_slices", "1", "1f1b"), ("gpt.py:gpt_slices", "4", "1f1b"), ("gpt.py:gpt_slices", "4", "gpipe"),
+                   ("gpt.py:gpt_slices", "2", "zb-h1"), ("gpt.py:gpt_slices_dropout", "2", "1f1b"), ("gpt.py:gpt_single", "unequal", "1f1b"),
+                   ("gpt.py:gpt_single", "in turn", "gpipe"), ("gpt.py:gpt_single", "in turn", "zb-h1")])
+
+
+def compiled(workshop, model, plan, schedule, again):
+    devices, stages = {**PLANS, **TURNS}[plan]
+
+    def make():
+        path = workshop.path("recompute", model, plan, schedule, again, "swx")
+        tool("pp-compile", workshop.module(model), f"--cluster=local:{devices}", f"--plan={stages.replace('{}', 'r' if again else '')}",
+             f"--schedule={schedule}", f"--microbatches={MICROBATCHES}", "--quiet", "-o", path)
+        return path
+    return workshop.once(("recompute", model, plan, schedule, again), make)
+
+
+@pytest.mark.parametrize("model,plan,schedule", CASES)
+def test_the_bits_stay_and_stashes_shrink(workshop, model, plan, schedule):
+    found, bytes = {}, {}
+    for again in (False, True):
+        artifact = compiled(workshop, model, plan, schedule, again)
+        results, _ = workshop.run_artifact(model, artifact, "--check-memory", microbatches=MICROBATCHES)
+        found[again] = {name: value.tobytes() for name, value in results.items()}
+        bytes[again] = [rank["memory"]["stash"] for rank in json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]]
+    assert found[True] == found[False]
+    # Where several microbatches are in flight, inputs take less than all that a backward reads.
+    assert sum(bytes[True]) < sum(bytes[False]) or plan == "1", bytes
+
+
+@pytest.mark.parametrize("microbatches", (1, 3, 13))
+def test_any_number_of_microbatches_runs(workshop, microbatches):
+    results = [workshop.run_artifact("gpt.py:gpt_slices", compiled(workshop, "gpt.py:gpt_slices", "2", "1f1b", again),
+                                     microbatches=microbatches)[0] for again in (False, True)]
+    assert {k: v.tobytes() for k, v in results[0].items()} == {k: v.tobytes() for k, v in results[1].items()}
+
+
+def test_a_plan_recomputes_where_memory_is_short(workshop):
+    """By itself, in little more than a plan that recomputes everywhere takes."""
+    flags = [workshop.module("gpt.py:gpt_slices"), "--cluster=local:2", "--stages=2", f"--microbatches={MICROBATCHES}", "--schedule=gpipe"]
+    whole = tool("pp-compile", *flags, "--emit=program")
+    assert "{recompute" not in whole and "recompute," not in whole
+    artifact = workshop.path("short.swx")
+    least = max(rank["memory"]["arena"] for rank in json.loads(tool("pp-run", compiled(workshop, "gpt.py:gpt_slices", "2", "gpipe", True),
+                                                                    "--info=json"))["ranks"])
+    tool("pp-compile", *flags, f"--memory={int(1.05 * least)}", "-o", artifact)
+    program = tool("pp-compile", *flags, f"--memory={int(1.05 * least)}", "--emit=program")
+    assert "recompute" in program
