@@ -74,8 +74,8 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
     `transfer` holds the seconds of moving each of the first results between devices, where a profile states them
     instead of bytes. `alternatives` are other ways to run the layer. With `sliceable = false` the node mixes rows of the
     batch, so that replicas of its stage take whole microbatches in turn. `workspace` is how many bytes the body's own
-    temporaries take at once, found by compiling it. All four are planning facts of the layer and change nothing that a
-    body computes.
+    temporaries take at once, found by compiling it, and `sample_workspace` what they take for one sample of a microbatch. All
+    are planning facts of the layer and change nothing that a body computes.
 
     Example:
     ```mlir
@@ -96,7 +96,8 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
                        OptionalAttr<DenseF64ArrayAttr>:$transfer,
                        OptionalAttr<TypedArrayAttrBase<Pipeline_AlternativeAttr, "alternatives">>:$alternatives,
                        OptionalAttr<BoolAttr>:$sliceable, OptionalAttr<StrAttr>:$mixes,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$workspace);
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$workspace,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$sample_workspace);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
     $node_name ($callee^)? `phase` $phase `layer` $layer `(` $inputs `)` (`cost` $cost^)? attr-dict
@@ -106,7 +107,7 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
                                  "::mlir::FlatSymbolRefAttr":$callee, "Phase":$phase, "int64_t":$layer,
                                  "::mlir::ValueRange":$inputs, CArg<"CostAttr", "{}">:$cost), [{
     build($_builder, $_state, outputs, name, callee, phase, layer, inputs, cost, /*transfer=*/{}, /*alternatives=*/{},
-          /*sliceable=*/{}, /*mixes=*/{}, /*workspace=*/{});
+          /*sliceable=*/{}, /*mixes=*/{}, /*workspace=*/{}, /*sample_workspace=*/{});
   }]>];
   let hasVerifier = 1;
 }

@@ -19,6 +19,9 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
+/// Of an arena's slots, as RankDialect::kAlignment.
+static constexpr int64_t kSlotAlignment = 64;
+
 /// Seconds of `node` on `device`; none for a node that only other classes were
 /// measured for.
 static std::optional<Seconds> secondsOf(NodeOp node, const Device &device,
@@ -58,18 +61,28 @@ static bool isPassedOn(mlir::Value value) {
   });
 }
 
-/// Bytes that a device needs while `node` runs, beside what is kept, where its
-/// neighbours run on the same device.
-static int64_t temporariesOf(NodeOp node) {
-  if (!node.getWorkspace())
-    return 0;
-  int64_t bytes = *node.getWorkspace();
+/// Bytes of what the neighbours of `node` on the same device hand over.
+static int64_t handedOver(NodeOp node) {
+  int64_t bytes = 0;
   for (auto values : {mlir::ValueRange(node.getInputs()),
                       mlir::ValueRange(node.getOutputs())})
     for (mlir::Value value : values)
       if (isPassedOn(value))
         bytes += bytesOf(value.getType());
   return bytes;
+}
+
+/// Bytes that a device needs while `node` runs, beside what is kept, where its
+/// neighbours run on the same device.
+static int64_t temporariesOf(NodeOp node) {
+  return node.getWorkspace() ? *node.getWorkspace() + handedOver(node) : 0;
+}
+
+/// The same for one of `samples`, where that was measured.
+static int64_t sampleTemporariesOf(NodeOp node, int64_t samples) {
+  return node.getSampleWorkspace()
+             ? *node.getSampleWorkspace() + handedOver(node) / samples
+             : 0;
 }
 
 /// What `node` says of its layer as a whole.
@@ -207,6 +220,13 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   problem.model.optimizerState = optimizerState(graph);
   problem.cluster = cluster;
   problem.forwardOnly = isForwardOnly(graph);
+  // Of a profile only the bytes are known.
+  if (llvm::any_of(graph.getBody().front().getOps<NodeOp>(),
+                   [](NodeOp node) { return node.getCallee().has_value(); }))
+    problem.slotAlignment = kSlotAlignment;
+  problem.orders.clear();
+  for (auto &[name, order] : kSimulatedSchedules)
+    problem.orders.push_back(order);
   for (int64_t layer = 0; layer < graph.getNumLayers(); ++layer)
     problem.layers.push_back(
         {graph.getLayerName(layer).str(),
@@ -222,6 +242,13 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
 
 void shareMicrobatches(GraphOp graph, Problem &problem) {
   problem.samples = rowsOf(graph).samples;
+  for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
+    Layer &layer = problem.layers[node.getLayer()];
+    layer.sampleTemporaries =
+        std::max(layer.sampleTemporaries,
+                 Bytes(sampleTemporariesOf(
+                     node, std::max<int64_t>(1, problem.samples))));
+  }
   bool turns = llvm::any_of(
       problem.layers, [](const Layer &layer) { return !layer.sliceable; });
   for (unsigned number = 0; turns && number < graph.getNumResults(); ++number)

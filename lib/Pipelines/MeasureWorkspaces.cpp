@@ -11,6 +11,7 @@
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/Rows.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
@@ -63,6 +64,54 @@ static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
   });
 }
 
+/// Bytes of workspace by node of `trial`, once `plan` has put all its layers on
+/// one stage, whatever its devices hold.
+static FailureOr<llvm::StringMap<int64_t>>
+workspacesOf(ModuleOp trial, const std::string &cluster,
+             const std::string &plan, TimingScope &timing,
+             function_ref<void(OpPassManager &)> buildBodies) {
+  pipeline::GraphOp graph = *trial.getOps<pipeline::GraphOp>().begin();
+  bool merged =
+      pipeline::hasWholeBackward(graph) || pipeline::isForwardOnly(graph);
+  if (failed(runText(
+          trial, timing,
+          {passText("pipeline-partition",
+                    {{"cluster", cluster},
+                     {"microbatches", "1"},
+                     {"memory", "4194304GiB"},
+                     {"plan", "\"" + plan + "\""},
+                     {"schedule", merged ? "auto" : "zb-h1"}}),
+           passText("pipeline-schedule", {{"kind", merged ? "plan" : "zb-h1"}}),
+           passText("lower-pipeline-to-rank")})) ||
+      failed(runPasses(trial, timing, [&](OpPassManager &manager) {
+        buildBodies(manager);
+        return success();
+      })))
+    return failure();
+  llvm::StringMap<int64_t> bytes;
+  trial.walk([&](rank::CallOp call) {
+    auto body = trial.lookupSymbol<func::FuncOp>(call.getCallee());
+    auto own = body ? body->getAttrOfType<IntegerAttr>(host::kWorkspace)
+                    : IntegerAttr();
+    if (own)
+      bytes[call.getNode()] = own.getInt();
+  });
+  return bytes;
+}
+
+/// Samples of a microbatch of `graph` that replicas can share on all layers; 1
+/// where they cannot.
+static FailureOr<int64_t> sharedSamples(ModuleOp module, TimingScope &timing) {
+  OwningOpRef<ModuleOp> trial(module.clone());
+  if (failed(runText(*trial, timing, {passText("pipeline-infer-sliceable")})))
+    return failure();
+  pipeline::GraphOp graph = *trial->getOps<pipeline::GraphOp>().begin();
+  for (auto node : graph.getBody().getOps<pipeline::NodeOp>())
+    if (node.getSliceable() == false)
+      return 1;
+  return pipeline::rowsOf(graph).samples;
+}
+
 LogicalResult
 measureWorkspaces(ModuleOp module, const CompileOptions &options,
                   StringRef microbatches, TimingScope &timing,
@@ -79,38 +128,31 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
                    [](pipeline::NodeOp node) { return node.getCallee(); });
   if (!*isShort || !hasBodies)
     return success();
-
-  // One stage on one device, whatever its memory.
+  std::string all = "[0," + std::to_string(graph.getNumLayers()) + ")x";
   OwningOpRef<ModuleOp> trial(module.clone());
-  std::string plan = "\"[0," + std::to_string(graph.getNumLayers()) + ")x1\"";
-  bool merged =
-      pipeline::hasWholeBackward(graph) || pipeline::isForwardOnly(graph);
-  if (failed(runText(
-          *trial, timing,
-          {passText("pipeline-partition",
-                    {{"cluster", options.cluster},
-                     {"microbatches", "1"},
-                     {"memory", "4194304GiB"},
-                     {"plan", plan},
-                     {"schedule", merged ? "auto" : "zb-h1"}}),
-           passText("pipeline-schedule", {{"kind", merged ? "plan" : "zb-h1"}}),
-           passText("lower-pipeline-to-rank")})) ||
-      failed(runPasses(*trial, timing, [&](OpPassManager &manager) {
-        buildBodies(manager);
-        return success();
-      })))
+  auto whole =
+      workspacesOf(*trial, options.cluster, all + "1", timing, buildBodies);
+  if (failed(whole))
     return failure();
-  llvm::StringMap<int64_t> bytes;
-  trial->walk([&](rank::CallOp call) {
-    auto body = trial->lookupSymbol<func::FuncOp>(call.getCallee());
-    auto own = body ? body->getAttrOfType<IntegerAttr>(host::kWorkspace)
-                    : IntegerAttr();
-    if (own)
-      bytes[call.getNode()] = own.getInt();
-  });
   for (auto node : graph.getBody().getOps<pipeline::NodeOp>())
-    if (auto found = bytes.find(node.getNodeName()); found != bytes.end())
+    if (auto found = whole->find(node.getNodeName()); found != whole->end())
       node.setWorkspace(found->second);
+
+  // A replica with one sample, beside one with the others.
+  FailureOr<int64_t> samples =
+      options.maxReplicas == 1 ? 1 : sharedSamples(module, timing);
+  if (failed(samples) || *samples < 2)
+    return LogicalResult(samples);
+  trial = module.clone();
+  auto sliced = workspacesOf(*trial, "local:2",
+                             all + "2:1+" + std::to_string(*samples - 1),
+                             timing, buildBodies);
+  if (failed(sliced))
+    return failure();
+  for (auto node : graph.getBody().getOps<pipeline::NodeOp>())
+    if (auto found = sliced->find((node.getNodeName() + ".r0").str());
+        found != sliced->end())
+      node.setSampleWorkspace(found->second);
   return success();
 }
 

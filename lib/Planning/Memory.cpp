@@ -46,10 +46,10 @@ struct Place {
 
 /// Bytes of a stage by how often they are held; values and what is held for
 /// every microbatch shrink with the share of a replica.
-static void addValue(const Value &value, const Place &place, bool recompute,
-                     StageMemory &memory) {
+static void addValue(const Problem &problem, const Value &value,
+                     const Place &place, bool recompute, StageMemory &memory) {
   bool forward = value.producer.phase == ActionKind::Forward;
-  int64_t bytes = value.bytes.value;
+  int64_t bytes = problem.slotOf(value.bytes).value;
   if (place.producer) {
     // With recomputation the forward is run again just before the backward.
     if (forward && place.backwardUse)
@@ -71,9 +71,9 @@ StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
     if (!here)
       continue;
     if (resident.kind == ResidentKind::PerMicrobatch)
-      memory.perMicrobatch += resident.bytes.value;
+      memory.perMicrobatch += problem.slotOf(resident.bytes).value;
     else
-      memory.once += resident.bytes.value;
+      memory.once += problem.slotOf(resident.bytes).value;
     // The optimizer's state lies with the owner of the parameter.
     if (resident.kind == ResidentKind::Parameter &&
         isHere[resident.layers.front()])
@@ -82,8 +82,7 @@ StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
   }
   for (size_t layer = 0; layer < problem.layers.size(); ++layer)
     if (isHere[layer])
-      memory.temporaries =
-          std::max(memory.temporaries, problem.layers[layer].temporaries.value);
+      memory.addTemporaries(problem, layer);
   for (const Value &value : problem.values) {
     Place place;
     place.producer = isHere[value.producer.layer];
@@ -91,7 +90,7 @@ StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
       if (isHere[use.layer])
         (use.phase == ActionKind::Forward ? place.forwardUse
                                           : place.backwardUse) = true;
-    addValue(value, place, recompute, memory);
+    addValue(problem, value, place, recompute, memory);
   }
   return memory;
 }
@@ -108,8 +107,28 @@ Bytes StageMemory::with(int64_t inFlight, int64_t microbatches, double share,
           (double(kept) * double(stash) +
            double(std::min(kept + 1, most)) * double(receivedStash) +
            double(std::min<int64_t>(2, most)) * double(received)) +
-      double(recomputed) + double(temporaries);
-  return Bytes(once + int64_t(std::min(std::ceil(share * sliced), 0x1p62)));
+      double(recomputed);
+  return Bytes(
+      once + int64_t(std::min(std::ceil(share * sliced + temporariesOf(share)),
+                              0x1p62)));
+}
+
+void StageMemory::addTemporaries(const Problem &problem, size_t layer) {
+  const Layer &facts = problem.layers[layer];
+  temporaries = std::max(temporaries, facts.temporaries.value);
+  sampleTemporaries =
+      std::max(sampleTemporaries, facts.sampleTemporaries.value);
+  sample = problem.samples > 1 ? 1.0 / double(problem.samples) : 1.0;
+}
+
+/// On the line through one sample and all of them, which is not below what is
+/// a sum or a maximum of parts that shrink and parts that do not.
+double StageMemory::temporariesOf(double share) const {
+  if (share >= 1 || sample >= 1 || sampleTemporaries == 0)
+    return share * double(temporaries);
+  double first = std::min(double(sampleTemporaries), double(temporaries));
+  return first +
+         (double(temporaries) - first) * (share - sample) / (1 - sample);
 }
 
 Bytes mostMemory(const Problem &problem) {

@@ -61,14 +61,13 @@ void MemoryTable::fill(const Problem &problem, bool recompute) {
     std::vector<Place> places(problem.values.size());
     std::vector<bool> isHeld(problem.residents.size(), false);
     for (size_t layer = first; layer < layers; ++layer) {
-      sum.temporaries =
-          std::max(sum.temporaries, problem.layers[layer].temporaries.value);
+      sum.addTemporaries(problem, layer);
       for (size_t i : residentsOf[layer]) {
         const Resident &resident = problem.residents[i];
         bool perMicrobatch = resident.kind == ResidentKind::PerMicrobatch;
         if (!isHeld[i])
           (perMicrobatch ? sum.perMicrobatch : sum.once) +=
-              resident.bytes.value;
+              problem.slotOf(resident.bytes).value;
         isHeld[i] = true;
         if (resident.kind == ResidentKind::Parameter &&
             size_t(resident.layers.front()) == layer)
@@ -77,16 +76,17 @@ void MemoryTable::fill(const Problem &problem, bool recompute) {
       }
       for (size_t i : valuesOf[layer]) {
         const Value &value = problem.values[i];
+        int64_t bytes = problem.slotOf(value.bytes).value;
         Place &place = places[i];
         if (int64_t *slot = slotOf(value, place, recompute, sum))
-          *slot -= value.bytes.value;
+          *slot -= bytes;
         place.producer |= size_t(value.producer.layer) == layer;
         for (const LayerPhase &use : value.uses)
           if (size_t(use.layer) == layer)
             (use.phase == ActionKind::Forward ? place.forwardUse
                                               : place.backwardUse) = true;
         if (int64_t *slot = slotOf(value, place, recompute, sum))
-          *slot += value.bytes.value;
+          *slot += bytes;
       }
       table[recompute][first].push_back(sum);
     }

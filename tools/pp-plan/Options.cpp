@@ -109,8 +109,8 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
   app.add_option(
          "--orders", options.orders,
          "Execution orders to choose from: window, greedy, cap-a, cap-b, "
-         "gpipe, 1f1b; without it, all (pp-compile takes window, gpipe, 1f1b "
-         "and early-backward)")
+         "gpipe, 1f1b; without it, all, and of a module those that compile: "
+         "window, cap-b, gpipe, 1f1b")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,NAME")

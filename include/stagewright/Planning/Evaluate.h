@@ -71,6 +71,14 @@ struct StageMemory {
   int64_t received = 0;      ///< Received, used at once.
   int64_t recomputed = 0;    ///< Made again for one microbatch at a time.
   int64_t temporaries = 0;   ///< Of the layer that needs most while it runs.
+  /// The same of one sample, which is so much of a microbatch. They shrink less
+  /// than the samples where whole weights are among them.
+  int64_t sampleTemporaries = 0;
+  double sample = 1;
+
+  /// Of every layer of a stage.
+  void addTemporaries(const Problem &problem, size_t layer);
+  double temporariesOf(double share) const;
 
   /// Bytes of a replica with `share` of each microbatch. `routes` of the
   /// microbatches meet on it: each has rings of its own and an equal part of

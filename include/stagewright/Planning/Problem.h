@@ -58,6 +58,8 @@ struct Layer {
   /// is kept: what its body computes on the way, and what its neighbours on the
   /// same device hand over. 0: not known.
   Bytes temporaries = {};
+  /// The same on one sample; 0: in proportion.
+  Bytes sampleTemporaries = {};
 };
 
 /// A phase of a layer.
@@ -123,6 +125,13 @@ struct Problem {
   /// Whether replicas can share a microbatch on `layer`.
   bool slices(size_t layer) const {
     return samples != 1 && layers[layer].sliceable;
+  }
+
+  /// What is held takes a multiple of so many bytes.
+  int64_t slotAlignment = 1;
+  Bytes slotOf(Bytes bytes) const {
+    return Bytes((bytes.value + slotAlignment - 1) / slotAlignment *
+                 slotAlignment);
   }
 
   int64_t microbatches = 1;

@@ -49,6 +49,17 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
   return success();
 }
 
+/// Whether routes meet at an end of `channel`, whose messages go to a stage
+/// next to it. Every route has its own ring then, and the planner counts on one
+/// slot more than are in use: what a stage of fewer replicas sends in a burst
+/// waits.
+static bool meets(const Plan &plan, const ActionKey &made,
+                  const ChannelPlan &channel) {
+  return plan.pipelines == 1 && plan.numCopies() > 1 &&
+         std::abs(plan.stageNumber(made.stage) -
+                  plan.stageNumber(channel.stage)) == 1;
+}
+
 /// The same for the one schedule at hand. Many values live between the same two
 /// actions, so each pair is looked at once.
 static LogicalResult chooseOrderDepths(Plan &plan) {
@@ -68,8 +79,13 @@ static LogicalResult chooseOrderDepths(Plan &plan) {
     }
     return RingDepth{entry->second, false};
   };
-  for (ChannelPlan &channel : plan.channels)
-    channel.depth = between(plan.values[channel.value].made, channel.last);
+  for (ChannelPlan &channel : plan.channels) {
+    const ActionKey &made = plan.values[channel.value].made;
+    channel.depth = between(made, channel.last);
+    if (meets(plan, made, channel))
+      channel.depth.slots = std::min(
+          channel.depth.slots, between(channel.first, channel.last).slots + 1);
+  }
   for (auto &[value, made] : plan.values)
     for (StashPlan &stash : made.stashes)
       stash.depth = between(made.made, stash.last);

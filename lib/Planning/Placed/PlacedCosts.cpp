@@ -38,7 +38,7 @@ class RankMemory {
 public:
   void add(StageMemory stage, int64_t inFlight, int64_t microbatches) {
     temporaries = std::max(temporaries, stage.temporaries);
-    stage.temporaries = 0;
+    stage.temporaries = stage.sampleTemporaries = 0;
     kept += stage.with(inFlight, microbatches, 1);
   }
   Bytes total() const { return kept + Bytes(temporaries); }

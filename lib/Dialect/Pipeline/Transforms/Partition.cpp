@@ -28,16 +28,8 @@ namespace stagewright::pipeline {
 /// What is taken where neither options nor module say it.
 static constexpr StringLiteral kDefaultCluster = "local:2";
 
-/// The schedules that planners simulate themselves, with transfers that occupy
-/// their links, by the execution order that stands for each.
-static constexpr std::pair<StringLiteral, ExecutionOrder> kSchedules[] = {
-    {"1f1b", ExecutionOrder::OneFOneB},
-    {"window", ExecutionOrder::Window},
-    {"early-backward", ExecutionOrder::CapB},
-    {"gpipe", ExecutionOrder::GPipe}};
-
 static StringRef scheduleOf(ExecutionOrder order) {
-  for (auto &[name, simulated] : kSchedules)
+  for (auto &[name, simulated] : kSimulatedSchedules)
     if (simulated == order)
       return name;
   return "1f1b";
@@ -174,7 +166,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
   /// simulates, or for 1F1B and then timed with the schedule that is asked for.
   Result<PlacedPlan> planDevices(const Planner &algorithm, Problem &problem) {
     problem.orders.clear();
-    for (auto &[name, order] : kSchedules)
+    for (auto &[name, order] : kSimulatedSchedules)
       if ((schedule == "auto" || schedule == name) && findGenerator(name))
         problem.orders.push_back(order);
     bool isSimulated = !problem.orders.empty();
