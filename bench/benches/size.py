@@ -1,0 +1,71 @@
+"""Models with their published shapes on clusters of their size: imported without values, planned, compiled and dry-run here.
+
+The plan is pp-plan's, the artifact pp-compile's, with no flag but cluster, microbatches and target. Arenas are those of the
+artifact's ranks, in parts of what the plan says that the stage holds.
+"""
+
+import json
+
+from house.console import ROOT
+
+from ..stand.report import Result, Table, time
+from ..stand.sides import call, spend
+
+PUBLISHED = ROOT / "test/Integration/models/published.py"
+# By part: model, samples of a microbatch, cluster, microbatches, and the seconds of a step that are wanted at most.
+PARTS = {
+    "7b-32x1": ("llama2_7b", 1, "h100", 32, 0.95),
+    "7b-4x8": ("llama2_7b", 8, "h100", 4, 0.95),
+    "70b-256x1": ("llama2_70b", 1, "h100:8", 256, 13.0),
+    "70b-32x8": ("llama2_70b", 8, "h100:8", 32, None),
+    "mixtral-256x1": ("mixtral_8x7b", 1, "h100:8", 256, None),
+    "gpt3-1536x1": ("gpt3_175b", 1, "a100:128", 1536, None),
+}
+MOST_SECONDS, MOST_BYTES, MOST_GAP, LEAST_FILLED = 60, 2 << 30, 0.15, 0.97
+
+
+def run(session):
+    steps = Table("The step that is planned", ["", "cluster", "step", "wanted at most", "bound of all plans", "gap", "wanted at most"])
+    arenas = Table("Arenas beside what is planned for their stages", ["", "least", "wanted at least", "most", "wanted at most"])
+    costs = Table("What it takes, on one machine", ["", "import", "plan", "resident", "compile", "wanted at most", "resident",
+                                                    "wanted at most", "dry run"])
+    result = Result("size", [steps, arenas, costs])
+    for name in session.parts(PARTS):
+        model, samples, cluster, microbatches, most = PARTS[name]
+        module, log = session.work / f"{name}.mlir", session.work / "size.log"
+        flags = [f"--cluster={cluster}", f"--microbatches={microbatches}"]
+        imported = spend([session.python, "-m", "stagewright", "import", "jax", f"{PUBLISHED}:{model}", "-o", module, "--quiet"],
+                         {"STAGEWRIGHT_PUBLISHED": f"B={samples}"}, log)
+        session.say(f"{name}: imported in {time(imported.wall)}")
+        planned = spend([session.tool("pp-plan"), module, *flags, "--target=cuda:sm_90a", "--json"], log=log)
+        plan = json.loads(planned.output)
+        compiled = spend([session.tool("pp-compile"), module, *flags, "--target=cuda:sm_90a", "--quiet", "-o",
+                          module.with_suffix(".swx")], log=log)
+        dry = spend([session.tool("pp-run"), module.with_suffix(".swx"), "--dry-run"], log=log)
+        filled = parts_filled(plan, json.loads(call([session.tool("pp-run"), module.with_suffix(".swx"), "--info=json"])))
+        gap = plan["time_s"] / plan["lower_bound_family_s"] - 1
+        session.say(f"{name}: {time(plan['time_s'])} a step, gap {100 * gap:.1f} %, arenas {100 * min(filled):.1f} to "
+                    f"{100 * max(filled):.1f} %, compiled in {time(compiled.wall)}")
+        steps.rows.append([name, cluster, time(plan["time_s"]),
+                           result.want(f"{name}, step", plan["time_s"], most) if most else "",
+                           time(plan["lower_bound_family_s"]), f"{100 * gap:.1f} %",
+                           result.want(f"{name}, gap", gap, MOST_GAP)])
+        arenas.rows.append([name, f"{100 * min(filled):.1f} %",
+                            result.want(f"{name}, part of the plan left empty", 1 - min(filled), 1 - LEAST_FILLED),
+                            f"{100 * max(filled):.1f} %", result.want(f"{name}, part of the plan filled", max(filled), 1)])
+        costs.rows.append([name, time(imported.wall), time(planned.wall), f"{planned.peak / 1e6:.0f} MB", time(compiled.wall),
+                           result.want(f"{name}, compile", compiled.wall, MOST_SECONDS), f"{compiled.peak / 1e6:.0f} MB",
+                           result.want(f"{name}, resident", max(planned.peak, compiled.peak), MOST_BYTES), time(dry.wall)])
+        result.figures[name] = dict(step_s=plan["time_s"], bound_s=plan["lower_bound_family_s"], stages=len(plan["stages"]),
+                                    filled=[min(filled), max(filled)], import_s=imported.wall, plan_s=planned.wall,
+                                    compile_s=compiled.wall, compile_resident=compiled.peak, dry_run_s=dry.wall)
+    return result
+
+
+def parts_filled(plan, manifest):
+    """Of every rank: its arena in parts of the memory that the plan says for its stage."""
+    promised = {}
+    for stage in plan["stages"]:
+        for device in stage["devices"]:
+            promised[device] = promised.get(device, 0) + stage["memory_bytes"]
+    return [rank["memory"]["arena"] / promised[rank["device"]] for rank in manifest["ranks"]]
