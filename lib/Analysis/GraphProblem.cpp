@@ -240,6 +240,15 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   return problem;
 }
 
+bool joinsResults(GraphOp graph) {
+  for (unsigned number = 0; number < graph.getNumResults(); ++number)
+    if (auto combine = graph.getResultAttrOfType<StringAttr>(
+            number, PipelineDialect::kCombine);
+        combine && combine.getValue() == "concat")
+      return true;
+  return false;
+}
+
 void shareMicrobatches(GraphOp graph, Problem &problem) {
   problem.samples = rowsOf(graph).samples;
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
@@ -251,11 +260,8 @@ void shareMicrobatches(GraphOp graph, Problem &problem) {
   }
   bool turns = llvm::any_of(
       problem.layers, [](const Layer &layer) { return !layer.sliceable; });
-  for (unsigned number = 0; turns && number < graph.getNumResults(); ++number)
-    if (auto combine = graph.getResultAttrOfType<StringAttr>(
-            number, PipelineDialect::kCombine);
-        combine && combine.getValue() == "concat")
-      problem.maxReplicas = 1;
+  if (turns && joinsResults(graph))
+    problem.maxReplicas = 1;
 }
 
 } // namespace stagewright::pipeline

@@ -2,6 +2,8 @@
 
 Where all stages have as many replicas these are pipelines side by side, each with the schedule's own order."""
 
+import re
+
 import pytest
 
 import golden
@@ -58,3 +60,16 @@ def test_pipelines_side_by_side_keep_what_each_keeps_alone(workshop):
     for rank, microbatches in ((0, (0, 2, 4)), (2, (1, 3, 5))):
         first = [f"0F{microbatches[0]}", f"0F{microbatches[1]}", f"0B{microbatches[0]}", f"0F{microbatches[2]}"]
         assert " ".join(first) in orders[rank], (rank, orders)
+
+
+@pytest.mark.parametrize("model", ("gpt.py:gpt_single", "gpt.py:gpt_slices"))
+def test_several_stages_on_a_device_are_planned_for_pipelines_side_by_side(workshop, model):
+    """Four devices as two pipelines of two, each with two stages on a device: JAX's numbers."""
+    flags = [workshop.module(model), "--cluster=local:4", "--max-replicas=2", "--schedule=interleaved", "--microbatches=8"]
+    stages = re.findall(r"pipeline\.stage \d on \[([^\]]*)\]", tool("pp-compile", *flags, "--emit=program"))
+    assert stages == ["@d0, @d1", "@d2, @d3"] * 2
+    artifact = workshop.path("turns", model, "interleaved.swx")
+    tool("pp-compile", *flags, "--quiet", "-o", artifact)
+    results, _ = workshop.run_artifact(model, artifact, "--check-memory", microbatches=8)
+    wrong = golden.disagreements(workshop.golden(model, 8)[1], results)
+    assert not wrong, "\n".join(wrong)

@@ -11,6 +11,7 @@ import jax
 import pytest
 from stagewright.cli import main
 from stagewright.frontend.jax_step import load_model
+from tiers import thorough
 
 BUILD = pathlib.Path(os.environ.get("STAGEWRIGHT_BUILD", pathlib.Path(__file__).parents[2] / "build"))
 FILE = pathlib.Path(__file__).resolve().parents[1] / "Integration/models/published.py"
@@ -65,6 +66,27 @@ def test_planned_memory_is_that_of_the_arenas(target, tmp_path, monkeypatch):
     assert len(arenas) == len(planned) == 4
     for arena, promised in zip(arenas, planned):
         assert 0.97 * promised <= arena <= promised, (arenas, planned)
+
+
+# Model, samples of a microbatch, cluster, microbatches, and the seconds that a step is planned to take at most.
+SIZES = [("llama2_7b", 1, "h100", 32, 0.95), *thorough([("llama2_7b", 8, "h100", 4, 0.95), ("llama2_70b", 1, "h100:8", 256, 13.0),
+                                                         ("llama2_70b", 8, "h100:8", 32, 13.0), ("mixtral_8x7b", 1, "h100:8", 256, 13.0)])]
+
+
+@pytest.mark.parametrize("name,samples,cluster,microbatches,seconds", SIZES)
+def test_at_its_size_it_compiles_as_planned(name, samples, cluster, microbatches, seconds, tmp_path, monkeypatch):
+    """With no flag but these; what runs is proved for all ranks. `./dev bench size` has more."""
+    monkeypatch.setenv("STAGEWRIGHT_PUBLISHED", f"B={samples}")
+    module, artifact = tmp_path / "model.mlir", tmp_path / "step.swx"
+    main(["import", "jax", f"{FILE}:{name}", "-o", str(module), "--quiet"])
+    flags = [f"--cluster={cluster}", f"--microbatches={microbatches}", "--target=cuda:sm_90a"]
+    plan = json.loads(_run("pp-plan", module, *flags, "--json"))
+    assert plan["time_s"] <= seconds
+    _run("pp-compile", module, *flags, "--quiet", "-o", artifact)
+    assert "slots never shared, addresses held" in _run("pp-run", artifact, "--dry-run")
+    promised = {device: stage["memory_bytes"] for stage in plan["stages"] for device in stage["devices"]}
+    for rank in json.loads(_run("pp-run", artifact, "--info=json"))["ranks"]:
+        assert 0.97 * promised[rank["device"]] <= rank["memory"]["arena"] <= promised[rank["device"]], rank["rank"]
 
 
 def _run(name, *arguments):

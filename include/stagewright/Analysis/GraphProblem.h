@@ -35,6 +35,10 @@ inline constexpr std::pair<llvm::StringLiteral, ExecutionOrder>
 /// without a cost is an error.
 mlir::FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster);
 
+/// Whether a result of `graph` is joined over microbatches, so that no stage
+/// takes turns with it.
+bool joinsResults(GraphOp graph);
+
 /// How replicas of a stage could share the microbatches of `graph`, which has
 /// said what can be sliced (pipeline-infer-sliceable): fills samples. Where
 /// some layer cannot be, so that replicas would take turns, but a result is

@@ -66,9 +66,12 @@ std::vector<Bytes> memoryOf(const Problem &problem,
 
 /// What planPlaced() is asked for beside the problem.
 struct PlacedRequest {
-  StagePlacement where;
+  StagePlacement where; ///< Of one pipeline.
   /// Generators to choose from; those that do not fit are passed over.
   std::vector<Generator> generators;
+  /// Pipelines side by side, which take microbatches in turn: rank r of all of
+  /// them lies on devices r * pipelines and behind.
+  int64_t pipelines = 1;
 };
 
 /// A plan and the name of the generator that its time is that of.
@@ -78,11 +81,14 @@ struct PlacedPlan {
 };
 
 /// Cuts the chain into the stages of a placement on the first devices of the
-/// cluster. Starts from the cut whose largest stage is smallest (the dynamic
-/// program of planBalance), then moves single cuts by single layers for as long
-/// as the simulated time of the fastest schedule drops; memory is respected.
-/// Not exact: the loads of stages that share a rank add up, which a dynamic
-/// program over the chain does not see. Time O(rounds * stages * actions).
+/// cluster. The time of several pipelines is that of the first, which has most
+/// microbatches, and what is left of the sums of a rank's gradients when its
+/// backwards are done, one stage after the other. Starts from the cut whose
+/// largest stage is smallest (the dynamic program of planBalance), then moves
+/// single cuts by single layers for as long as the simulated time of the
+/// fastest schedule drops; memory is respected. Not exact: the loads of stages
+/// that share a rank add up, which a dynamic program over the chain does not
+/// see. Time O(rounds * stages * actions).
 Result<PlacedPlan> planPlaced(const Problem &problem,
                               const PlacedRequest &request);
 

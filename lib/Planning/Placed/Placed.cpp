@@ -7,8 +7,10 @@
 
 #include "Placed/PlacedSearch.h"
 #include "stagewright/Planning/Bounds.h"
+#include "stagewright/Scheduling/Replicas.h"
 #include "stagewright/Scheduling/Timing.h"
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace stagewright {
@@ -19,7 +21,8 @@ static std::string plural(int64_t count, const char *what) {
 
 /// Enough layers and devices, an even number of twins.
 static Status checkRequest(const Problem &problem,
-                           const StagePlacement &where) {
+                           const PlacedRequest &request) {
+  const StagePlacement &where = request.where;
   if (where.ranks < 1 || where.chunks < 1)
     return Error{"devices and chunks must be at least 1, got " +
                  std::to_string(where.ranks) + " and " +
@@ -36,11 +39,11 @@ static Status checkRequest(const Problem &problem,
         " need as many layers as stages, the graph has " +
         std::to_string(layers) +
         "; use fewer devices or chunks, or ask for fewer stages"};
-  if (where.ranks > devices)
-    return Error{"the stages need " + plural(where.ranks, "device") +
-                 ", cluster '" + problem.cluster.name + "' has " +
-                 std::to_string(devices) +
-                 "; ask for fewer stages or a larger cluster"};
+  if (where.ranks > devices / request.pipelines)
+    return Error{
+        "the stages need " + plural(where.ranks * request.pipelines, "device") +
+        ", cluster '" + problem.cluster.name + "' has " +
+        std::to_string(devices) + "; ask for fewer stages or a larger cluster"};
   if (twin && where.ranks % 2 != 0)
     return Error{"placement twin pairs every device with its mirror image, so "
                  "their number must be even, got " +
@@ -104,14 +107,49 @@ std::string demandOf(const Generator &generator) {
          " placement=" + toString(generator.placement);
 }
 
-Result<PlacedPlan> planPlaced(const Problem &problem,
+/// What the first of `pipelines` side by side has to do: its share of the
+/// microbatches, beside which it holds the inputs and results of all.
+static Problem firstOf(const Problem &problem, int64_t pipelines) {
+  Problem one = problem;
+  one.microbatches = microbatchesOf(0, pipelines, problem.microbatches);
+  for (Resident &resident : one.residents)
+    if (resident.kind == ResidentKind::PerMicrobatch)
+      resident.bytes = Bytes(resident.bytes.value * pipelines);
+  return one;
+}
+
+/// Gives every stage the devices of all pipelines, and the sums of gradients
+/// their time.
+static void widen(const Problem &problem, const Network &network,
+                  int64_t pipelines, Plan &plan) {
+  for (StagePlan &stage : plan.stages)
+    for (int64_t k = 1; k < pipelines; ++k)
+      stage.devices.push_back(stage.devices.front() + size_t(k));
+  Plan timed = plan;
+  pipelineOf(problem, network, timed);
+  std::map<size_t, Seconds> left; // By the first device of a rank.
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    plan.stages[s].allReduce = timed.stages[s].allReduce;
+    plan.stages[s].tail = timed.stages[s].tail;
+    left[plan.stages[s].devices.front()] += plan.stages[s].tail;
+  }
+  Seconds most;
+  for (const auto &[device, tail] : left)
+    most = std::max(most, tail);
+  plan.time += most;
+  plan.value = plan.time.value;
+  plan.familyBound = boundOf(workLowerBound(problem), plan.time);
+}
+
+Result<PlacedPlan> planPlaced(const Problem &whole,
                               const PlacedRequest &request) {
-  Problem asked = problem;
+  Problem asked = whole;
   asked.stages = 0; // Stages may outnumber devices here.
   if (Status status = asked.check(); !status)
     return status.error();
-  if (Status status = checkRequest(problem, request.where); !status)
+  if (Status status = checkRequest(whole, request); !status)
     return status.error();
+  Problem problem = firstOf(whole, request.pipelines);
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();
@@ -119,7 +157,7 @@ Result<PlacedPlan> planPlaced(const Problem &problem,
   if (!generators)
     return generators.error();
 
-  PlacedSearch search(problem, *network, request.where, *generators);
+  PlacedSearch search(problem, *network, request, *generators);
   std::vector<int64_t> ends = search.improve(search.start());
   Result<CutCost> cost = search.costOf(ends);
   if (!cost)
@@ -149,6 +187,8 @@ Result<PlacedPlan> planPlaced(const Problem &problem,
   describe(problem, *costs,
            memoryOf(problem, result.plan.stages, request.where, *schedule),
            result.plan);
+  if (request.pipelines > 1)
+    widen(whole, *network, request.pipelines, result.plan);
   return result;
 }
 

@@ -30,10 +30,10 @@ bool CutCost::operator<(const CutCost &other) const {
 }
 
 PlacedSearch::PlacedSearch(const Problem &problem, const Network &network,
-                           const StagePlacement &where,
+                           const PlacedRequest &request,
                            const std::vector<Generator> &generators)
-    : problem(problem), roomy(problem), network(network), where(where),
-      generators(generators) {
+    : problem(problem), roomy(problem), network(network), where(request.where),
+      pipelines(request.pipelines), generators(generators) {
   for (Device &device : roomy.cluster.devices)
     device.memory = Bytes(std::numeric_limits<int64_t>::max());
 }
@@ -61,7 +61,7 @@ PlacedSearch::stagesOf(const std::vector<int64_t> &ends) const {
   for (size_t s = 0; s < ends.size(); ++s) {
     auto rank =
         size_t(rankOf(where.placement, where.ranks, where.chunks, int64_t(s)));
-    std::vector<size_t> devices = {rank};
+    std::vector<size_t> devices = {rank * size_t(pipelines)};
     if (where.placement == Placement::Twin)
       devices.push_back(size_t(where.ranks) - 1 - rank);
     stages.push_back(stageOf(s == 0 ? 0 : ends[s - 1], ends[s], devices));
@@ -79,7 +79,7 @@ std::vector<int64_t> PlacedSearch::start() const {
   }
   auto load = [&](int64_t s, int64_t first, int64_t end) {
     int64_t rank = rankOf(where.placement, where.ranks, where.chunks, s);
-    const std::vector<double> &sum = sums[classOf[rank]];
+    const std::vector<double> &sum = sums[classOf[rank * pipelines]];
     return sum[end] - sum[first];
   };
   int64_t layers = problem.layers.size();

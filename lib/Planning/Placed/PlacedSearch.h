@@ -33,7 +33,7 @@ class PlacedSearch {
 public:
   /// All must outlive the search.
   PlacedSearch(const Problem &problem, const Network &network,
-               const StagePlacement &where,
+               const PlacedRequest &request,
                const std::vector<Generator> &generators);
 
   /// Layers [ends[s - 1], ends[s]) on stage s.
@@ -54,6 +54,7 @@ private:
   Problem roomy;
   const Network &network;
   const StagePlacement &where;
+  int64_t pipelines;
   const std::vector<Generator> &generators;
   int64_t actions = 0; ///< Timed so far.
 };

@@ -1,5 +1,5 @@
-// RUN: pp-opt %s -pipeline-partition="cluster=local:2 microbatches=4 chunks=2 placement=loop" | FileCheck %s --check-prefix=LOOP
-// RUN: pp-opt %s -pipeline-partition="cluster=local:2 microbatches=4 schedule=zb-v chunks=2 placement=v" | FileCheck %s --check-prefix=V
+// RUN: pp-opt %s -pipeline-partition="cluster=local:2 microbatches=4 chunks=2 max-replicas=1 placement=loop" | FileCheck %s --check-prefix=LOOP
+// RUN: pp-opt %s -pipeline-partition="cluster=local:2 microbatches=4 schedule=zb-v chunks=2 max-replicas=1 placement=v" | FileCheck %s --check-prefix=V
 // RUN: pp-opt %s -pipeline-partition="cluster=local:4 microbatches=8 schedule=dualpipe placement=twin" | FileCheck %s --check-prefix=TWIN
 // RUN: pp-opt %s -pipeline-partition="cluster=local:4 microbatches=4 schedule=interleaved chunks=2 placement=loop stages=4" | FileCheck %s --check-prefix=SOME
 // RUN: pp-opt %s -pipeline-partition="cluster=local:4 microbatches=8 schedule=zb-h1" | FileCheck %s --check-prefix=SPLIT

@@ -10,7 +10,7 @@
 // RUN: not pp-opt %s -pipeline-partition="planner=best" 2>&1 | FileCheck %s --check-prefix=PLANNER
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 schedule=zigzag" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=0" 2>&1 | FileCheck %s --check-prefix=CHUNKS
-// RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=2" 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=2 max-replicas=1" 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=2 stages=3" 2>&1 | FileCheck %s --check-prefix=MULTIPLE
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:1 chunks=2 planner=dapple" 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 placement=ring" 2>&1 | FileCheck %s --check-prefix=PLACEMENT

@@ -8,8 +8,8 @@
 // RUN: not pp-opt %s -pipeline-schedule=csv=%t.missing.csv 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: echo "0F0,0Z0" > %t.wrong.csv
 // RUN: not pp-opt %s -pipeline-schedule=csv=%t.wrong.csv 2>&1 | FileCheck %s --check-prefix=WRONG
-// RUN: not pp-opt %s -pipeline-partition="microbatches=5 chunks=2 placement=v" -pipeline-schedule=csv=%t.csv 2>&1 | FileCheck %s --check-prefix=COUNT
-// RUN: not pp-opt %s -pipeline-partition="chunks=2 placement=v" -pipeline-schedule=csv=%t.csv 2>&1 | FileCheck %s --check-prefix=PLACE
+// RUN: not pp-opt %s -pipeline-partition="microbatches=5 chunks=2 max-replicas=1 placement=v" -pipeline-schedule=csv=%t.csv 2>&1 | FileCheck %s --check-prefix=COUNT
+// RUN: not pp-opt %s -pipeline-partition="chunks=2 max-replicas=1 placement=v" -pipeline-schedule=csv=%t.csv 2>&1 | FileCheck %s --check-prefix=PLACE
 
 // What PyTorch writes can be taken, without a program in the way its stages lie.
 // CSV: 0F0,0F1,2F0

@@ -228,3 +228,30 @@ TEST(Placed, RetimedStagesHaveADeviceEach) {
   ASSERT_TRUE(retime(problem, kAllForwards, plan));
   EXPECT_EQ(plan.time.value, 4 * 6 + 2 + 4 + 2 * 3);
 }
+
+TEST(Placed, PipelinesSideBySideShareMicrobatchesAndSumGradients) {
+  PlacedRequest request{{Placement::Loop, 2, 2}, {kAllForwards}};
+  Result<PlacedPlan> alone = planPlaced(chain({1, 1, 1, 1}, 2, 4), request);
+  ASSERT_TRUE(alone.ok()) << alone.error().message;
+
+  Problem problem = chain({1, 1, 1, 1}, 4, 8);
+  for (int64_t layer = 0; layer < 4; ++layer)
+    problem.residents.push_back({Bytes(6), ResidentKind::Gradient, {layer}});
+  request.pipelines = 2;
+  Result<PlacedPlan> both = planPlaced(problem, request);
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  using Devices = std::vector<size_t>;
+  for (int64_t s = 0; s < 4; ++s)
+    EXPECT_EQ(both->plan.stages[s].devices,
+              s % 2 == 0 ? Devices({0, 1}) : Devices({2, 3}));
+  // Each of the two layers of a rank sums 6 bytes over two devices in a ring,
+  // at a byte a second.
+  EXPECT_DOUBLE_EQ(both->plan.time.value, alone->plan.time.value + 12);
+
+  request.where = {Placement::Loop, 4, 1};
+  both = planPlaced(problem, request);
+  ASSERT_FALSE(both.ok());
+  EXPECT_NE(both.error().message.find("the stages need 8 devices"),
+            std::string::npos)
+      << both.error().message;
+}

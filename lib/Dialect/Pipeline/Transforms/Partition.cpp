@@ -203,7 +203,23 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
       if ((schedule == "auto" && !(whole && generator.splitsBackward)) ||
           schedule == generator.name)
         request.generators.push_back(generator);
-    return planPlaced(problem, request);
+    Result<PlacedPlan> best = planPlaced(problem, request);
+    if (problem.stages > 0 || where.placement == Placement::Twin ||
+        joinsResults(graph))
+      return best;
+    // The same devices as fewer ranks of several pipelines side by side.
+    auto devices = int64_t(problem.cluster.devices.size());
+    int64_t most = maxReplicas > 0 ? int64_t(maxReplicas) : devices;
+    for (int64_t k = 2; k <= std::min(most, problem.microbatches); ++k) {
+      if (devices % k != 0)
+        continue;
+      request.pipelines = k;
+      request.where.ranks = devices / k;
+      Result<PlacedPlan> other = planPlaced(problem, request);
+      if (other && (!best || other->plan.time < best->plan.time))
+        best = std::move(other);
+    }
+    return best;
   }
 
   /// The cluster of the option or the module, with the memory of the option.
