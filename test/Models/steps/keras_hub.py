@@ -80,7 +80,7 @@ BACKBONES = {
     "bart": backbone(lambda: M.BartBackbone(**BERT), pair),
     "vit": backbone(lambda: M.ViTBackbone((16, 16, 3), 4, 2, 4, 32, 48), lambda n: n(2, 16, 16, 3, scale=1.0)),
     "vgg": backbone(lambda: M.VGGBackbone([1, 1], [8, 16], (16, 16, 3)), lambda n: n(2, 16, 16, 3, scale=1.0)),
-    "resnet": backbone(lambda: M.ResNetBackbone([8], [3], [64, 128], [1, 1], [1, 2], "basic_block", image_shape=(16, 16, 3)),
+    "resnet": backbone(lambda: M.ResNetBackbone([64], [3], [64, 128], [1, 1], [1, 2], "basic_block", image_shape=(16, 16, 3)),
                        lambda n: n(2, 16, 16, 3, scale=1.0)),
 }
 for name, make in BACKBONES.items():

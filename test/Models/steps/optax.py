@@ -31,14 +31,14 @@ LOSSES = {  # of (outputs, labels, float targets, key-free)
         y, optax.losses.smooth_labels(jax.nn.one_hot(i, 6, dtype=y.dtype), 0.1)),
     "safe-softmax": lambda y, i, t: optax.losses.safe_softmax_cross_entropy(y, jax.nn.softmax(t)),
     "sigmoid": lambda y, i, t: optax.losses.sigmoid_binary_cross_entropy(y, (t > 0).astype(y.dtype)),
-    "sigmoid-focal": lambda y, i, t: optax.losses.sigmoid_focal_loss(y, (t > 0).astype(y.dtype), 0.3, 2.0),
+    "sigmoid-focal": lambda y, i, t: optax.losses.sigmoid_focal_loss(y, (t > 0).astype(y.dtype), alpha=0.3, gamma=2.0),
     "hinge": lambda y, i, t: optax.losses.hinge_loss(y, jnp.sign(t)),
     "multiclass-hinge": lambda y, i, t: optax.losses.multiclass_hinge_loss(y, i),
     "perceptron": lambda y, i, t: optax.losses.perceptron_loss(y, jnp.sign(t)) + optax.losses.multiclass_perceptron_loss(y, i)[:, None],
     "poly": lambda y, i, t: optax.losses.poly_loss_cross_entropy(y, jax.nn.one_hot(i, 6, dtype=y.dtype)),
     "squared": lambda y, i, t: optax.losses.squared_error(y, t) + optax.losses.l2_loss(y, t),
     "log-cosh": lambda y, i, t: optax.losses.log_cosh(y, t),
-    "huber": lambda y, i, t: optax.losses.huber_loss(y, t, 0.5),
+    "huber": lambda y, i, t: optax.losses.huber_loss(y, t, delta=0.5),
     "absolute": lambda y, i, t: jnp.abs(y - t) + optax.losses.squared_error(y),
     "cosine": lambda y, i, t: optax.losses.cosine_distance(y, t, epsilon=1e-4) + optax.losses.cosine_similarity(y, t, epsilon=1e-4),
     "kl": lambda y, i, t: optax.losses.kl_divergence(jax.nn.log_softmax(y), jax.nn.softmax(t)),
@@ -68,7 +68,8 @@ def with_loss(function):
 
 
 for name, function in LOSSES.items():
-    add(f"optax/loss-{name}", with_loss(function), sample=name in ("softmax-integer", "huber", "kl"))
+    only = dict(dtypes=("float32",)) if name == "multiclass-logistic" else {}  # its rule of differentiation is
+    add(f"optax/loss-{name}", with_loss(function), sample=name in ("softmax-integer", "huber", "kl"), **only)
 
 OPTIMIZERS = {
     "sgd-momentum": lambda: optax.sgd(0.1, 0.9, nesterov=True),

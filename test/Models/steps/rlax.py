@@ -39,7 +39,7 @@ LOSSES = {
     "entropy": lambda q, v, a, r, d: rlax.entropy_loss(q[:-1], jnp.ones_like(r)) + (v ** 2).mean(),
     "advantage-estimation": lambda q, v, a, r, d: rlax.truncated_generalized_advantage_estimation(r, d, 0.9, v) ** 2,
     "vtrace": lambda q, v, a, r, d: rlax.vtrace(v[:-1], v[1:], r, d, jnp.exp(0.1 * r), 0.9) ** 2,
-    "ppo-clipped": lambda q, v, a, r, d: rlax.clipped_surrogate_pg_loss(jnp.exp(q[:-1, 0]), r) + (v ** 2).mean(),
+    "ppo-clipped": lambda q, v, a, r, d: rlax.clipped_surrogate_pg_loss(jnp.exp(q[:-1, 0]), r, 0.2) + (v ** 2).mean(),
     "lambda-returns": lambda q, v, a, r, d: (rlax.lambda_returns(r, d, v[1:], 0.9) - v[:-1]) ** 2,
     "huber-clipped": lambda q, v, a, r, d: rlax.huber_loss(r - v[:-1], 0.5) + rlax.clip_gradient(v[1:], -1, 1) ** 2,
     "categorical-td": lambda q, v, a, r, d: jax.vmap(
