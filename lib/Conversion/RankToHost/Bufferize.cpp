@@ -161,6 +161,49 @@ void keepTilesApart(func::FuncOp function) {
   });
 }
 
+/// A view that takes steps and drops dimensions becomes two, each of which does
+/// one of the two: SubViewOp::getDroppedDims of MLIR 22.1 compares the strides
+/// of the result with those of the source, without the steps, and fails.
+void splitSteppedViews(func::FuncOp body) {
+  body.walk([](memref::SubViewOp view) {
+    bool steps = llvm::any_of(view.getStaticStrides(),
+                              [](int64_t step) { return step != 1; });
+    if (!steps || view.getType().getRank() == view.getSourceType().getRank())
+      return;
+    OpBuilder builder(view);
+    OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+    SmallVector<OpFoldResult> sizes = view.getMixedSizes();
+    auto stepped = memref::SubViewOp::create(
+        builder, view.getLoc(), view.getSource(), view.getMixedOffsets(), sizes,
+        view.getMixedStrides());
+    auto dropped = memref::SubViewOp::create(
+        builder, view.getLoc(), view.getType(), stepped,
+        SmallVector<OpFoldResult>(sizes.size(), zero), sizes,
+        SmallVector<OpFoldResult>(sizes.size(), one));
+    view.replaceAllUsesWith(dropped.getResult());
+    view.erase();
+  });
+}
+
+/// Where one branch yields a slice as it stands and another does not, the
+/// result would have a layout that is known at run time only, which no kernel
+/// takes: such a slice is copied.
+void copyYieldedSlices(func::FuncOp body) {
+  body.walk([](scf::IfOp choice) {
+    if (choice.getNumResults() == 0)
+      return;
+    for (scf::YieldOp yield : {choice.thenYield(), choice.elseYield()})
+      for (OpOperand &operand : yield->getOpOperands()) {
+        auto slice = operand.get().getDefiningOp<tensor::ExtractSliceOp>();
+        if (!slice)
+          continue;
+        OpBuilder builder(yield);
+        operand.set(bufferization::AllocTensorOp::create(
+            builder, slice.getLoc(), slice.getType(), ValueRange(), slice));
+      }
+  });
+}
+
 struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
   void runOnOperation() override {
     bufferization::OneShotBufferizationOptions options;
@@ -176,6 +219,7 @@ struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
       }
       if (failed(checkOperations(function, options)))
         return signalPassFailure();
+      copyYieldedSlices(function);
       IRRewriter rewriter(&getContext());
       bufferization::BufferizationState state;
       // A slice that is only made to be inserted somewhere is made there.
@@ -186,6 +230,7 @@ struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
       if (failed(verifyBuffers(function)) ||
           failed(bufferization::bufferizeOp(function, options, state)))
         return signalPassFailure();
+      splitSteppedViews(function);
       keepTilesApart(function);
     }
   }
