@@ -47,6 +47,8 @@ def test_twins_sum_their_gradients(workshop, recorded, tmp_path, kind):
     step = artifact(workshop, kind, "--bucket-bytes=100000")
     assert "parts of sums over ranks" in tool("pp-run", step, "--dry-run", "--processes")
     assert "parts of sums over ranks" in tool("pp-run", step, "--dry-run")  # takes processes by itself
+    with pytest.raises(AssertionError, match="within one process, which devices do by NCCL"):
+        tool("pp-run", step, "--dry-run", "--transport=threads")
     tool("pp-run", step, "--processes", f"--inputs={workshop.golden(GPT)[0]}", "--steps=3", "--deadline=30", env=recorded)
     logs = sorted(tmp_path.glob("*.log"))
     assert len(logs) == RANKS
