@@ -245,11 +245,11 @@ def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
   let description = [{
     **Why** The order of forwards and backwards decides idle time and memory. It is data of its own, so that it can be
     printed, edited and verified before anything is lowered.
-    **Expects** A `pipeline.program` without replicas whose stages lie as the schedule wants them. Without one,
-    `pipeline-partition` runs first, with the placement and the chunks that the schedule needs.
+    **Expects** A `pipeline.program` whose stages lie as the schedule wants them; the first replicas do, where stages have
+    several. Without one, `pipeline-partition` runs first, with the placement and the chunks that the schedule needs.
     **Leaves** A `pipeline.schedule` behind the program, in place of an older one, verified: complete, each action
     after what it needs and on a rank that has its stage, no deadlock. Rank r is the r-th device in the order of the
-    stages' first devices. `auto` searches an order for the costs of the stages, their transfers and the memory of the
+    stages' first devices; further replicas follow. Backwards of stages that recompute have an R before them. `auto` searches an order for the costs of the stages, their transfers and the memory of the
     devices; a remark says what it takes and what no order of this placement, and none at all, can beat.
     **Never** adds communication: that is what the lowering to rank programs makes explicit.
   }];
