@@ -249,8 +249,9 @@ def Schedule : Pass<"pipeline-schedule", "::mlir::ModuleOp"> {
     several. Without one, `pipeline-partition` runs first, with the placement and the chunks that the schedule needs.
     **Leaves** A `pipeline.schedule` behind the program, in place of an older one, verified: complete, each action
     after what it needs and on a rank that has its stage, no deadlock. Rank r is the r-th device in the order of the
-    stages' first devices; further replicas follow. Backwards of stages that recompute have an R before them. `auto` searches an order for the costs of the stages, their transfers and the memory of the
-    devices; a remark says what it takes and what no order of this placement, and none at all, can beat.
+    stages' first devices; further replicas follow. Backwards of stages that recompute have an R before them. `auto`
+    searches an order for the costs of the stages, their transfers and the memory of the devices; a remark says what it
+    takes and what no order of this placement, and none at all, can beat.
     **Never** adds communication: that is what the lowering to rank programs makes explicit.
   }];
   let options = [
