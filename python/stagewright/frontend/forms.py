@@ -136,8 +136,9 @@ def _nodes(tree):
 
 
 def _is_same(tree, node):
+    """Whether `node` may be a new `tree`: what holds no floats no optimizer has made."""
     leaves, others = jax.tree.leaves(tree), jax.tree.leaves(node)
-    return bool(leaves) and jax.tree.structure(tree) == jax.tree.structure(node) and \
+    return any(map(is_float, leaves)) and jax.tree.structure(tree) == jax.tree.structure(node) and \
         all((a.shape, a.dtype) == (b.shape, b.dtype) for a, b in zip(leaves, others))
 
 
