@@ -228,33 +228,30 @@ int run(const Options &options, Launch &launch) {
   return 0;
 }
 
-json manifestOf(const Options &options) {
-  auto program = open(sw_inspect, options.artifact);
-  return json::parse(sw_manifest(program.get()));
-}
-
-/// Whether ranks are processes: asked for, or because ranks on GPUs sum
-/// gradients together, which NCCL does between processes.
-bool needsProcesses(const Options &options) {
+/// How many ranks are to be processes that are started here: all of them where
+/// that is asked for, or where ranks on GPUs sum gradients together, which NCCL
+/// does between processes; else 0.
+int64_t ranksToStart(const Options &options) {
   bool others = !options.transport.empty() || numberByLauncher();
   if (options.processes && others && !options.dry)
     raise("--processes starts the processes itself; leave it out where ",
           options.transport.empty() ? "mpirun or srun does"
                                     : "--transport says how");
-  if (options.processes || others)
-    return options.processes;
-  json manifest = manifestOf(options);
-  return manifest.at("target").value("kind", "") == "cuda" &&
-         manifest.contains("collectives");
+  if (others && !options.processes)
+    return 0;
+  auto program = open(sw_inspect, options.artifact);
+  json manifest = json::parse(sw_manifest(program.get()));
+  bool sums = manifest.at("target").value("kind", "") == "cuda" &&
+              manifest.contains("collectives");
+  return options.processes || sums ? int64_t(manifest.at("ranks").size()) : 0;
 }
 
 /// Starts a process for each rank; null in one of them.
-std::optional<int> startRanks(Options &options) {
-  json manifest = manifestOf(options);
+std::optional<int> startRanks(Options &options, int64_t ranks) {
   options.transport = "sockets";
   double grace =
       options.deadline > 0 ? std::min(1.0, options.deadline / 2) : 1.0;
-  return startFamily(int64_t(manifest.at("ranks").size()), grace);
+  return startFamily(ranks, grace);
 }
 
 /// Runs as the only process or as one of several; of these one speaks.
@@ -297,10 +294,10 @@ int main(int argc, char **argv) {
     bool runs = options.info.empty() && !options.dry;
     if (runs && options.supervisor.asked())
       return supervised(options, argc, argv);
-    if (runs || options.dry)
-      options.processes = needsProcesses(options);
+    int64_t started = runs || options.dry ? ranksToStart(options) : 0;
+    options.processes = started > 0;
     if (runs && options.processes)
-      if (std::optional<int> status = startRanks(options))
+      if (std::optional<int> status = startRanks(options, started))
         return *status;
     if (runs)
       return launched(options);
