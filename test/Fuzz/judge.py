@@ -16,6 +16,7 @@ TIGHT = 1e-5          # of the largest element of a result
 MULTIPLE = 12         # of JAX's own errors
 SHORT_ERROR = 0.03    # of programs with bfloat16: XLA leaves out roundings that the program asks for, we do not
 UNSTABLE = 0.02       # relative change by the last bit of the inputs, from which a program decides nothing
+LAST_BIT = {False: 2.0**-22, True: 2.0**-7}  # relative changes of float32 and of bfloat16; half as much moves few numbers
 PLAIN = {"xla_disable_hlo_passes": "algsimp"}
 WIDE = ("F, H, I, B = jnp.float32, jnp.bfloat16,", "F, H, I, B = jnp.float64, jnp.float64,")
 
@@ -91,7 +92,7 @@ def judge(found, wanted, inputs, reference, short):
         return "unclear", ["the reference is not finite"]
     errors = [[_error(w, e)] for w, e in zip(wanted, exact)]
     for _ in range(4):
-        other = nudged(inputs, rng, 2.0**-8 if short else 2.0**-22)
+        other = nudged(inputs, rng, LAST_BIT[short])
         wide = reference.results(other, wide=True)
         for number, (w, a, b) in enumerate(zip(reference.results(other), wide, exact)):
             errors[number] += [_error(w, a), _error(a, b)]
