@@ -65,8 +65,8 @@ def HostRelaxFloats : Pass<"host-relax-floats", "::mlir::func::FuncOp"> {
     faster and more exact than rounded twice.
     **Expects** Bodies with linalg operations, before host-approximate-math, whose arithmetic is to be as written.
     **Leaves** `contract` and `reassoc` on what combines the elements of a reduction and the products in it, `contract`
-    on casts and functions, `nsz` on maxima and minima: of two zeros either may be taken.
-    **Never** lets elementwise arithmetic be rounded otherwise than written: the gradient of a maximum looks for the
+    on divisions and functions, `nsz` on maxima and minima: of two zeros either may be taken.
+    **Never** lets elementwise arithmetic or a cast be rounded otherwise than written: the gradient of a maximum looks for the
     element that equals it, perhaps in another stage function, and must find the number that was compared. Reciprocals
     for divisions and approximate functions are not allowed either, nor that NaN and infinity are ignored: masks use
     both.

@@ -31,19 +31,12 @@ func.func private @sum_in_any_order(%x: memref<4x8xf32>, %sum: memref<4xf32>, %m
   return
 }
 
+// A rounding that disappeared in one kernel would make two numbers of one.
 // CHECK-LABEL: @narrow
-func.func private @narrow(%x: f32) -> bf16 {
-  // CHECK: arith.truncf %{{.*}} fastmath<contract> : f32 to bf16
-  %0 = arith.truncf %x : f32 to bf16
-  return %0 : bf16
-}
-
-// CHECK-LABEL: @compared
-func.func private @compared(%x: f32, %y: f32) -> i1 {
-  // CHECK: arith.truncf %{{[a-z0-9]+}} fastmath<contract> : f32 to bf16
+func.func private @narrow(%x: f32) -> f32 {
+  // CHECK: arith.truncf %{{[a-z0-9]+}} : f32 to bf16
   %0 = arith.truncf %x : f32 to bf16
   // CHECK: arith.extf %{{[a-z0-9]+}} : bf16 to f32
   %1 = arith.extf %0 : bf16 to f32
-  %2 = arith.cmpf oeq, %1, %y : f32
-  return %2 : i1
+  return %1 : f32
 }

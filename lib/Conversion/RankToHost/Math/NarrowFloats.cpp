@@ -61,31 +61,14 @@ struct RoundToOdd : OpRewritePattern<arith::TruncFOp> {
 
 struct HostNarrowFloatsPass : impl::HostNarrowFloatsBase<HostNarrowFloatsPass> {
   void runOnOperation() override {
-    compareInSingle();
     if (failed(computeInSingle()) || failed(callInSingle()))
       return signalPassFailure();
+    roundAsWritten();
     RewritePatternSet patterns(&getContext());
     patterns.add<RoundToOdd>(&getContext());
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
-  }
-
-  /// Compared are rounded numbers: no `contract` stands on these casts, which
-  /// would let a rounding disappear on one side.
-  void compareInSingle() {
-    getOperation()->walk([](arith::CmpFOp op) {
-      Type type = op.getLhs().getType();
-      if (!getElementTypeOrSelf(type).isBF16())
-        return;
-      OpBuilder builder(op);
-      auto shaped = dyn_cast<ShapedType>(type);
-      Type wide = shaped ? Type(shaped.clone(builder.getF32Type()))
-                         : builder.getF32Type();
-      for (OpOperand &operand : op->getOpOperands())
-        operand.set(
-            arith::ExtFOp::create(builder, op.getLoc(), wide, operand.get()));
-    });
   }
 
   /// Arithmetic of bf16 in f32, every result rounded.
@@ -116,6 +99,17 @@ struct HostNarrowFloatsPass : impl::HostNarrowFloatsBase<HostNarrowFloatsPass> {
     RewritePatternSet patterns(context);
     math::populateExtendToSupportedTypesPatterns(patterns, converter);
     return applyPartialConversion(getOperation(), target, std::move(patterns));
+  }
+
+  /// MLIR's emulation allows its casts to be folded (`contract`), which drops
+  /// roundings in one kernel and not in the next that computes the same number.
+  void roundAsWritten() {
+    getOperation()->walk([](Operation *op) {
+      if (auto truncate = dyn_cast<arith::TruncFOp>(op))
+        truncate.removeFastmathAttr();
+      else if (auto extend = dyn_cast<arith::ExtFOp>(op))
+        extend.removeFastmathAttr();
+    });
   }
 };
 

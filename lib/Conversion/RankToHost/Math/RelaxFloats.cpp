@@ -15,32 +15,19 @@ namespace stagewright::host {
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"
 
 namespace {
-/// Whether `op` rounds to fewer than 16 bits, or widens what was: who asks for
-/// that wants the rounding, which `contract` would let disappear.
-bool quantizes(Operation *op) {
-  if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
-    return false;
-  auto bits = [](Type type) {
-    return getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-  };
-  return bits(op->getOperand(0).getType()) < 16 ||
-         bits(op->getResult(0).getType()) < 16;
-}
-
 /// Whether `op` must be rounded as written: an element that is repeated where a
 /// maximum, a minimum or a mask is looked for must be the same number there,
-/// whatever it is fused with. Sums of a reduction are allowed more, below.
+/// whatever it is fused with, so no rounding to a narrow type may disappear
+/// either. Sums of a reduction are allowed more, below.
 bool isExact(Operation *op) {
-  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::CmpFOp>(op))
-    return true;
-  return isa<arith::TruncFOp, arith::ExtFOp>(op) &&
-         llvm::any_of(op->getUsers(), llvm::IsaPred<arith::CmpFOp>);
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::CmpFOp,
+             arith::TruncFOp, arith::ExtFOp>(op);
 }
 
 /// Sets `flags` beside those that are there.
 void allow(Operation *op, arith::FastMathFlags flags) {
   auto math = dyn_cast<arith::ArithFastMathInterface>(op);
-  if (!math || quantizes(op))
+  if (!math)
     return;
   if (arith::FastMathFlagsAttr given = math.getFastMathFlagsAttr())
     flags = flags | given.getValue();
