@@ -54,9 +54,9 @@ def RaiseAttention : Pass<"pipeline-raise-attention", "::mlir::ModuleOp"> {
     **Leaves** `pipeline.attention` and `pipeline.attention_gradient` where scores, a softmax over keys and a product with
     values stood, if scores take more than `score-bytes` and nothing else reads what is made of them. Found by following
     definitions; formulas are compared at random numbers, so that it does not matter how they are written, and a causal
-    mask is proved. Queries may be grouped; a mask may select or be added. Weights and scores are not rounded to 16 bits
-    any more, as a kernel keeps them in float32. A remark where scores go into a softmax and yet stay an array, with the
-    reason and the bytes.
+    mask is proved. Queries may be grouped; a mask may select or be added; scores may be capped by a tanh, and weights
+    dropped by a condition. Weights and scores are not rounded to 16 bits any more, as a kernel keeps them in float32.
+    A remark where scores go into a softmax and yet stay an array, with the reason and the bytes.
     **Never** raises one of forward and backward without the other.
   }];
   let options = [

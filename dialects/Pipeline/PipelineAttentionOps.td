@@ -27,12 +27,12 @@ class Pipeline_AttentionBase<string mnemonic> : Pipeline_Op<mnemonic, [
     DeclareOpInterfaceMethods<BufferizableOpInterface, [
         "bufferizesToMemoryRead", "bufferizesToMemoryWrite", "getAliasingValues", "bufferize"]>]> {
   let arguments = (ins Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs,
-                       AffineMapArrayAttr:$indexing_maps, F32Attr:$scale, UnitAttr:$causal,
-                       OptionalAttr<F32Attr>:$fill);
+                       AffineMapArrayAttr:$indexing_maps, F32Attr:$scale, OptionalAttr<F32Attr>:$cap,
+                       UnitAttr:$causal, OptionalAttr<F32Attr>:$fill, OptionalAttr<F32Attr>:$kept);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    `scale` $scale (`causal` $causal^)? (`fill` $fill^)? `maps` $indexing_maps
+    `scale` $scale (`cap` $cap^)? (`causal` $causal^)? (`fill` $fill^)? (`kept` $kept^)? `maps` $indexing_maps
     `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)`
     attr-dict (`->` type($results)^)?
   }];
@@ -41,7 +41,7 @@ class Pipeline_AttentionBase<string mnemonic> : Pipeline_Op<mnemonic, [
 class Pipeline_NamedAttention<string mnemonic, string names> : Pipeline_AttentionBase<mnemonic> {
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
-    /// What the operands are, in order; "mask" may be missing.
+    /// What the operands are, in order; "mask" and "keep" may be missing.
     static ::llvm::ArrayRef<::llvm::StringLiteral> getOperandNames() {
       static constexpr ::llvm::StringLiteral names[] = }] # names # [{;
       return names;
@@ -50,14 +50,15 @@ class Pipeline_NamedAttention<string mnemonic, string names> : Pipeline_Attentio
 }
 
 def Pipeline_AttentionOp : Pipeline_NamedAttention<"attention", [{
-    {"query", "key", "value", "mask", "output", "statistics"} }]> {
+    {"query", "key", "value", "mask", "keep", "output", "statistics"} }]> {
   let summary = "values, weighted by a softmax of queries times keys";
   let description = [{
     The maps share one space of dimensions: any number of batches and heads, then query, key, width and value width.
     With x the score of query i and key j, `scale` times the sum of q * k over the width: `output` is the sum of v over
-    the keys, weighted by exp(x) / sum exp(x); `statistics` is the natural logarithm of that sum. `causal`: a query sees
-    the keys up to its own number. A mask of i1 puts `fill` in the place of x where it is false; a mask of floats is
-    added to x. Sums are of float32.
+    the keys, weighted by exp(x) / sum exp(x); `statistics` is the natural logarithm of that sum. With `cap` c, x is
+    c tanh(x / c) instead. `causal`: a query sees the keys up to its own number. A mask of i1 puts `fill` in the place of
+    x where it is false; a mask of floats is added to x. With dropout, values are weighted by `kept` times the weights
+    where `keep` is true, and by 0 elsewhere. Sums are of float32.
 
     Example:
     ```mlir
@@ -72,18 +73,19 @@ def Pipeline_AttentionOp : Pipeline_NamedAttention<"attention", [{
     ```
     Constraints:
     - (attention_c1) operands are those named above, with one map each: distinct dimensions of the space, of extents
-      that agree;
+      that agree, and `keep` is there exactly if `kept` is;
     - (attention_c2) query and gradients like it have the dimensions query and width, key has key and width, value has
-      key and value width, output has query and value width, statistics have query; a mask may have query and key;
+      key and value width, output has query and value width, statistics have query; a mask and `keep` may have query and key;
     - (attention_c3) query, output and statistics have every batch dimension, key and value the same of them;
-    - (attention_c4) elements are floats of at most 32 bits, statistics f32;
+    - (attention_c4) elements are floats of at most 32 bits, statistics f32, `keep` i1;
     - (attention_c5) `causal` needs as many keys as queries;
-    - (attention_c6) a mask of i1 comes with `fill`, and nothing else does.
+    - (attention_c6) a mask of i1 comes with `fill`, and nothing else does;
+    - (attention_c7) `cap` is above 0.
   }];
 }
 
 def Pipeline_AttentionGradientOp : Pipeline_NamedAttention<"attention_gradient", [{
-    {"query", "key", "value", "mask", "output", "statistics", "d_output", "d_query", "d_key", "d_value"} }]> {
+    {"query", "key", "value", "mask", "keep", "output", "statistics", "d_output", "d_query", "d_key", "d_value"} }]> {
   let summary = "gradients of attention, from its output and statistics";
   let description = [{
     Constraints: those of `pipeline.attention`; what begins with d_ has the dimensions of what it is the gradient of.
@@ -100,7 +102,7 @@ def Pipeline_AttentionGradientOp : Pipeline_NamedAttention<"attention_gradient",
 }
 
 def Pipeline_AttentionQueryGradientOp : Pipeline_NamedAttention<"attention_query_gradient", [{
-    {"query", "key", "value", "mask", "statistics", "delta", "d_output", "d_query"} }]> {
+    {"query", "key", "value", "mask", "keep", "statistics", "delta", "d_output", "d_query"} }]> {
   let summary = "the gradient of queries";
   let description = [{
     One half of `pipeline.attention_gradient`, for kernels that take a block of queries each. `delta`, with the
@@ -110,7 +112,7 @@ def Pipeline_AttentionQueryGradientOp : Pipeline_NamedAttention<"attention_query
 }
 
 def Pipeline_AttentionKeyGradientOp : Pipeline_NamedAttention<"attention_key_gradient", [{
-    {"query", "key", "value", "mask", "statistics", "delta", "d_output", "d_key", "d_value"} }]> {
+    {"query", "key", "value", "mask", "keep", "statistics", "delta", "d_output", "d_key", "d_value"} }]> {
   let summary = "the gradients of keys and values";
   let description = [{
     The other half, for kernels that take a block of keys each.

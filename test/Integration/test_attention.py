@@ -39,12 +39,14 @@ OWN = {"attention", "attention_query_gradient", "attention_key_gradient"}
 
 
 @pytest.mark.parametrize("model", ["gpt.py:gpt_scan", "llama.py:llama", "attention.py:masked", "attention.py:biased",
+                                   "attention.py:capped", "attention.py:dropped",
                                    *thorough(("gpt.py:gpt", "attention.py:full", "attention.py:library"))])
 def test_attention_is_what_jax_computes(workshop, model):
     """Lengths that no tile divides, odd widths of heads, and grouped queries."""
     text, names = kernels_of(workshop, model, RAGGED, ALL)
     assert names == OWN
-    assert (" causal " in text) == (not model.startswith("attention") or model.endswith("library"))
+    assert (" causal " in text) == (not model.startswith("attention") or model.endswith(("library", "capped")))
+    assert (" cap " in text, " kept " in text) == (model.endswith("capped"), model.endswith("dropped"))
     wrong = golden.disagreements(*computed(workshop, model, RAGGED, ALL))
     assert not wrong, "\n".join(wrong)
 

@@ -96,3 +96,47 @@ func.func @attention_c6(%x: memref<8x8xf32>, %s: memref<8xf32>) {
       ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
   return
 }
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+#e = affine_map<(i, j, w, v) -> (i, j)>
+func.func @attention_c4_keep(%x: memref<8x8xf32>, %s: memref<8xf32>) {
+  // expected-error @below {{keep of elements 'f32'}}
+  pipeline.attention scale 1.0 kept 2.0 maps [#q, #k, #v, #e, #o, #s]
+      ins(%x, %x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>)
+      outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c1_keep(%x: memref<8x8xf32>, %s: memref<8xf32>) {
+  // expected-error @below {{needs 7 operands (query, key, value, mask, keep, output, statistics), got 5}}
+  pipeline.attention scale 1.0 kept 2.0 maps [#q, #k, #v, #o, #s]
+      ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
+  return
+}
+
+// -----
+
+#q = affine_map<(i, j, w, v) -> (i, w)>
+#k = affine_map<(i, j, w, v) -> (j, w)>
+#v = affine_map<(i, j, w, v) -> (j, v)>
+#o = affine_map<(i, j, w, v) -> (i, v)>
+#s = affine_map<(i, j, w, v) -> (i)>
+func.func @attention_c7(%x: memref<8x8xf32>, %s: memref<8xf32>) {
+  // expected-error @below {{cap is 0.000000e+00, not above 0}}
+  pipeline.attention scale 1.0 cap 0.0 maps [#q, #k, #v, #o, #s]
+      ins(%x, %x, %x : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>) outs(%x, %s : memref<8x8xf32>, memref<8xf32>)
+  return
+}

@@ -6,6 +6,8 @@ STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
     masked    an array of booleans says which, -1e9 elsewhere
     biased    an array of numbers is added to the scores
     clipped   scores are clipped: no attention that is one kernel
+    capped    scores are capped by a tanh, and a triangle hides some
+    dropped   weights are dropped, by a condition that all heads share
     library   jax.nn.dot_product_attention, causal
     packed    queries, keys and values are one product with a bias
 """
@@ -19,22 +21,22 @@ import numpy as np
 from common import normals, sizes
 
 
-def loss(params, x, y, mask, heads, modify):
+def loss(params, x, y, mask, heads, modify, drop=lambda weights, _: weights):
     b, s, d = x.shape
     with jax.named_scope("attention"):
         q, k, v = ((x @ params[name]).reshape(b, s, heads, d // heads) for name in "qkv")
         scores = modify(jnp.einsum("bqhd,bkhd->bhqk", q, k) * (d // heads) ** -0.5, mask)
-        out = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, -1), v).reshape(b, s, d)
+        out = jnp.einsum("bhqk,bkhd->bqhd", drop(jax.nn.softmax(scores, -1), mask), v).reshape(b, s, d)
     with jax.named_scope("head"):
         return ((out @ params["o"] - y) ** 2).mean()
 
 
-def _made(modify, mask_of=lambda rng, b, s: np.zeros((b, 1), np.float32)):
+def _made(modify, mask_of=lambda rng, b, s: np.zeros((b, 1), np.float32), **more):
     s = sizes("STAGEWRIGHT_ATTENTION", D=24, H=2, S=40, B=2)
     n, rng = normals(scale=0.3), np.random.default_rng(2)
     params = {name: n(s["D"], s["D"]) for name in "qkvo"}
     inputs = (normals(1, 1.0)(s["B"], s["S"], s["D"]), normals(3, 1.0)(s["B"], s["S"], s["D"]))
-    return (jax.value_and_grad(functools.partial(loss, heads=s["H"], modify=modify)),
+    return (jax.value_and_grad(functools.partial(loss, heads=s["H"], modify=modify, **more)),
             (params, *inputs, mask_of(rng, s["B"], s["S"])))
 
 
@@ -55,7 +57,24 @@ def biased():
 
 
 def clipped():
-    return _made(lambda scores, _: 5 * jnp.tanh(scores / 5))
+    return _made(lambda scores, _: jnp.clip(scores, -2, 2))
+
+
+def capped():
+    def modify(scores, _):
+        seen = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+        return jnp.where(seen, 1.5 * jnp.tanh(scores / 1.5), jnp.finfo(scores.dtype).min)
+    return _made(modify)
+
+
+def _drop(weights, seed, rate=0.3):
+    key = jax.random.fold_in(jax.random.key(5), jnp.abs(seed.sum() * 100).astype(int))
+    keep = jax.random.bernoulli(key, 1 - rate, (weights.shape[0], 1, *weights.shape[2:]))
+    return weights * (jnp.asarray(keep, weights.dtype) / (1 - rate))
+
+
+def dropped():
+    return _made(lambda scores, _: scores, lambda rng, b, s: rng.standard_normal((b, 1)).astype(np.float32), drop=_drop)
 
 
 def library():

@@ -77,7 +77,7 @@ makeHalf(OpBuilder &builder, pipeline::AttentionGradientOp whole,
     list.push_back(of.operand(name));
     maps.push_back(AffineMapAttr::get(of.map(name)));
   };
-  for (StringRef name : {"query", "key", "value", "mask", "statistics"})
+  for (StringRef name : {"query", "key", "value", "mask", "keep", "statistics"})
     if (of.has(name))
       take(inputs, name);
   inputs.push_back(delta);
@@ -91,7 +91,8 @@ makeHalf(OpBuilder &builder, pipeline::AttentionGradientOp whole,
                    ValueRange(outputs).getTypes().end());
   return Op::create(builder, whole.getLoc(), results, inputs, outputs,
                     builder.getArrayAttr(maps), whole.getScaleAttr(),
-                    whole.getCausalAttr(), whole.getFillAttr());
+                    whole.getCapAttr(), whole.getCausalAttr(),
+                    whole.getFillAttr(), whole.getKeptAttr());
 }
 
 Halves writeHalves(OpBuilder &builder, pipeline::AttentionGradientOp whole) {

@@ -63,7 +63,7 @@ static bool isAligned(Value value) {
 bool isForLibrary(const pipeline::Attention &attention) {
   std::optional<LibraryHeads> heads = LibraryHeads::get(attention);
   Type element = attention.type("query").getElementType();
-  if (!heads || attention.has("mask") ||
+  if (!heads || attention.has("mask") || attention.cap || attention.kept ||
       (!element.isF16() && !element.isBF16()) ||
       attention.width() > kMostWidth || attention.valueWidth() > kMostWidth)
     return false;

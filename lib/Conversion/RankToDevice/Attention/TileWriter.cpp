@@ -110,50 +110,64 @@ Value TileWriter::columnOf(Value first, int64_t j) {
   return first ? writer.add(first, column) : column;
 }
 
+Value TileWriter::isKey(Value key) {
+  int64_t keys = attention.keys();
+  return keys % columns() == 0 && keys % rows() == 0 ? Value()
+                                                     : writer.isLess(key, keys);
+}
+
+Value TileWriter::elementOf(const Strided &from, Value base, Value query,
+                            Value key, Value otherwise) {
+  Value inside = both(isKey(key), writer.isLess(query, attention.queries()));
+  Value at = writer.add(
+      base, writer.add(writer.times(query, from.strides[attention.queryDim()]),
+                       writer.times(key, from.strides[attention.keyDim()])));
+  return writer.where(inside, otherwise, [&]() -> SmallVector<Value> {
+    Value read = writer.load(from.memory, at);
+    return {from.memory.element.isInteger(1) ? read : widen(read)};
+  })[0];
+}
+
 TileWriter::Masked TileWriter::mask(Value score, Value query, Value key,
                                     const std::optional<Strided> &mask,
                                     Value maskBase) {
   OpBuilder &builder = writer.builder;
   Location loc = writer.loc;
-  Masked of{
-      arith::MulFOp::create(builder, loc, score, constant(attention.scale)),
-      {}};
-  int64_t queries = attention.queries(), keys = attention.keys();
+  auto times = [&](Value a, Value b) -> Value {
+    return arith::MulFOp::create(builder, loc, a, b);
+  };
+  Masked of{times(score, constant(attention.scale)), {}, {}};
+  if (attention.cap) {
+    Value part = tanh(times(of.score, constant(1 / *attention.cap)));
+    of.score = times(part, constant(*attention.cap));
+    of.slope =
+        arith::SubFOp::create(builder, loc, constant(1), times(part, part));
+  }
   // Keys that are none, or later than the query, weigh nothing.
-  Value there = keys % columns() == 0 && keys % rows() == 0
-                    ? Value()
-                    : writer.isLess(key, keys);
-  Value seen = there;
+  Value seen = isKey(key);
   if (attention.causal)
     seen = both(seen, arith::CmpIOp::create(
                           builder, loc, arith::CmpIPredicate::sle, key, query));
-  if (mask) {
-    bool selects = mask->memory.element.isInteger(1);
-    Value inside = both(there, writer.isLess(query, queries));
-    Value at = writer.add(
-        maskBase,
-        writer.add(writer.times(query, mask->strides[attention.queryDim()]),
-                   writer.times(key, mask->strides[attention.keyDim()])));
-    Value none = selects ? arith::ConstantOp::create(builder, loc,
-                                                     builder.getBoolAttr(true))
-                               .getResult()
-                         : constant(0);
-    Value element = writer.where(inside, none, [&]() -> SmallVector<Value> {
-      Value read = writer.load(mask->memory, at);
-      return {selects ? read : widen(read)};
-    })[0];
-    if (selects) {
-      of.score = arith::SelectOp::create(builder, loc, element, of.score,
-                                         constant(*attention.fill));
-      of.passes = element;
-    } else {
-      of.score = arith::AddFOp::create(builder, loc, of.score, element);
-    }
+  if (mask && mask->memory.element.isInteger(1)) {
+    of.passes = elementOf(*mask, maskBase, query, key, truth());
+    of.score = arith::SelectOp::create(builder, loc, of.passes, of.score,
+                                       constant(*attention.fill));
+  } else if (mask) {
+    of.score = arith::AddFOp::create(
+        builder, loc, of.score,
+        elementOf(*mask, maskBase, query, key, constant(0)));
   }
   if (seen)
     of.score = arith::SelectOp::create(builder, loc, seen, of.score,
                                        constant(-INFINITY));
   return of;
+}
+
+Value TileWriter::keep(Value query, Value key, const Strided &keep,
+                       Value base) {
+  return arith::SelectOp::create(writer.builder, writer.loc,
+                                 elementOf(keep, base, query, key, truth()),
+                                 constant(*attention.kept), constant(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,6 +179,11 @@ Value TileWriter::constant(float value) {
                                    writer.builder.getF32FloatAttr(value));
 }
 
+Value TileWriter::truth() {
+  return arith::ConstantOp::create(writer.builder, writer.loc,
+                                   writer.builder.getBoolAttr(true));
+}
+
 Value TileWriter::exp(Value x) {
   host::Lanes lanes(writer.builder, writer.loc, x.getType());
   return host::expandExp(lanes, x);
@@ -173,6 +192,11 @@ Value TileWriter::exp(Value x) {
 Value TileWriter::log(Value x) {
   host::Lanes lanes(writer.builder, writer.loc, x.getType());
   return host::expandLog(lanes, x);
+}
+
+Value TileWriter::tanh(Value x) {
+  host::Lanes lanes(writer.builder, writer.loc, x.getType());
+  return host::expandTanh(lanes, x);
 }
 
 } // namespace stagewright::device

@@ -106,19 +106,31 @@ public:
   //===--- Scores ---------------------------------------------------------===//
   mlir::Value rowOf(mlir::Value first, int64_t i);
   mlir::Value columnOf(mlir::Value first, int64_t j);
-  /// A score scaled and masked, and whether its gradient passes; null: it does.
+  /// A score scaled, capped and masked; what the cap multiplies its gradient by
+  /// (null: 1), and whether the mask lets it pass (null: it does).
   struct Masked {
-    mlir::Value score, passes;
+    mlir::Value score, slope, passes;
   };
   Masked mask(mlir::Value score, mlir::Value query, mlir::Value key,
               const std::optional<Strided> &mask, mlir::Value maskBase);
+  /// What dropout multiplies a weight by.
+  mlir::Value keep(mlir::Value query, mlir::Value key, const Strided &keep,
+                   mlir::Value base);
 
   //===--- Numbers --------------------------------------------------------===//
   mlir::Value constant(float value);
+  mlir::Value truth();
   mlir::Value exp(mlir::Value x);
   mlir::Value log(mlir::Value x);
+  mlir::Value tanh(mlir::Value x);
 
 private:
+  /// Whether `key` is a key; null where all of a tile are.
+  mlir::Value isKey(mlir::Value key);
+  /// The element of an array of queries and keys; `otherwise` beyond.
+  mlir::Value elementOf(const Strided &from, mlir::Value base,
+                        mlir::Value query, mlir::Value key,
+                        mlir::Value otherwise);
   mlir::Value both(mlir::Value a, mlir::Value b);
   mlir::Value widen(mlir::Value value);
 

@@ -35,7 +35,7 @@ LogicalResult writeForward(ThreadWriter &writer,
   Part query = heads.part("query"), key = heads.part("key"),
        value = heads.part("value"), output = heads.part("output"),
        statistics = heads.part("statistics");
-  std::optional<Part> mask = heads.maskPart();
+  ScoreParts parts = heads.scoreParts();
 
   Tile queries = tiles.tile(tiles.rows(), width);
   Tile keys = tiles.tile(tiles.columns(), width);
@@ -74,7 +74,7 @@ LogicalResult writeForward(ThreadWriter &writer,
           Value top = next[i];
           for (int64_t j = 0; j < c; ++j) {
             own[j] =
-                heads.mask(mask, own[j], row, tiles.columnOf(first, j)).score;
+                heads.mask(parts, own[j], row, tiles.columnOf(first, j)).score;
             top = largest(top, own[j]);
           }
           top = tiles.overRow(top, largest);
@@ -88,9 +88,12 @@ LogicalResult writeForward(ThreadWriter &writer,
             return tiles.exp(arith::SubFOp::create(builder, loc, score, from));
           };
           Value shrink = weigh(next[i]), total = tiles.constant(0);
-          for (Value &score : own) {
+          for (auto [j, score] : llvm::enumerate(own)) {
             score = weigh(score);
             total = sum(total, score);
+            Value column = tiles.columnOf(first, int64_t(j));
+            if (Value kept = heads.keep(parts, row, column))
+              score = times(score, kept);
           }
           next[i] = top;
           next[r + i] =

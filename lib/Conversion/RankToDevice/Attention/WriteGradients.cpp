@@ -29,14 +29,14 @@ struct QueryRow {
 /// The weights of scores, and in their place the gradients of these.
 class Weights {
 public:
-  Weights(Heads &heads, TileWriter &tiles, const std::optional<Part> &mask)
-      : heads(heads), tiles(tiles), mask(mask) {}
+  Weights(Heads &heads, TileWriter &tiles)
+      : heads(heads), tiles(tiles), parts(heads.scoreParts()) {}
 
   Value number(Value score, const QueryRow &row, Value query, Value key) {
     OpBuilder &builder = tiles.writer.builder;
     Location loc = tiles.writer.loc;
-    TileWriter::Masked masked = heads.mask(mask, score, query, key);
-    passes = masked.passes;
+    masked = heads.mask(parts, score, query, key);
+    kept = heads.keep(parts, query, key);
     return tiles.exp(
         arith::SubFOp::create(builder, loc, masked.score, row.statistics));
   }
@@ -45,22 +45,34 @@ public:
   Value gradient(Value weight, Value product, const QueryRow &row) {
     OpBuilder &builder = tiles.writer.builder;
     Location loc = tiles.writer.loc;
-    Value scaled = arith::MulFOp::create(builder, loc, weight,
-                                         tiles.constant(tiles.attention.scale));
-    Value made = arith::MulFOp::create(
-        builder, loc, scaled,
-        arith::SubFOp::create(builder, loc, product, row.delta));
-    return passes ? arith::SelectOp::create(builder, loc, passes, made,
-                                            tiles.constant(0))
-                        .getResult()
-                  : made;
+    Value scaled = times(weight, tiles.constant(tiles.attention.scale));
+    scaled = times(scaled, masked.slope);
+    Value made =
+        times(scaled, arith::SubFOp::create(builder, loc, times(product, kept),
+                                            row.delta));
+    return masked.passes ? arith::SelectOp::create(builder, loc, masked.passes,
+                                                   made, tiles.constant(0))
+                               .getResult()
+                         : made;
   }
 
+  /// What the weight that `number` made last multiplies values by.
+  Value dropped(Value weight) { return times(weight, kept); }
+
 private:
+  /// A factor that is null is 1.
+  Value times(Value value, Value factor) {
+    return factor ? arith::MulFOp::create(tiles.writer.builder,
+                                          tiles.writer.loc, value, factor)
+                        .getResult()
+                  : value;
+  }
+
   Heads &heads;
   TileWriter &tiles;
-  const std::optional<Part> &mask;
-  Value passes;
+  ScoreParts parts;
+  TileWriter::Masked masked;
+  Value kept;
 };
 
 } // namespace
@@ -81,8 +93,7 @@ LogicalResult writeQueryGradient(ThreadWriter &writer,
        value = heads.part("value"), dOutput = heads.part("d_output"),
        statistics = heads.part("statistics"), delta = heads.part("delta"),
        dQuery = heads.part("d_query");
-  std::optional<Part> mask = heads.maskPart();
-  Weights weights(heads, tiles, mask);
+  Weights weights(heads, tiles);
 
   Tile queries = tiles.tile(tiles.rows(), width);
   Tile dOutputs = tiles.tile(tiles.rows(), valueWidth);
@@ -154,8 +165,7 @@ LogicalResult writeKeyGradient(ThreadWriter &writer,
   auto walkQueries = [&](ValueRange state) {
     Part query = heads.part("query"), dOutput = heads.part("d_output"),
          statistics = heads.part("statistics"), delta = heads.part("delta");
-    std::optional<Part> mask = heads.maskPart();
-    Weights weights(heads, tiles, mask);
+    Weights weights(heads, tiles);
     return writer.loop(
         heads.queriesFrom(), writer.number(attention.queries()),
         tiles.columns(), state,
@@ -175,6 +185,7 @@ LogicalResult writeKeyGradient(ThreadWriter &writer,
               scores[at] = weights.number(scores[at], row, column,
                                           tiles.rowOf(heads.first, i));
               products[at] = weights.gradient(scores[at], products[at], row);
+              scores[at] = weights.dropped(scores[at]);
             }
           }
           tiles.put(weightTile, scores);

@@ -36,8 +36,11 @@ Part Heads::part(StringRef name) {
   return {name, std::move(from), base};
 }
 
-std::optional<Part> Heads::maskPart() {
-  return attention.has("mask") ? std::optional(part("mask")) : std::nullopt;
+ScoreParts Heads::scoreParts() {
+  auto find = [&](StringRef name) {
+    return attention.has(name) ? std::optional(part(name)) : std::nullopt;
+  };
+  return {find("mask"), find("keep")};
 }
 
 void Heads::walkTo(ArrayRef<Value> indices) {
@@ -88,11 +91,17 @@ void Heads::storeRow(const Part &part, Value query, Value value) {
   });
 }
 
-TileWriter::Masked Heads::mask(const std::optional<Part> &part, Value score,
+TileWriter::Masked Heads::mask(const ScoreParts &parts, Value score,
                                Value query, Value key) {
+  const std::optional<Part> &mask = parts.mask;
   return tiles.mask(score, query, key,
-                    part ? std::optional(part->from) : std::nullopt,
-                    part ? part->base : Value());
+                    mask ? std::optional(mask->from) : std::nullopt,
+                    mask ? mask->base : Value());
+}
+
+Value Heads::keep(const ScoreParts &parts, Value query, Value key) {
+  return parts.keep ? tiles.keep(query, key, parts.keep->from, parts.keep->base)
+                    : Value();
 }
 
 Value Heads::keysSeen() {

@@ -19,6 +19,11 @@ struct Part {
   mlir::Value base;
 };
 
+/// What scores and weights are changed by, element by element.
+struct ScoreParts {
+  std::optional<Part> mask, keep;
+};
+
 /// Which head a block works on, and which of its rows: grid x counts both, rows
 /// first. With rows of keys, a head is one of keys; heads of queries that share
 /// it are walked.
@@ -31,7 +36,7 @@ public:
   mlir::Value first; ///< row of the block
 
   Part part(llvm::StringRef name);
-  std::optional<Part> maskPart();
+  ScoreParts scoreParts();
   /// Extents of the batch dimensions that a block walks, 1 for the others.
   llvm::ArrayRef<int64_t> walked() const { return walks; }
   /// Sets the indices of these.
@@ -43,8 +48,10 @@ public:
   /// One number of a query; 0 beyond the last.
   mlir::Value loadRow(const Part &part, mlir::Value query);
   void storeRow(const Part &part, mlir::Value query, mlir::Value value);
-  TileWriter::Masked mask(const std::optional<Part> &part, mlir::Value score,
+  TileWriter::Masked mask(const ScoreParts &parts, mlir::Value score,
                           mlir::Value query, mlir::Value key);
+  /// What dropout multiplies a weight by; null: there is none.
+  mlir::Value keep(const ScoreParts &parts, mlir::Value query, mlir::Value key);
   /// One beyond the last key that a block of queries sees.
   mlir::Value keysSeen();
   /// The first query, of a column of tiles, that sees a block of keys.

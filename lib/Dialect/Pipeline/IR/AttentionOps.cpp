@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -18,13 +19,20 @@ namespace stagewright::pipeline {
 // The view
 //===----------------------------------------------------------------------===//
 
-/// The names of `op` with an operand: the mask is the one that may be missing.
+/// The names of `op` with an operand: without dropout there is no "keep"; the
+/// mask may be missing.
 static SmallVector<StringRef> namesOf(Operation *op,
-                                      ArrayRef<StringLiteral> all) {
+                                      ArrayRef<StringLiteral> all, bool drops) {
   SmallVector<StringRef> names(all.begin(), all.end());
-  if (op->getNumOperands() + 1 == all.size())
+  if (!drops)
+    llvm::erase(names, "keep");
+  if (op->getNumOperands() + 1 == names.size())
     llvm::erase(names, "mask");
   return names;
+}
+
+static std::optional<float> numberOf(std::optional<APFloat> number) {
+  return number ? std::optional(number->convertToFloat()) : std::nullopt;
 }
 
 std::optional<Attention> Attention::get(Operation *op) {
@@ -36,12 +44,12 @@ std::optional<Attention> Attention::get(Operation *op) {
                        op.getOutputs(),
                        op.getIndexingMaps(),
                        op.getScale().convertToFloat(),
+                       numberOf(op.getCap()),
                        op.getCausal(),
-                       std::nullopt,
-                       namesOf(op, op.getOperandNames()),
+                       numberOf(op.getFill()),
+                       numberOf(op.getKept()),
+                       namesOf(op, op.getOperandNames(), bool(op.getKept())),
                        {}};
-        if (std::optional<APFloat> fill = op.getFill())
-          view.fill = fill->convertToFloat();
         if (view.maps.empty())
           return std::optional(view);
         view.extents.assign(
@@ -101,8 +109,11 @@ double Attention::flops() const {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyMaps(Operation *op, const Attention &view) {
-  if (view.names.size() != op->getNumOperands() ||
-      view.maps.size() != op->getNumOperands()) // attention_c1
+  if (view.names.size() != op->getNumOperands()) // attention_c1
+    return op->emitOpError()
+           << "needs " << view.names.size() << " operands ("
+           << llvm::join(view.names, ", ") << "), got " << op->getNumOperands();
+  if (view.maps.size() != op->getNumOperands())
     return op->emitOpError()
            << "needs one map for each of its operands, got " << view.maps.size()
            << " maps and " << op->getNumOperands() << " operands";
@@ -136,7 +147,7 @@ static StringRef dimsOf(StringRef name) {
       .Case("key", "-kw-")
       .Case("value", "-k-v")
       .Case("output", "q--v")
-      .Case("mask", "**--")
+      .Cases({"mask", "keep"}, "**--")
       .Default("q---");
 }
 
@@ -156,7 +167,8 @@ static LogicalResult verifyDims(Operation *op, const Attention &view) {
                << name << " must" << (dims[i] == '-' ? " not" : "")
                << " have dimension " << view.batches() + i;
     bool isKey = dims[1] == 'k';
-    if (name != "mask" && (isKey ? keyBatches(name) != keyBatches("key")
+    bool isElementwise = name == "mask" || name == "keep";
+    if (!isElementwise && (isKey ? keyBatches(name) != keyBatches("key")
                                  : !keyBatches(name).all())) // attention_c3
       return op->emitOpError()
              << name
@@ -165,9 +177,10 @@ static LogicalResult verifyDims(Operation *op, const Attention &view) {
     Type element = view.type(name).getElementType();
     bool isMask = name == "mask" && element.isInteger(1);
     bool isStatistic = name == "statistics" || name == "delta";
-    bool fits = isStatistic ? element.isF32()
-                            : isMask || element.isF32() || element.isF16() ||
-                                  element.isBF16();
+    bool fits = isStatistic      ? element.isF32()
+                : name == "keep" ? element.isInteger(1)
+                                 : isMask || element.isF32() ||
+                                       element.isF16() || element.isBF16();
     if (!fits) // attention_c4
       return op->emitOpError() << name << " of elements " << element;
   }
@@ -178,6 +191,8 @@ static LogicalResult verifyDims(Operation *op, const Attention &view) {
       view.has("mask") && view.type("mask").getElementType().isInteger(1);
   if (fills != view.fill.has_value()) // attention_c6
     return op->emitOpError() << "needs fill exactly if its mask is of i1";
+  if (view.cap && !(*view.cap > 0)) // attention_c7
+    return op->emitOpError() << "cap is " << *view.cap << ", not above 0";
   return success();
 }
 

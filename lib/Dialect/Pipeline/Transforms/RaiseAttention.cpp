@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Utils/Utils.h"
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
@@ -54,8 +55,9 @@ public:
   /// Whether all that is read is there before the first use of what is made.
   bool fits() {
     forward = lastOf({match.query, match.key, match.value});
-    if (match.mask)
-      forward = later(forward, match.mask->value.getDefiningOp());
+    for (const auto &of : {match.mask, match.keep})
+      if (of)
+        forward = later(forward, of->value.getDefiningOp());
     if (match.output && !precedes(forward, *match.output))
       return false;
     if (!match.dOutput)
@@ -73,6 +75,9 @@ public:
         match.output ? match.output->value.getDefiningOp() : nullptr;
     Location loc = at ? at->getLoc() : match.dQuery->value.getLoc();
     at ? builder.setInsertionPoint(at) : insertAfter(backward);
+    for (auto *of : {&match.mask, &match.keep})
+      if (*of)
+        dropUnits(**of);
     Indexed output = match.output ? *match.output : *match.dOutput;
     AffineMap rows = rowMap();
     auto made = create<AttentionOp>(
@@ -119,6 +124,18 @@ private:
        : builder.setInsertionPointToStart(&block);
   }
 
+  /// Without axes of extent 1 that are no dimension of the space.
+  void dropUnits(Indexed &of) {
+    llvm::SmallBitVector units(of.map.getNumResults());
+    for (auto [axis, expr] : llvm::enumerate(of.map.getResults()))
+      units[unsigned(axis)] = isa<AffineConstantExpr>(expr);
+    if (units.none())
+      return;
+    of = {
+        tensor::dropGivenUnitDims(builder, of.value.getLoc(), of.value, units),
+        of.map.dropResults(units)};
+  }
+
   static RankedTensorType outputType(const Indexed &of) {
     return cast<RankedTensorType>(of.value.getType());
   }
@@ -145,8 +162,9 @@ private:
     SmallVector<Value> inputs, outputs;
     SmallVector<AffineMap> maps;
     SmallVector<Indexed> all(first);
-    if (match.mask)
-      all.push_back(*match.mask);
+    for (const auto &of : {match.mask, match.keep})
+      if (of)
+        all.push_back(*of);
     llvm::append_range(all, second);
     for (const Indexed &of : all) {
       inputs.push_back(of.value);
@@ -159,12 +177,14 @@ private:
     }
     bool fills = match.mask &&
                  getElementTypeOrSelf(match.mask->value.getType()).isInteger(1);
-    auto op = Op::create(builder, loc, ValueRange(outputs).getTypes(), inputs,
-                         outputs, builder.getAffineMapArrayAttr(maps),
-                         builder.getF32FloatAttr(float(match.scale)),
-                         match.causal ? builder.getUnitAttr() : UnitAttr(),
-                         fills ? builder.getF32FloatAttr(float(*match.fill))
-                               : FloatAttr());
+    auto number = [&](std::optional<double> of) {
+      return of ? builder.getF32FloatAttr(float(*of)) : FloatAttr();
+    };
+    auto op = Op::create(
+        builder, loc, ValueRange(outputs).getTypes(), inputs, outputs,
+        builder.getAffineMapArrayAttr(maps), number(match.scale),
+        number(match.cap), match.causal ? builder.getUnitAttr() : UnitAttr(),
+        number(fills ? match.fill : std::nullopt), number(match.kept));
     return op;
   }
 

@@ -27,8 +27,10 @@ public:
   mlir::ValueRange inputs, outputs;
   mlir::ArrayAttr maps;
   float scale;
+  std::optional<float> cap;
   bool causal;
   std::optional<float> fill;
+  std::optional<float> kept; ///< what dropout multiplies kept weights by
   /// Names of the operands that are there, in order.
   llvm::SmallVector<llvm::StringRef> names;
   /// Extents of the space; 0 for a dimension that no map has.

@@ -77,9 +77,11 @@ static std::optional<double> compute(Operation *op, ArrayRef<double> x) {
       .Case<arith::MinimumFOp, arith::MinNumFOp>(
           [&](auto) { return std::min(x[0], x[1]); })
       .Case([&](math::ExpOp) { return std::exp(x[0]); })
+      .Case([&](math::TanhOp) { return std::tanh(x[0]); })
       .Case([&](arith::SelectOp) { return x[0] != 0 ? x[1] : x[2]; })
-      .Case<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::IndexCastOp,
-            arith::ExtSIOp, arith::ExtUIOp>([&](auto) { return x[0]; })
+      .Case<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp,
+            arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(
+          [&](auto) { return x[0]; })
       .Case([&](arith::CmpFOp cmp) -> Number {
         return compare(cmp.getPredicate(), int64_t(F::OEQ), int64_t(F::UNE),
                        int64_t(F::OLT), int64_t(F::OLE), int64_t(F::OGT),

@@ -28,11 +28,18 @@ public:
 
   std::optional<AttentionMatch> run() {
     match.scale = softmax.scale;
+    match.cap = softmax.cap;
     match.causal = softmax.causal;
     match.fill = softmax.causal ? std::nullopt : softmax.fill;
     if (softmax.mask) {
       match.mask = source(maskAs(softmax.mask), /*keepsUnits=*/false);
       if (!match.mask->value)
+        return std::nullopt;
+    }
+    if (softmax.keep) {
+      match.keep = source(maskAs(softmax.keep), /*keepsUnits=*/false);
+      match.kept = softmax.kept;
+      if (!match.keep->value)
         return std::nullopt;
     }
     if (!takeProduct() || !llvm::all_of(scores.uses, [&](Scores::Use use) {
@@ -89,7 +96,7 @@ private:
   static Indexed source(Indexed of, bool keepsUnits) {
     Indexed best = of;
     while (of.value) {
-      if (of.map.isProjectedPermutation())
+      if (of.map.isProjectedPermutation(/*allowZeroInResults=*/!keepsUnits))
         best = of;
       if (auto expand = of.value.getDefiningOp<tensor::ExpandShapeOp>()) {
         of = beforeUnits(expand, of.map, keepsUnits);
@@ -162,10 +169,10 @@ private:
     SmallVector<AffineExpr> results;
     for (int dim : scores.axes.lookup(value)) {
       auto *at = llvm::find(place, dim);
-      if (at == place.end())
-        return {};
-      results.push_back(
-          getAffineDimExpr(unsigned(at - place.begin()), value.getContext()));
+      results.push_back(at == place.end()
+                            ? getAffineConstantExpr(0, value.getContext())
+                            : getAffineDimExpr(unsigned(at - place.begin()),
+                                               value.getContext()));
     }
     return {value,
             AffineMap::get(match.batches + 4, 0, results, value.getContext())};
@@ -267,7 +274,8 @@ private:
 std::optional<AttentionMatch> matchAttention(const Scores &scores,
                                              std::string &why) {
   why = "what is made of its scores is no softmax over keys of scaled and "
-        "masked scores (a cap on scores is not known, nor dropout of weights)";
+        "masked scores (a cap by tanh, and weights dropped by a condition, are "
+        "known)";
   if (scores.rank < 2 || scores.reductions.empty() || scores.uses.empty())
     return std::nullopt;
   Softmax softmax(scores);

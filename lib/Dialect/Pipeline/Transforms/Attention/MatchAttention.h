@@ -29,12 +29,14 @@ struct Indexed {
 /// Attention as it stands in a step, forward, backward or both.
 struct AttentionMatch {
   Indexed query, key, value;
+  /// Axes of extent 1 that stand for all may be 0 in the maps of these two.
   std::optional<Indexed> mask;
+  std::optional<Indexed> keep;   ///< where dropout keeps weights
   std::optional<Indexed> output; ///< absent: the backward computes it again
   std::optional<Indexed> dOutput, dQuery, dKey, dValue; ///< all or none
   double scale = 1;
+  std::optional<double> cap, fill, kept;
   bool causal = false;
-  std::optional<double> fill;
   unsigned batches = 0;
 };
 

@@ -79,12 +79,34 @@ static Place rowOf(ArrayRef<int64_t> at, int keyDim) {
   return row;
 }
 
+double Softmax::scaled(double score) const {
+  return cap ? *cap * std::tanh(scale * score / *cap) : scale * score;
+}
+
+double Softmax::slope(double score) const {
+  double part = cap ? std::tanh(scale * score / *cap) : 0;
+  return scale * (1 - part * part);
+}
+
+double Softmax::keptAt(ArrayRef<int64_t> at) const {
+  if (!keep)
+    return 1;
+  Place place = scores->scoresAt(keep, scores->placeIn(keep, at));
+  return numberAt(Keep, place) < 1 ? 1 : 0;
+}
+
 /// exp(x - m).
 std::optional<double> Softmax::weightAt(ArrayRef<int64_t> at) {
   std::optional<double> x = valueAt(masked, at);
   if (!x)
     return std::nullopt;
   return std::exp(*x - numberAt(Max, rowOf(at, keyDim)));
+}
+
+std::optional<double> Softmax::productAt(ArrayRef<int64_t> at) {
+  std::optional<double> e = weightAt(at);
+  return e ? std::optional(*e * numberAt(Weight, at) * keptAt(at))
+           : std::nullopt;
 }
 
 bool Softmax::findReductions() {
@@ -139,20 +161,37 @@ bool Softmax::findReductions() {
   return true;
 }
 
+/// Far out a cap is reached, by the precision of a double.
+constexpr double kFar = 1e9;
+
+/// From a score's number at 1 and at kFar.
+bool Softmax::takeScale(double atOne, double far) {
+  scale = atOne;
+  if (isNear(far, kFar * atOne))
+    return true;
+  double part = atOne / far;
+  if (!(far > 0 && part > 0 && part < 1))
+    return false;
+  cap = far;
+  scale = far * std::atanh(part);
+  return true;
+}
+
 bool Softmax::checkScores() {
   for (const Place &at : samples()) {
     std::optional<double> zero = maskedAt(at, 0), one = maskedAt(at, 1),
-                          some = maskedAt(at, 0.7);
-    if (!zero || !one || !some)
+                          some = maskedAt(at, 0.7), far = maskedAt(at, kFar);
+    if (!zero || !one || !some || !far)
       return false;
     bool kept = *one != *zero;
     bool addsMask = mask && !getElementTypeOrSelf(mask.getType()).isInteger(1);
     double bias = addsMask ? *valueAt(mask, at) : 0;
     if (kept) {
-      if (scale == 0)
-        scale = *one - *zero;
-      if (!isNear(*one - *zero, scale) || !isNear(*zero, bias) ||
-          !isNear(*some, 0.7 * scale + bias))
+      if (scale == 0 && !takeScale(*one - *zero, *far - *zero))
+        return false;
+      if (!isNear(*one - *zero, scaled(1)) || !isNear(*zero, bias) ||
+          !isNear(*some, scaled(0.7) + bias) ||
+          !isNear(*far, scaled(kFar) + bias))
         return false;
     } else {
       if (addsMask || (!mask && !causal) || (fill && *fill != *zero))
@@ -202,22 +241,23 @@ bool Softmax::checkSums() {
   // The others sum e dp, times something of the row.
   for (const Looped &sum : rest) {
     auto factor = [=, this](ArrayRef<int64_t> at) -> std::optional<double> {
-      std::optional<double> term = termAt(sum, at), e = weightAt(at);
-      if (!term || !e)
+      std::optional<double> term = termAt(sum, at), product = productAt(at);
+      if (!term || !product)
         return std::nullopt;
-      return *term / (*e * numberAt(Weight, at));
+      return *term / *product;
     };
     for (Place at : samples()) {
-      std::optional<double> term = termAt(sum, at), e = weightAt(at);
-      if (!term || !e || (*e == 0 && *term != 0))
+      std::optional<double> term = termAt(sum, at), product = productAt(at);
+      if (!term || !product || (*product == 0 && *term != 0))
         return false;
-      if (*e == 0)
+      if (*product == 0)
         continue;
       Place first = at;
       first[size_t(keyDim)] = 0;
       std::optional<double> here = factor(at), there = factor(first);
-      std::optional<double> e0 = weightAt(first);
-      if (!here || !there || (e0 && *e0 != 0 && !isNear(*here, *there)))
+      std::optional<double> product0 = productAt(first);
+      if (!here || !there ||
+          (product0 && *product0 != 0 && !isNear(*here, *there)))
         return false;
     }
     Value result = sum.op->getResult(0);
@@ -227,10 +267,10 @@ bool Softmax::checkSums() {
       auto shape =
           cast<RankedTensorType>(scores->product->getResult(0).getType())
               .getShape();
-      // At a key that is not masked.
+      // At a key that is neither masked nor dropped.
       for (int64_t key = 0; key < std::min<int64_t>(shape[keyDim], 64); ++key) {
         first[size_t(keyDim)] = key;
-        if (std::optional<double> e = weightAt(first); e && *e != 0) {
+        if (auto product = productAt(first); product && *product != 0) {
           std::optional<double> of = factor(first);
           return of ? std::optional(*of * numberAt(Product, row))
                     : std::nullopt;
@@ -250,11 +290,14 @@ bool Softmax::agrees(Value value, bool gradient) {
     if (!e || !found)
       return false;
     Place row = rowOf(at, keyDim);
-    double total = numberAt(Sum, row), expected = *e / total;
+    double total = numberAt(Sum, row), expected = kept * *e / total;
     if (gradient) {
-      bool kept = *maskedAt(at, 0) != *maskedAt(at, 1);
-      expected *= (numberAt(Weight, at) - numberAt(Product, row) / total) *
-                  (kept ? scale : 0);
+      bool passes = *maskedAt(at, 0) != *maskedAt(at, 1);
+      expected *=
+          (keptAt(at) * numberAt(Weight, at) - numberAt(Product, row) / total) *
+          (passes ? slope(numberAt(Score, at)) : 0);
+    } else {
+      expected *= keptAt(at);
     }
     if (!isNear(*found, expected))
       return false;

@@ -1,0 +1,116 @@
+//===- SoftmaxDropout.cpp - which weights dropout keeps -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Softmax.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+/// How far back a factor is followed to the condition that it is made of.
+constexpr unsigned kDepth = 8;
+
+/// The tensor behind `value`, of the body of an operation or a tensor itself.
+static Value tensorOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto op = argument ? dyn_cast<linalg::LinalgOp>(
+                           argument.getOwner()->getParentOp())
+                     : linalg::LinalgOp();
+  return op ? op->getOperand(argument.getArgNumber()) : value;
+}
+
+/// The tensor of truths that `value` is made of, element by element: a factor
+/// may be the condition as a number, divided.
+static Value conditionBehind(Value value, unsigned depth = kDepth) {
+  value = tensorOf(value);
+  if (getElementTypeOrSelf(value.getType()).isInteger(1))
+    return isa<RankedTensorType>(value.getType()) ? value : Value();
+  Operation *maker = value.getDefiningOp();
+  if (linalg::LinalgOp op = parallelOf(value))
+    maker = op.getBlock()
+                ->getTerminator()
+                ->getOperand(cast<OpResult>(value).getResultNumber())
+                .getDefiningOp();
+  bool goesOn = maker && depth > 0 && maker->getNumRegions() == 0 &&
+                OpTrait::hasElementwiseMappableTraits(maker);
+  // A copy in another shape.
+  if (linalg::LinalgOp op = parallelOf(value); op && !maker)
+    return conditionBehind(op.getBlock()->getTerminator()->getOperand(0),
+                           depth - 1);
+  if (goesOn)
+    for (Value operand : maker->getOperands())
+      if (Value found = conditionBehind(operand, depth - 1))
+        return found;
+  return {};
+}
+
+bool Softmax::findKeep() {
+  llvm::SmallDenseSet<Value> found;
+  for (const Scores::Use &use : scores->uses) {
+    Value last = use.op->getOperand(use.operand);
+    llvm::SmallDenseSet<Value> seen, behind;
+    SmallVector<Value> todo = {last};
+    while (!todo.empty()) {
+      Value value = todo.pop_back_val();
+      if (value == masked || !scores->made.contains(value) ||
+          !seen.insert(value).second)
+        continue;
+      Operation *maker = value.getDefiningOp();
+      llvm::append_range(todo, maker->getOperands());
+      auto look = [&](Operation *op) {
+        auto isMade = [&](Value operand) {
+          return scores->made.contains(tensorOf(operand));
+        };
+        Value factor;
+        if (auto select = dyn_cast<arith::SelectOp>(op))
+          factor = select.getCondition();
+        else if (isa<arith::MulFOp>(op))
+          for (Value operand : op->getOperands())
+            if (isa<BlockArgument>(operand) ||
+                isa<RankedTensorType>(operand.getType()))
+              factor = isMade(operand) ? factor : operand;
+        if (Value condition = factor ? conditionBehind(factor) : Value())
+          behind.insert(condition);
+      };
+      maker->walk(look);
+    }
+    // Gradients of scores are masked too; weights are not made of gradients.
+    if (scores->gradient && seen.contains(scores->gradient->getResult(0)))
+      continue;
+    dropped = last;
+    found.insert(behind.begin(), behind.end());
+  }
+  if (found.size() > 1)
+    return false;
+  if (found.empty())
+    return true;
+  keep = *found.begin();
+  evaluator.leaves[keep] = [this](ArrayRef<int64_t> at) {
+    return double(numberAt(Keep, scores->scoresAt(keep, at)) < 1);
+  };
+  return scores->axes.contains(keep);
+}
+
+bool Softmax::findKept() {
+  if (!keep)
+    return true;
+  if (!scores->isFull(dropped))
+    return false;
+  for (const Place &at : samples()) {
+    std::optional<double> e = weightAt(at), weight = valueAt(dropped, at);
+    if (!e || !weight || keptAt(at) == 0 || *e == 0)
+      continue;
+    Place row = at;
+    row[size_t(keyDim)] = -1;
+    kept = *weight * numberAt(Sum, row) / *e;
+    return kept > 0;
+  }
+  return false;
+}
+
+} // namespace stagewright::pipeline
