@@ -164,6 +164,39 @@ def EstimateCost : Pass<"pipeline-estimate-cost", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def OfferRecompute : Pass<"pipeline-offer-recompute", "::mlir::ModuleOp"> {
+  let summary = "find what every layer could compute again instead of keeping it";
+  let description = [{
+    **Why** Memory and time trade against each other layer by layer: between keeping all that a backward reads and keeping
+    the layer's inputs alone lie choices that save many bytes for few seconds. A planner takes what its devices need.
+    **Expects** A graph with costs; without, the passes that make them run first. I and W together or apart, as the
+    lowering will run them.
+    **Leaves** `levels` on forward nodes: for each choice the forward that keeps less, and the body that computes the rest
+    again before the backward. Choices are minimum cuts between what the forward has and what the backward reads, at
+    several prices of a byte, by the speed of the slowest device; equal layers share them.
+    **Never** changes what a node computes or keeps: `pipeline-apply-recompute` does, once a plan has chosen.
+  }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"\"", "Preset or file whose devices say what operations cost; else the module's">,
+    Option<"mostLevels", "most-levels", "int64_t", "4", "Choices of a layer, at most">];
+  let statistics = [Statistic<"numLayers", "layers", "Layers that got a choice">,
+                    Statistic<"numLevels", "levels", "Distinct choices">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
+}
+
+def ApplyRecompute : Pass<"pipeline-apply-recompute", "::mlir::ModuleOp"> {
+  let summary = "let layers compute again what their plan does not keep";
+  let description = [{
+    **Why** After it the graph says what runs, and no later pass knows of levels.
+    **Expects** A graph, and a program whose stages may have `levels`.
+    **Leaves** In layers of a level above 0 a forward that keeps less, and a node `<layer>.again` before the backward, of
+    its phase. No node offers levels any more, and bodies that nothing calls are gone.
+    **Never** changes a value: what is computed again is computed by the same operations.
+  }];
+  let statistics = [Statistic<"numLayers", "layers", "Layers that compute something again">];
+  let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect"];
+}
+
 def InferSliceable : Pass<"pipeline-infer-sliceable", "::mlir::ModuleOp"> {
   let summary = "find the layers that mix rows of the batch";
   let description = [{
@@ -234,7 +267,9 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     Option<"placement", "placement", "std::string", "\"linear\"",
            "Which device holds which stages: linear, loop, v or twin">,
     Option<"recompute", "recompute", "bool", "true",
-           "Whether a stage short of memory may run its forward twice">];
+           "Whether a stage short of memory may run its forward twice, or its layers compute again what they do not keep">,
+    Option<"recomputeLevel", "recompute-level", "int64_t", "-1",
+           "Level of every layer, of those that pipeline-offer-recompute offers, 0 where all is kept; -1: what fits">];
   let statistics = [Statistic<"numBoundaries", "boundaries", "Values that cross between stages">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -69,6 +69,29 @@ def Pipeline_AlternativeAttr : AttrDef<PipelineDialect, "Alternative"> {
   let genVerifyDecl = 1;
 }
 
+def Pipeline_LevelAttr : AttrDef<PipelineDialect, "Level"> {
+  let mnemonic = "level";
+  let summary = "A way of a layer to keep less for its backward and compute more again";
+  let description = [{
+    In the place of the forward node stands one that calls `forward`, whose results are `results`: numbers of results of
+    the node as it is, -1 for a value that only this level keeps. A node that calls `again`, right before the backward
+    of the layer, computes the results `remade` of the node as it is; its operands are `inputs`: numbers of results of
+    `forward`, or -1 - the number of an operand of the forward node. `cost` is that of `again`. `workspaces` are the bytes of
+    the temporaries of `forward` and of `again`, `sample_workspaces` the same for one sample.
+
+    ```mlir
+    #pipeline.level<forward = @layer0.F.less1, again = @layer0.again1, results = [0, 2, -1], inputs = [2, -1],
+                    remade = [1], cost = <flops = 8192, read = 3072, written = 2048>>
+    ```
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$forward, "::mlir::FlatSymbolRefAttr":$again,
+                        "::mlir::DenseI64ArrayAttr":$results, "::mlir::DenseI64ArrayAttr":$inputs,
+                        "::mlir::DenseI64ArrayAttr":$remade, OptionalParameter<"::stagewright::pipeline::CostAttr">:$cost,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$workspaces,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$sample_workspaces);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Pipeline_PlanAttr : AttrDef<PipelineDialect, "Plan"> {
   let mnemonic = "plan";
   let summary = "What a plan promises";

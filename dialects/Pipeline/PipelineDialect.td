@@ -52,6 +52,8 @@ def PipelineDialect : Dialect {
     static constexpr llvm::StringLiteral kSlice = "pipeline.slice";
     static constexpr llvm::StringLiteral kPosition = "pipeline.position";
     static constexpr llvm::StringLiteral kStash = "pipeline.stash";
+    /// What ends the name of a node that computes again, behind its layer's.
+    static constexpr llvm::StringLiteral kAgainSuffix = ".again";
     /// Data of a parameter that was a dense constant of the imported graph.
     static constexpr llvm::StringLiteral kValue = "pipeline.value";
     /// Module attributes: cluster preset or file, and number of microbatches.

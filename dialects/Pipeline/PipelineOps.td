@@ -74,8 +74,9 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
     `transfer` holds the seconds of moving each of the first results between devices, where a profile states them
     instead of bytes. `alternatives` are other ways to run the layer. With `sliceable = false` the node mixes rows of the
     batch, so that replicas of its stage take whole microbatches in turn. `workspace` is how many bytes the body's own
-    temporaries take at once, found by compiling it, and `sample_workspace` what they take for one sample of a microbatch. All
-    are planning facts of the layer and change nothing that a body computes.
+    temporaries take at once, found by compiling it, and `sample_workspace` what they take for one sample of a microbatch.
+    `levels` of a forward are ways to keep less for the backward of its layer, each with fewer bytes and more work than the
+    one before it; the node itself is level 0. All are planning facts of the layer and change nothing that a body computes.
 
     Example:
     ```mlir
@@ -89,7 +90,9 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
     Constraints:
     - (node_c1) the body is a function with the types of the node;
     - (node_c2) `transfer` has at most one number per result, each finite and not negative;
-    - (node_c3) alternatives name layers of the graph only.
+    - (node_c3) alternatives name layers of the graph only;
+    - (node_c4) levels are those of a node of phase F, and their bodies are functions whose types are those of the values
+      that the level names.
   }];
   let arguments = (ins StrAttr:$node_name, OptionalAttr<FlatSymbolRefAttr>:$callee, Pipeline_PhaseAttr:$phase,
                        I64Attr:$layer, Variadic<AnyType>:$inputs, OptionalAttr<Pipeline_CostAttr>:$cost,
@@ -97,7 +100,8 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
                        OptionalAttr<TypedArrayAttrBase<Pipeline_AlternativeAttr, "alternatives">>:$alternatives,
                        OptionalAttr<BoolAttr>:$sliceable, OptionalAttr<StrAttr>:$mixes,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$workspace,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$sample_workspace);
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$sample_workspace,
+                       OptionalAttr<TypedArrayAttrBase<Pipeline_LevelAttr, "levels">>:$levels);
   let results = (outs Variadic<AnyType>:$outputs);
   let assemblyFormat = [{
     $node_name ($callee^)? `phase` $phase `layer` $layer `(` $inputs `)` (`cost` $cost^)? attr-dict
@@ -107,7 +111,7 @@ def Pipeline_NodeOp : Pipeline_Op<"node", [
                                  "::mlir::FlatSymbolRefAttr":$callee, "Phase":$phase, "int64_t":$layer,
                                  "::mlir::ValueRange":$inputs, CArg<"CostAttr", "{}">:$cost), [{
     build($_builder, $_state, outputs, name, callee, phase, layer, inputs, cost, /*transfer=*/{}, /*alternatives=*/{},
-          /*sliceable=*/{}, /*mixes=*/{}, /*workspace=*/{}, /*sample_workspace=*/{});
+          /*sliceable=*/{}, /*mixes=*/{}, /*workspace=*/{}, /*sample_workspace=*/{}, /*levels=*/{});
   }]>];
   let hasVerifier = 1;
 }
@@ -259,7 +263,7 @@ def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
     Several devices are replicas. With `rows`, device k runs the stage on `rows[k]` samples of every microbatch; they lie
     in the order of the devices. Without, each runs it on whole microbatches, those that the schedule gives it. Stages may
     share devices: a device runs their actions in the order of the schedule. With `recompute` the stage runs its forward again before the backward
-    and keeps only what it receives. `bound_by` says what its pace or size is limited by: compute, channel, all-reduce
+    and keeps only what it receives; `levels` says for each of its layers how much it computes again. `bound_by` says what its pace or size is limited by: compute, channel, all-reduce
     or memory.
 
     `replica_of` is what `pipeline-split-replicas` leaves: the stage that this one was a replica of, its number among them,
@@ -271,11 +275,13 @@ def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
     ```
     Constraints:
     - (stage_c1) `rows` has one positive number for every device;
-    - (stage_c2) `replica_of` is three numbers: a stage, a number, and a count above it.
+    - (stage_c2) `replica_of` is three numbers: a stage, a number, and a count above it;
+    - (stage_c3) `levels` has one number for every layer, none below 0.
   }];
   let arguments = (ins I64Attr:$index, TypedArrayAttrBase<FlatSymbolRefAttr, "devices">:$devices,
                        DenseI64ArrayAttr:$layers, UnitAttr:$recompute, OptionalAttr<StrAttr>:$bound_by,
-                       OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<DenseI64ArrayAttr>:$replica_of);
+                       OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<DenseI64ArrayAttr>:$replica_of,
+                       OptionalAttr<DenseI64ArrayAttr>:$levels);
   let assemblyFormat = "$index `on` $devices `layers` $layers attr-dict";
   let hasVerifier = 1;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Analysis/GraphProblem.h"
+#include "GraphLevels.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "stagewright/Analysis/CountFlops.h"
 #include "stagewright/Analysis/PlanData.h"
@@ -72,22 +73,19 @@ static int64_t handedOver(NodeOp node) {
   return bytes;
 }
 
-/// Bytes that a device needs while `node` runs, beside what is kept, where its
-/// neighbours run on the same device.
-static int64_t temporariesOf(NodeOp node) {
-  return node.getWorkspace() ? *node.getWorkspace() + handedOver(node) : 0;
+int64_t temporariesOf(NodeOp node, std::optional<int64_t> workspace) {
+  return workspace ? *workspace + handedOver(node) : 0;
 }
 
-/// The same for one of `samples`, where that was measured.
-static int64_t sampleTemporariesOf(NodeOp node, int64_t samples) {
-  return node.getSampleWorkspace()
-             ? *node.getSampleWorkspace() + handedOver(node) / samples
-             : 0;
+int64_t sampleTemporariesOf(NodeOp node, std::optional<int64_t> workspace,
+                            int64_t samples) {
+  return workspace ? *workspace + handedOver(node) / samples : 0;
 }
 
 /// What `node` says of its layer as a whole.
 static void addLayerFacts(NodeOp node, Layer &layer) {
-  layer.temporaries = std::max(layer.temporaries, Bytes(temporariesOf(node)));
+  layer.temporaries = std::max(layer.temporaries,
+                               Bytes(temporariesOf(node, node.getWorkspace())));
   if (node.getSliceable() == false)
     layer.sliceable = false;
   if (node.getMixes())
@@ -105,9 +103,10 @@ static void addLayerFacts(NodeOp node, Layer &layer) {
            bytesByLayer(way.getSyncIn()), bytesByLayer(way.getSyncOut())});
 }
 
-/// Adds `node` to the times of its layer and its results to the values.
+/// Adds `node` to the times of its layer and its results to the values, whose
+/// numbers are then in `values`.
 static LogicalResult addNode(NodeOp node, FlopCounter &counter,
-                             Problem &problem) {
+                             Problem &problem, ValueNumbers &values) {
   if (!node.getCostAttr())
     return node.emitOpError() << "'" << node.getNodeName()
                               << "' has no cost; run pipeline-estimate-cost";
@@ -142,8 +141,10 @@ static LogicalResult addNode(NodeOp node, FlopCounter &counter,
       if (auto consumer = dyn_cast<NodeOp>(user))
         value.uses.push_back({static_cast<int64_t>(consumer.getLayer()),
                               actionPhase(consumer.getPhase())});
-    if (!value.uses.empty())
-      problem.values.push_back(std::move(value));
+    if (value.uses.empty())
+      continue;
+    values[result] = problem.values.size();
+    problem.values.push_back(std::move(value));
   }
   return success();
 }
@@ -232,9 +233,11 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
         {graph.getLayerName(layer).str(),
          std::vector<StageTimes>(cluster.classes().size())});
   FlopCounter counter;
+  ValueNumbers values;
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>())
-    if (failed(addNode(node, counter, problem)))
+    if (failed(addNode(node, counter, problem, values)))
       return failure();
+  addLevels(graph, values, problem);
   addArguments(graph, problem);
   addResults(graph, problem);
   return problem;
@@ -253,11 +256,12 @@ void shareMicrobatches(GraphOp graph, Problem &problem) {
   problem.samples = rowsOf(graph).samples;
   for (NodeOp node : graph.getBody().front().getOps<NodeOp>()) {
     Layer &layer = problem.layers[node.getLayer()];
-    layer.sampleTemporaries =
-        std::max(layer.sampleTemporaries,
-                 Bytes(sampleTemporariesOf(
-                     node, std::max<int64_t>(1, problem.samples))));
+    layer.sampleTemporaries = std::max(
+        layer.sampleTemporaries,
+        Bytes(sampleTemporariesOf(node, node.getSampleWorkspace(),
+                                  std::max<int64_t>(1, problem.samples))));
   }
+  addSampleTemporaries(graph, problem);
   bool turns = llvm::any_of(
       problem.layers, [](const Layer &layer) { return !layer.sliceable; });
   if (turns && joinsResults(graph))

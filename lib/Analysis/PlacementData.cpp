@@ -89,6 +89,20 @@ struct Planned {
 };
 } // namespace
 
+/// The levels of `op`, where the graph still offers them; where it does not,
+/// its nodes are those of these levels.
+static void addLevels(StageOp op, const Problem &problem, StagePlan &stage) {
+  std::optional<ArrayRef<int64_t>> levels = op.getLevels();
+  if (!levels || problem.mostLevels() == 0)
+    return;
+  llvm::DenseMap<int64_t, int64_t> levelOf;
+  for (auto [layer, level] : llvm::zip(op.getLayers(), *levels))
+    levelOf[layer] =
+        std::min(level, int64_t(problem.layers[layer].levels.size()));
+  for (int64_t layer : stage.layers)
+    stage.levels.push_back(levelOf[layer]);
+}
+
 static FailureOr<Planned> plannedOf(ProgramOp program) {
   FailureOr<StagePlacement> where = placementOf(program);
   if (failed(where))
@@ -111,6 +125,7 @@ static FailureOr<Planned> plannedOf(ProgramOp program) {
     for (auto device : op.getDevices().getAsRange<FlatSymbolRefAttr>())
       stage.devices.push_back(numberOf[device.getValue()]);
     stage.recompute = op.getRecompute();
+    addLevels(op, planned.problem, stage);
     if (auto rows = op.getRows())
       stage.rows.assign(rows->begin(), rows->end());
     planned.stages.push_back(std::move(stage));

@@ -138,18 +138,22 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
             [&](OpPassManager &manager) { buildBodies(manager, device); })))
       return failure();
     if (level >= Level::Program)
-      passes.push_back(passText("pipeline-partition",
-                                {{"cluster", options.cluster},
-                                 {"stages", needs.stages},
-                                 {"microbatches", needs.microbatches},
-                                 {"memory", options.memory},
-                                 {"planner", options.planner},
-                                 {"max-replicas", text(options.maxReplicas)},
-                                 {"plan", quoted(options.plan)},
-                                 {"chunks", needs.chunks},
-                                 {"placement", needs.placement},
-                                 {"schedule", needs.plannedFor}}));
+      passes.push_back(
+          passText("pipeline-partition",
+                   {{"cluster", options.cluster},
+                    {"stages", needs.stages},
+                    {"microbatches", needs.microbatches},
+                    {"memory", options.memory},
+                    {"planner", options.planner},
+                    {"max-replicas", text(options.maxReplicas)},
+                    {"recompute-level", text(options.recomputeLevel)},
+                    {"plan", quoted(options.plan)},
+                    {"chunks", needs.chunks},
+                    {"placement", needs.placement},
+                    {"schedule", needs.plannedFor}}));
   }
+  if (level >= Level::Program)
+    passes.push_back(passText("pipeline-apply-recompute"));
   if (!has<pipeline::ScheduleOp>(module) && level >= Level::Schedule)
     passes.push_back(
         passText("pipeline-schedule", {{"kind", needs.kind},

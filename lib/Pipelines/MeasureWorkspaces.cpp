@@ -64,39 +64,100 @@ static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
   });
 }
 
-/// Bytes of workspace by node of `trial`, once `plan` has put all its layers on
-/// one stage, whatever its devices hold.
-static FailureOr<llvm::StringMap<int64_t>>
-workspacesOf(ModuleOp trial, const std::string &cluster,
-             const std::string &plan, TimingScope &timing,
-             function_ref<void(OpPassManager &)> buildBodies) {
-  pipeline::GraphOp graph = *trial.getOps<pipeline::GraphOp>().begin();
+namespace {
+/// How the graph is lowered on the side.
+struct Trial {
+  std::string cluster;
+  std::string plan;    ///< Puts all layers on one stage.
+  std::string replica; ///< Of nodes of the replica that is looked at.
+  int64_t level = 0;   ///< Of computing again, of all layers.
+};
+
+/// Bytes by name of a node.
+using NodeBytes = llvm::StringMap<int64_t>;
+
+class Measurer {
+public:
+  Measurer(ModuleOp module, TimingScope &timing,
+           function_ref<void(OpPassManager &)> buildBodies)
+      : module(module), timing(timing), buildBodies(buildBodies) {}
+
+  /// Workspaces of the nodes of the replica, whatever devices hold.
+  FailureOr<NodeBytes> workspaces(const Trial &how);
+  /// Tells `take` of the workspaces of every node at level 0, and of the
+  /// forward and what is computed again at others: forward, level, bytes.
+  using Take = function_ref<void(pipeline::NodeOp, int64_t, ArrayRef<int64_t>)>;
+  LogicalResult allLevels(Trial how, Take take);
+
+private:
+  ModuleOp module;
+  TimingScope &timing;
+  function_ref<void(OpPassManager &)> buildBodies;
+};
+} // namespace
+
+FailureOr<NodeBytes> Measurer::workspaces(const Trial &how) {
+  OwningOpRef<ModuleOp> trial(module.clone());
+  pipeline::GraphOp graph = *trial->getOps<pipeline::GraphOp>().begin();
   bool merged =
       pipeline::hasWholeBackward(graph) || pipeline::isForwardOnly(graph);
   if (failed(runText(
-          trial, timing,
+          *trial, timing,
           {passText("pipeline-partition",
-                    {{"cluster", cluster},
+                    {{"cluster", how.cluster},
                      {"microbatches", "1"},
                      {"memory", "4194304GiB"},
-                     {"plan", "\"" + plan + "\""},
-                     {"schedule", merged ? "auto" : "zb-h1"}}),
+                     {"plan", "\"" + how.plan + "\""},
+                     {"schedule", merged ? "auto" : "zb-h1"},
+                     {"recompute-level", std::to_string(how.level)}}),
+           passText("pipeline-apply-recompute"),
            passText("pipeline-schedule", {{"kind", merged ? "plan" : "zb-h1"}}),
            passText("lower-pipeline-to-rank")})) ||
-      failed(runPasses(trial, timing, [&](OpPassManager &manager) {
+      failed(runPasses(*trial, timing, [&](OpPassManager &manager) {
         buildBodies(manager);
         return success();
       })))
     return failure();
-  llvm::StringMap<int64_t> bytes;
-  trial.walk([&](rank::CallOp call) {
-    auto body = trial.lookupSymbol<func::FuncOp>(call.getCallee());
+  NodeBytes bytes;
+  trial->walk([&](rank::CallOp call) {
+    auto body = trial->lookupSymbol<func::FuncOp>(call.getCallee());
     auto own = body ? body->getAttrOfType<IntegerAttr>(host::kWorkspace)
                     : IntegerAttr();
-    if (own)
-      bytes[call.getNode()] = own.getInt();
+    StringRef name = call.getNode();
+    if (own && name.consume_back(how.replica))
+      bytes[name] = own.getInt();
   });
   return bytes;
+}
+
+LogicalResult Measurer::allLevels(Trial how, Take take) {
+  pipeline::GraphOp graph = *module.getOps<pipeline::GraphOp>().begin();
+  auto nodes =
+      llvm::to_vector(graph.getBody().front().getOps<pipeline::NodeOp>());
+  int64_t most = 0;
+  for (pipeline::NodeOp node : nodes)
+    if (ArrayAttr levels = node.getLevelsAttr())
+      most = std::max(most, int64_t(levels.size()));
+  for (how.level = 0; how.level <= most; ++how.level) {
+    FailureOr<NodeBytes> found = workspaces(how);
+    if (failed(found))
+      return failure();
+    for (pipeline::NodeOp node : nodes) {
+      auto own = found->find(node.getNodeName());
+      if (own == found->end())
+        continue;
+      ArrayAttr levels = node.getLevelsAttr();
+      if (how.level == 0)
+        take(node, 0, own->second);
+      else if (levels && how.level <= int64_t(levels.size()))
+        take(node, how.level,
+             {own->second,
+              found->lookup((graph.getLayerName(node.getLayer()) +
+                             pipeline::PipelineDialect::kAgainSuffix)
+                                .str())});
+    }
+  }
+  return success();
 }
 
 /// Samples of a microbatch of `graph` that replicas can share on all layers; 1
@@ -112,6 +173,32 @@ static FailureOr<int64_t> sharedSamples(ModuleOp module, TimingScope &timing) {
   return pipeline::rowsOf(graph).samples;
 }
 
+/// `level` with other workspaces, of a microbatch or of one sample.
+static pipeline::LevelAttr withWorkspaces(pipeline::LevelAttr level,
+                                          ArrayRef<int64_t> bytes,
+                                          bool isSample) {
+  auto list = DenseI64ArrayAttr::get(level.getContext(), bytes);
+  return pipeline::LevelAttr::get(
+      level.getContext(), level.getForward(), level.getAgain(),
+      level.getResults(), level.getInputs(), level.getRemade(), level.getCost(),
+      isSample ? level.getWorkspaces() : list,
+      isSample ? list : level.getSampleWorkspaces());
+}
+
+static void takeWorkspaces(pipeline::NodeOp node, int64_t level,
+                           ArrayRef<int64_t> bytes, bool isSample) {
+  if (level > 0) {
+    SmallVector<Attribute> levels(node.getLevelsAttr().getValue());
+    levels[level - 1] = withWorkspaces(
+        cast<pipeline::LevelAttr>(levels[level - 1]), bytes, isSample);
+    node.setLevelsAttr(ArrayAttr::get(node.getContext(), levels));
+  } else if (isSample) {
+    node.setSampleWorkspace(bytes[0]);
+  } else {
+    node.setWorkspace(bytes[0]);
+  }
+}
+
 LogicalResult
 measureWorkspaces(ModuleOp module, const CompileOptions &options,
                   StringRef microbatches, TimingScope &timing,
@@ -120,7 +207,10 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
   if (graphs.size() != 1 || graphs.front().getNumLayers() == 0)
     return success();
   pipeline::GraphOp graph = graphs.front();
-  FailureOr<bool> isShort = memoryIsShort(graph, options, microbatches);
+  bool isAsked = options.recomputeLevel.value_or(0) > 0 ||
+                 StringRef(options.plan).contains("\"levels\"");
+  FailureOr<bool> isShort =
+      isAsked ? true : memoryIsShort(graph, options, microbatches);
   if (failed(isShort))
     return failure();
   bool hasBodies =
@@ -128,32 +218,29 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
                    [](pipeline::NodeOp node) { return node.getCallee(); });
   if (!*isShort || !hasBodies)
     return success();
-  std::string all = "[0," + std::to_string(graph.getNumLayers()) + ")x";
-  OwningOpRef<ModuleOp> trial(module.clone());
-  auto whole =
-      workspacesOf(*trial, options.cluster, all + "1", timing, buildBodies);
-  if (failed(whole))
+  if (failed(runText(module, timing,
+                     {passText("pipeline-offer-recompute",
+                               {{"cluster", options.cluster}})})))
     return failure();
-  for (auto node : graph.getBody().getOps<pipeline::NodeOp>())
-    if (auto found = whole->find(node.getNodeName()); found != whole->end())
-      node.setWorkspace(found->second);
+  Measurer measurer(module, timing, buildBodies);
+  std::string all = "[0," + std::to_string(graph.getNumLayers()) + ")x";
+  auto take = [](bool isSample) {
+    return [isSample](pipeline::NodeOp node, int64_t level,
+                      ArrayRef<int64_t> bytes) {
+      takeWorkspaces(node, level, bytes, isSample);
+    };
+  };
+  if (failed(measurer.allLevels({options.cluster, all + "1", ""}, take(false))))
+    return failure();
 
   // A replica with one sample, beside one with the others.
   FailureOr<int64_t> samples =
       options.maxReplicas == 1 ? 1 : sharedSamples(module, timing);
   if (failed(samples) || *samples < 2)
     return LogicalResult(samples);
-  trial = module.clone();
-  auto sliced = workspacesOf(*trial, "local:2",
-                             all + "2:1+" + std::to_string(*samples - 1),
-                             timing, buildBodies);
-  if (failed(sliced))
-    return failure();
-  for (auto node : graph.getBody().getOps<pipeline::NodeOp>())
-    if (auto found = sliced->find((node.getNodeName() + ".r0").str());
-        found != sliced->end())
-      node.setSampleWorkspace(found->second);
-  return success();
+  return measurer.allLevels(
+      {"local:2", all + "2:1+" + std::to_string(*samples - 1), ".r0"},
+      take(true));
 }
 
 } // namespace stagewright

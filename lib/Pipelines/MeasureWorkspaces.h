@@ -26,10 +26,11 @@ class OpPassManager;
 namespace stagewright {
 
 /// Writes `workspace`, in bytes, to every node with a body in the one graph of
-/// `module`, which has costs. Does nothing where the smallest device holds the
-/// whole model with all microbatches, so that no plan can fail by memory.
-/// `microbatches` is a number, or empty for that of the module. `buildBodies`
-/// appends the passes that the target runs on bodies.
+/// `module`, which has costs, and `levels` of computing again, with theirs, to
+/// forwards. Does nothing where the smallest device holds the whole model with
+/// all microbatches, so that no plan can fail by memory, unless a level is
+/// asked for. `microbatches` is a number, or empty for that of the module.
+/// `buildBodies` appends the passes that the target runs on bodies.
 mlir::LogicalResult
 measureWorkspaces(mlir::ModuleOp module, const CompileOptions &options,
                   llvm::StringRef microbatches, mlir::TimingScope &timing,

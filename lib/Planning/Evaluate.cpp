@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Evaluate.h"
+#include "FitLevels.h"
 #include "stagewright/Planning/Bounds.h"
 #include <algorithm>
 #include <cmath>
@@ -24,8 +25,8 @@ struct Fit {
 } // namespace
 
 /// Whether `plan` fits under `order`, and where it fits least.
-static Fit fitOf(const Problem &problem, const Plan &plan,
-                 ExecutionOrder order) {
+static Fit fitOf(const Problem &problem, const LayerIndex &index,
+                 const Plan &plan, ExecutionOrder order) {
   Fit fit;
   double least = -std::numeric_limits<double>::infinity();
   std::vector<Bytes> need(problem.cluster.devices.size());
@@ -33,7 +34,7 @@ static Fit fitOf(const Problem &problem, const Plan &plan,
     // What a layer's alternative holds is counted by the planner that took it.
     if (!plan.stages[s].alternatives.empty())
       continue;
-    std::vector<Bytes> bytes = memoryOf(problem, plan, s, order);
+    std::vector<Bytes> bytes = memoryOf(problem, index, plan, s, order);
     for (size_t i = 0; i < bytes.size(); ++i) {
       size_t device = plan.stages[s].devices[i];
       need[device] += bytes[i];
@@ -70,7 +71,8 @@ static void findBindings(const PipelineModel &model, Plan &plan,
     }
     if (stage.allReduce.value > most)
       stage.binding = Binding::AllReduce;
-    if (stage.recompute || (excluded && excluded->stage == s))
+    if (stage.recompute || !stage.levels.empty() ||
+        (excluded && excluded->stage == s))
       stage.binding = Binding::Memory;
   }
 }
@@ -89,16 +91,32 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
         std::to_string(kMostRoutes) +
         " routes through the stages; use numbers of replicas with a "
         "smaller common multiple"};
+  LevelCurve curve(problem);
+  curve.state(plan.stages);
   PipelineModel model = pipelineOf(problem, network, plan);
+  std::optional<std::pair<Plan, PipelineModel>> leveled;
   Seconds best(std::numeric_limits<double>::infinity());
   std::optional<Fit> closest;
   std::vector<std::pair<ExecutionOrder, Fit>> tooLarge;
   for (ExecutionOrder order : problem.orders) {
-    Fit fit = fitOf(problem, plan, order);
+    Fit fit = fitOf(problem, curve.layers(), plan, order);
     if (!fit.fits) {
       if (!closest || fit.need < closest->need)
         closest = fit;
       tooLarge.push_back({order, fit});
+      if (curve.empty())
+        continue;
+      Plan trial = plan;
+      curve.fit(trial, order);
+      if (!fitOf(problem, curve.layers(), trial, order).fits)
+        continue;
+      PipelineModel slower = pipelineOf(problem, network, trial);
+      Seconds time = makespanOf(slower, order, best);
+      if (!(time < best))
+        continue;
+      best = time;
+      trial.order = order;
+      leveled = {std::move(trial), std::move(slower)};
       continue;
     }
     Seconds time = makespanOf(model, order);
@@ -106,6 +124,7 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
       continue;
     best = time;
     plan.order = order;
+    leveled.reset();
   }
   if (std::isinf(best.value)) {
     if (!closest)
@@ -118,10 +137,17 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
                  "; use more stages, fewer microbatches or a device with " +
                  toString(closest->need - device.memory) + " more"};
   }
+  if (leveled)
+    std::tie(plan, model) = std::move(*leveled);
+  for (StagePlan &stage : plan.stages)
+    if (std::all_of(stage.levels.begin(), stage.levels.end(),
+                    [](int64_t level) { return level == 0; }))
+      stage.levels.clear();
   plan.time = best;
   for (size_t s = 0; s < plan.stages.size(); ++s)
     if (plan.stages[s].alternatives.empty()) {
-      std::vector<Bytes> bytes = memoryOf(problem, plan, s, plan.order);
+      std::vector<Bytes> bytes =
+          memoryOf(problem, curve.layers(), plan, s, plan.order);
       plan.stages[s].memory = *std::max_element(bytes.begin(), bytes.end());
     }
   // Memory binds where another order would be faster if it fitted.

@@ -158,25 +158,19 @@ static Result<std::vector<Plan>> parseRanges(const Problem &problem,
   return plans;
 }
 
-/// Why `plan` is no answer. Planners say themselves what gives more memory.
-static Status explain(Problem problem, const Plan &plan, Status status) {
-  for (Device &device : problem.cluster.devices)
-    device.memory = Bytes(std::numeric_limits<int64_t>::max());
-  if (!verify(problem, plan))
-    return status;
-  return Error{status.error().message +
-               "; give the stage fewer layers or more replicas, or the device "
-               "more memory"};
-}
-
 /// Checks and simulates one plan.
 static Status finish(const Problem &problem, const Network &network,
                      Plan &plan) {
   plan.planner = "fixed";
-  if (Status status = verify(problem, plan); !status)
-    return explain(problem, plan, status);
-  if (Status status = simulateSamples(problem, network, plan); !status)
+  if (Status status = verifyStages(problem, plan); !status)
     return status;
+  // As it stands; layers may go up in level.
+  Status fits = verify(problem, plan);
+  if (Status status = simulateSamples(problem, network, plan); !status)
+    return fits ? status
+                : Error{fits.error().message +
+                        "; give the stage fewer layers or more replicas, or "
+                        "the device more memory"};
   plan.value = plan.time.value;
   return {};
 }

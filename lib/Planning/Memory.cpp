@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "stagewright/Planning/Evaluate.h"
+#include "LayerIndex.h"
 #include <algorithm>
 #include <cmath>
 
@@ -62,37 +62,128 @@ static void addValue(const Problem &problem, const Value &value,
   }
 }
 
-StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
-                        bool recompute) {
-  StageMemory memory;
-  for (const Resident &resident : problem.residents) {
+LayerIndex::LayerIndex(const Problem &problem)
+    : values(problem.layers.size()), residents(problem.layers.size()) {
+  auto note = [](std::vector<size_t> &list, size_t number) {
+    if (list.empty() || list.back() != number)
+      list.push_back(number);
+  };
+  for (size_t i = 0; i < problem.values.size(); ++i) {
+    note(values[problem.values[i].producer.layer], i);
+    for (const LayerPhase &use : problem.values[i].uses)
+      note(values[use.layer], i);
+  }
+  for (size_t i = 0; i < problem.residents.size(); ++i)
+    for (int64_t layer : problem.residents[i].layers)
+      note(residents[layer], i);
+}
+
+namespace {
+/// Adds up what some layers hold; -1 is the level of those elsewhere.
+class MemorySum {
+public:
+  MemorySum(const Problem &problem, std::vector<int64_t> levels, bool recompute)
+      : problem(problem), levels(std::move(levels)), recompute(recompute) {}
+
+  void addResident(const Resident &resident) {
     bool here = std::any_of(resident.layers.begin(), resident.layers.end(),
-                            [&](int64_t layer) { return isHere[layer]; });
+                            [&](int64_t layer) { return isHere(layer); });
     if (!here)
-      continue;
+      return;
     if (resident.kind == ResidentKind::PerMicrobatch)
       memory.perMicrobatch += problem.slotOf(resident.bytes).value;
     else
       memory.once += problem.slotOf(resident.bytes).value;
     // The optimizer's state lies with the owner of the parameter.
     if (resident.kind == ResidentKind::Parameter &&
-        isHere[resident.layers.front()])
+        isHere(resident.layers.front()))
       memory.once += std::llround(problem.model.optimizerState *
                                   double(resident.bytes.value));
   }
-  for (size_t layer = 0; layer < problem.layers.size(); ++layer)
-    if (isHere[layer])
-      memory.addTemporaries(problem, layer);
-  for (const Value &value : problem.values) {
+
+  void addLayer(size_t layer) {
+    memory.addTemporaries(problem, layer, levels[layer]);
+  }
+
+  void addValue(const Value &value) {
     Place place;
-    place.producer = isHere[value.producer.layer];
+    place.producer = isHere(value.producer.layer);
     for (const LayerPhase &use : value.uses)
-      if (isHere[use.layer])
+      if (isHere(use.layer) && use.isAt(levels[use.layer]))
         (use.phase == ActionKind::Forward ? place.forwardUse
                                           : place.backwardUse) = true;
-    addValue(problem, value, place, recompute, memory);
+    stagewright::addValue(problem, value, place, recompute, memory);
   }
-  return memory;
+
+  StageMemory memory;
+
+private:
+  bool isHere(int64_t layer) const { return levels[layer] >= 0; }
+
+  const Problem &problem;
+  std::vector<int64_t> levels;
+  bool recompute;
+};
+
+std::vector<int64_t> levelsOf(const Problem &problem, const StagePlan &stage) {
+  std::vector<int64_t> levels(problem.layers.size(), -1);
+  for (size_t i = 0; i < stage.layers.size(); ++i)
+    levels[stage.layers[i]] = stage.levelOf(i);
+  return levels;
+}
+} // namespace
+
+static StageMemory sumAll(const Problem &problem, std::vector<int64_t> levels,
+                          bool recompute) {
+  std::vector<bool> isHere;
+  for (int64_t level : levels)
+    isHere.push_back(level >= 0);
+  MemorySum sum(problem, std::move(levels), recompute);
+  for (const Resident &resident : problem.residents)
+    sum.addResident(resident);
+  for (size_t layer = 0; layer < problem.layers.size(); ++layer)
+    if (isHere[layer])
+      sum.addLayer(layer);
+  for (const Value &value : problem.values)
+    sum.addValue(value);
+  return sum.memory;
+}
+
+StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
+                        bool recompute) {
+  std::vector<int64_t> levels;
+  for (bool here : isHere)
+    levels.push_back(here ? 0 : -1);
+  return sumAll(problem, std::move(levels), recompute);
+}
+
+StageMemory stageMemory(const Problem &problem, const StagePlan &stage) {
+  return sumAll(problem, levelsOf(problem, stage), stage.recompute);
+}
+
+/// Of what `lists` has for the layers of `stage`, each once.
+template <typename Visit>
+static void visitOnce(const std::vector<std::vector<size_t>> &lists,
+                      const StagePlan &stage, Visit visit) {
+  std::vector<size_t> all;
+  for (int64_t layer : stage.layers)
+    all.insert(all.end(), lists[layer].begin(), lists[layer].end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  for (size_t number : all)
+    visit(number);
+}
+
+StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
+                        const StagePlan &stage) {
+  MemorySum sum(problem, levelsOf(problem, stage), stage.recompute);
+  visitOnce(index.residents, stage,
+            [&](size_t i) { sum.addResident(problem.residents[i]); });
+  for (int64_t layer : stage.layers)
+    sum.addLayer(size_t(layer));
+  visitOnce(index.values, stage,
+            [&](size_t i) { sum.addValue(problem.values[i]); });
+  return sum.memory;
 }
 
 Bytes StageMemory::with(int64_t inFlight, int64_t microbatches, double share,
@@ -113,11 +204,16 @@ Bytes StageMemory::with(int64_t inFlight, int64_t microbatches, double share,
                               0x1p62)));
 }
 
-void StageMemory::addTemporaries(const Problem &problem, size_t layer) {
+void StageMemory::addTemporaries(const Problem &problem, size_t layer,
+                                 int64_t level) {
   const Layer &facts = problem.layers[layer];
-  temporaries = std::max(temporaries, facts.temporaries.value);
-  sampleTemporaries =
-      std::max(sampleTemporaries, facts.sampleTemporaries.value);
+  Bytes all = facts.temporaries, one = facts.sampleTemporaries;
+  if (level > 0) {
+    all = facts.levels[level - 1].temporaries;
+    one = facts.levels[level - 1].sampleTemporaries;
+  }
+  temporaries = std::max(temporaries, all.value);
+  sampleTemporaries = std::max(sampleTemporaries, one.value);
   sample = problem.samples > 1 ? 1.0 / double(problem.samples) : 1.0;
 }
 
@@ -141,13 +237,10 @@ Bytes mostMemory(const Problem &problem) {
   return all.with(problem.microbatches, problem.microbatches, 1);
 }
 
-std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,
-                            size_t stage, ExecutionOrder order) {
+static std::vector<Bytes> bytesOf(const Problem &problem, const Plan &plan,
+                                  size_t stage, ExecutionOrder order,
+                                  const StageMemory &memory) {
   const StagePlan &here = plan.stages[stage];
-  std::vector<bool> isHere(problem.layers.size(), false);
-  for (int64_t layer : here.layers)
-    isHere[layer] = true;
-  StageMemory memory = stageMemory(problem, isHere, here.recompute);
   int64_t own = turnsOf(problem, here), ahead = 0;
   for (size_t s = stage; s < plan.stages.size(); ++s)
     ahead += turnsOf(problem, plan.stages[s]);
@@ -159,6 +252,19 @@ std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,
   for (double share : sharesOf(problem, here))
     bytes.push_back(memory.with(inFlight, problem.microbatches, share, routes));
   return bytes;
+}
+
+std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,
+                            size_t stage, ExecutionOrder order) {
+  return bytesOf(problem, plan, stage, order,
+                 stageMemory(problem, plan.stages[stage]));
+}
+
+std::vector<Bytes> memoryOf(const Problem &problem, const LayerIndex &index,
+                            const Plan &plan, size_t stage,
+                            ExecutionOrder order) {
+  return bytesOf(problem, plan, stage, order,
+                 stageMemory(problem, index, plan.stages[stage]));
 }
 
 } // namespace stagewright

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryTable.h"
+#include "LayerIndex.h"
 #include <algorithm>
 #include <cmath>
 
@@ -34,35 +35,31 @@ static int64_t *slotOf(const Value &value, const Place &place, bool recompute,
 }
 
 MemoryTable::MemoryTable(const Problem &problem, bool recompute) {
-  fill(problem, false);
-  if (recompute)
-    fill(problem, true);
+  levels.push_back(fill(problem, false, 0));
+  if (!recompute)
+    return;
+  again = fill(problem, true, 0);
+  for (int64_t level = 1; level <= problem.mostLevels(); ++level)
+    levels.push_back(fill(problem, false, level));
 }
 
-void MemoryTable::fill(const Problem &problem, bool recompute) {
-  size_t layers = problem.layers.size();
-  std::vector<std::vector<size_t>> valuesOf(layers), residentsOf(layers);
-  auto note = [](std::vector<size_t> &list, size_t number) {
-    if (list.empty() || list.back() != number)
-      list.push_back(number);
+MemoryTable::Table MemoryTable::fill(const Problem &problem, bool recompute,
+                                     int64_t level) {
+  auto levelOf = [&](size_t layer) {
+    return std::min(level, int64_t(problem.layers[layer].levels.size()));
   };
-  for (size_t i = 0; i < problem.values.size(); ++i) {
-    note(valuesOf[problem.values[i].producer.layer], i);
-    for (const LayerPhase &use : problem.values[i].uses)
-      note(valuesOf[use.layer], i);
-  }
-  for (size_t i = 0; i < problem.residents.size(); ++i)
-    for (int64_t layer : problem.residents[i].layers)
-      note(residentsOf[layer], i);
+  Table table;
+  size_t layers = problem.layers.size();
+  LayerIndex index(problem);
 
-  table[recompute].resize(layers);
+  table.resize(layers);
   for (size_t first = 0; first < layers; ++first) {
     StageMemory sum;
     std::vector<Place> places(problem.values.size());
     std::vector<bool> isHeld(problem.residents.size(), false);
     for (size_t layer = first; layer < layers; ++layer) {
-      sum.addTemporaries(problem, layer);
-      for (size_t i : residentsOf[layer]) {
+      sum.addTemporaries(problem, layer, levelOf(layer));
+      for (size_t i : index.residents[layer]) {
         const Resident &resident = problem.residents[i];
         bool perMicrobatch = resident.kind == ResidentKind::PerMicrobatch;
         if (!isHeld[i])
@@ -74,7 +71,7 @@ void MemoryTable::fill(const Problem &problem, bool recompute) {
           sum.once += std::llround(problem.model.optimizerState *
                                    double(resident.bytes.value));
       }
-      for (size_t i : valuesOf[layer]) {
+      for (size_t i : index.values[layer]) {
         const Value &value = problem.values[i];
         int64_t bytes = problem.slotOf(value.bytes).value;
         Place &place = places[i];
@@ -82,15 +79,16 @@ void MemoryTable::fill(const Problem &problem, bool recompute) {
           *slot -= bytes;
         place.producer |= size_t(value.producer.layer) == layer;
         for (const LayerPhase &use : value.uses)
-          if (size_t(use.layer) == layer)
+          if (size_t(use.layer) == layer && use.isAt(levelOf(layer)))
             (use.phase == ActionKind::Forward ? place.forwardUse
                                               : place.backwardUse) = true;
         if (int64_t *slot = slotOf(value, place, recompute, sum))
           *slot += bytes;
       }
-      table[recompute][first].push_back(sum);
+      table[first].push_back(sum);
     }
   }
+  return table;
 }
 
 } // namespace stagewright

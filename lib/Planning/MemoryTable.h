@@ -19,19 +19,29 @@ namespace stagewright {
 
 class MemoryTable {
 public:
-  /// Without `recompute` of stages that keep everything only.
+  /// Of stages that keep everything; with `recompute` also of those that keep
+  /// only what they receive, and of those whose layers are all at one level.
   MemoryTable(const Problem &problem, bool recompute);
 
   /// What layers [first, end) hold.
   const StageMemory &of(size_t first, size_t end, bool recompute) const {
-    const std::vector<std::vector<StageMemory>> &all = table[recompute];
-    return all[first][end - first - 1];
+    return find(recompute ? again : levels.front(), first, end);
   }
+  /// With every layer at `level`, or its own highest.
+  const StageMemory &at(size_t first, size_t end, int64_t level) const {
+    return find(levels[level], first, end);
+  }
+  int64_t mostLevels() const { return int64_t(levels.size()) - 1; }
 
 private:
-  void fill(const Problem &problem, bool recompute);
+  using Table = std::vector<std::vector<StageMemory>>;
+  static Table fill(const Problem &problem, bool recompute, int64_t level);
+  static const StageMemory &find(const Table &table, size_t first, size_t end) {
+    return table[first][end - first - 1];
+  }
 
-  std::vector<std::vector<StageMemory>> table[2];
+  std::vector<Table> levels;
+  Table again;
 };
 
 } // namespace stagewright

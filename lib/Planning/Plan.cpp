@@ -161,7 +161,7 @@ static Status checkMemory(const Problem &problem, const Plan &plan) {
   return {};
 }
 
-Status verify(const Problem &problem, const Plan &plan) {
+Status verifyStages(const Problem &problem, const Plan &plan) {
   if (problem.stages > 0 && int64_t(plan.stages.size()) != problem.stages)
     return Error{"plan has " + std::to_string(plan.stages.size()) +
                  " stages, the problem asks for " +
@@ -173,7 +173,11 @@ Status verify(const Problem &problem, const Plan &plan) {
   std::vector<int64_t> stageOf;
   if (Status status = checkCover(problem, plan, stageOf); !status)
     return status;
-  if (Status status = checkFlow(problem, stageOf); !status)
+  return checkFlow(problem, stageOf);
+}
+
+Status verify(const Problem &problem, const Plan &plan) {
+  if (Status status = verifyStages(problem, plan); !status)
     return status;
   // What alternatives hold is counted by the planner that chose them.
   bool hasAlternatives =

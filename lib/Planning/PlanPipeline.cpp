@@ -81,6 +81,14 @@ PipelineModel Builder::build() {
   return std::move(model);
 }
 
+StageTimes timesOfLayer(const Problem &problem, const StagePlan &stage,
+                        size_t number, size_t deviceClass) {
+  const Layer &layer = problem.layers[stage.layers[number]];
+  StageTimes times = layer.times[deviceClass];
+  times.inputGradient += layer.again(stage.levelOf(number), deviceClass);
+  return times;
+}
+
 /// Times of the slowest replica. The all-reduce waits for it too.
 void Builder::addStage(StagePlan &stage) {
   shares.push_back(sharesOf(problem, stage));
@@ -88,9 +96,9 @@ void Builder::addStage(StagePlan &stage) {
   for (size_t v = 0; v < stage.devices.size(); ++v) {
     double share = shares.back()[v];
     StageTimes times;
-    for (int64_t layer : stage.layers) {
-      const StageTimes &one =
-          problem.layers[layer].times[classOf[stage.devices[v]]];
+    for (size_t i = 0; i < stage.layers.size(); ++i) {
+      StageTimes one =
+          timesOfLayer(problem, stage, i, classOf[stage.devices[v]]);
       times.forward += share * one.forward;
       times.inputGradient += share * one.inputGradient;
       times.weightGradient += share * one.weightGradient;
@@ -141,15 +149,16 @@ void Builder::addTail(StagePlan &stage, PipelineStage &result,
   // From the first layer up: what is reduced no earlier than that layer's
   // gradients, less the backwards that still run then.
   Seconds reduced, running;
-  for (int64_t layer : stage.layers) {
+  for (size_t i = 0; i < stage.layers.size(); ++i) {
+    int64_t layer = stage.layers[i];
     if (auto found = bytes.find(layer); found != bytes.end()) {
       reduced += allReduceTime(network, stage.devices, Bytes(found->second));
       stage.tail = std::max(stage.tail, reduced - running);
     }
     Seconds slowest;
     for (size_t v = 0; v < stage.devices.size(); ++v) {
-      const StageTimes &one =
-          problem.layers[layer].times[classOf[stage.devices[v]]];
+      StageTimes one =
+          timesOfLayer(problem, stage, i, classOf[stage.devices[v]]);
       slowest = std::max(slowest,
                          shares[v] * (one.inputGradient + one.weightGradient));
     }

@@ -70,6 +70,17 @@ static Status checkLayers(const Problem &problem) {
           return Error{"layer '" + layer.name +
                        "' takes a time that is negative or no number, got " +
                        std::to_string(time.value)};
+    if (layer.levels.size() >= kMostLevels)
+      return Error{"layer '" + layer.name + "' has " +
+                   std::to_string(layer.levels.size()) +
+                   " levels of computing again, at most " +
+                   std::to_string(kMostLevels - 1) + " are allowed"};
+    for (const RecomputeLevel &level : layer.levels)
+      if (level.seconds.size() != classes)
+        return Error{"a level of layer '" + layer.name + "' has times for " +
+                     std::to_string(level.seconds.size()) +
+                     " device classes, the cluster has " +
+                     std::to_string(classes)};
   }
   return {};
 }
@@ -117,6 +128,13 @@ static Status checkValues(const Problem &problem) {
       return Error{"a parameter lists its layers out of order"};
   }
   return {};
+}
+
+int64_t Problem::mostLevels() const {
+  size_t most = 0;
+  for (const Layer &layer : layers)
+    most = std::max(most, layer.levels.size());
+  return int64_t(most);
 }
 
 Status Problem::check() const {

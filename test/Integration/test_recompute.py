@@ -1,4 +1,5 @@
-"""Stages that run their forwards again before the backwards, as plans with an r say: the same bits in less memory."""
+"""The same bits in less memory: stages that run their forwards again before the backwards, as plans with an r say, and layers
+that compute again what they do not keep, at each of their levels."""
 
 import json
 
@@ -61,3 +62,39 @@ def test_a_plan_recomputes_where_memory_is_short(workshop):
     tool("pp-compile", *flags, f"--memory={int(1.05 * least)}", "-o", artifact)
     program = tool("pp-compile", *flags, f"--memory={int(1.05 * least)}", "--emit=program")
     assert "recompute" in program
+
+
+# Layers keep all, and at three levels less and less; stages by model.
+LEVELS = (0, 1, 2, 9)
+LEVELED = [("gpt.py:gpt_slices", 1), ("gpt.py:gpt_slices_dropout", 3), ("llama.py:llama", 2), ("encoder_decoder.py:encoder_decoder", 4)]
+LEVELED += thorough([(model, stages) for model in ("gpt.py:gpt", "gpt.py:gpt_bfloat16", "gpt.py:gpt_scan", "gpt.py:gpt_tied", "moe.py:moe",
+                                                   "convnet.py:convnet", "llama.py:llama", "encoder_decoder.py:encoder_decoder")
+                     for stages in (1, 2, 3, 4) if (model, stages) not in LEVELED])
+
+
+@pytest.mark.parametrize("model,stages", LEVELED)
+def test_every_level_has_the_bits_of_keeping_all(workshop, model, stages):
+    found, stashes, kept = [], [], MICROBATCHES // 2
+    for level in LEVELS:
+        artifact = workshop.path("level", model, stages, level, "swx")
+        tool("pp-compile", workshop.module(model), f"--cluster=local:{stages}", f"--stages={stages}", "--schedule=1f1b",
+             f"--microbatches={kept}", f"--recompute-level={level}", "--quiet", "-o", artifact)
+        results, _ = workshop.run_artifact(model, artifact, "--check-memory", microbatches=kept)
+        found.append({name: value.tobytes() for name, value in results.items()})
+        stashes.append(sum(rank["memory"]["stash"] for rank in json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]))
+    assert found[1:] == [found[0]] * (len(LEVELS) - 1)
+    assert stashes == sorted(stashes, reverse=True) and (stashes[-1] < stashes[0] or stages == 1), stashes
+
+
+def test_layers_go_up_in_level_where_memory_is_short(workshop):
+    """By themselves, as far as the devices need, and ranks take what the plan says at most."""
+    model, flags = "gpt.py:gpt_deep", ["--cluster=local:2", "--stages=2", "--microbatches=8", "--schedule=1f1b", "--max-replicas=1"]
+    whole = workshop.path("levels.whole.swx")
+    tool("pp-compile", workshop.module(model), *flags, "--quiet", "-o", whole)
+    memory = int(0.9 * max(rank["memory"]["arena"] for rank in json.loads(tool("pp-run", whole, "--info=json"))["ranks"]))
+    short = workshop.path("levels.short.swx")
+    report = tool("pp-compile", workshop.module(model), *flags, f"--memory={memory}", "--explain-memory", "-o", short)
+    assert "levels = array" in tool("pp-compile", workshop.module(model), *flags, f"--memory={memory}", "--emit=program"), report
+    assert max(rank["memory"]["arena"] for rank in json.loads(tool("pp-run", short, "--info=json"))["ranks"]) <= memory
+    first, second = (workshop.run_artifact(model, artifact, microbatches=8)[0] for artifact in (whole, short))
+    assert {k: v.tobytes() for k, v in first.items()} == {k: v.tobytes() for k, v in second.items()}

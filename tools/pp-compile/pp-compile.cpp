@@ -135,6 +135,13 @@ cl::opt<std::string>
                          "many times larger than its operands; 4 by default, "
                          "0: none"),
                 cl::cat(category));
+cl::opt<std::string> recomputeLevel(
+    "recompute-level",
+    cl::desc("How much every layer computes again before its backward instead "
+             "of keeping it: 0 nothing but cheap work, 1 and up more, as far "
+             "as the layer offers; by default what the devices need, see "
+             "--explain-memory"),
+    cl::value_desc("level"), cl::cat(category));
 cl::opt<std::string> bucketBytes(
     "bucket-bytes",
     cl::desc(
@@ -287,6 +294,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
       failed(readNumber(chunks, options.chunks)) ||
       failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
+      failed(readNumber(recomputeLevel, options.recomputeLevel, 0)) ||
       failed(readNumber(scoreBytes, options.scoreBytes, 0)) ||
       failed(readNumber(bucketBytes, options.bucketBytes, 0)) ||
       failed(readNumber(microbatches, options.microbatches)))

@@ -104,6 +104,7 @@ problemOfModule(ModuleOp module, const PlanOptions &options, size_t number) {
   compile.layers = options.layers;
   compile.target = options.target;
   compile.memory = options.memory;
+  compile.recomputeLevel = options.recomputeLevel;
   if (!options.microbatches.empty())
     compile.microbatches = options.microbatches[number];
   TimingScope untimed;

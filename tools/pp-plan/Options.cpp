@@ -116,7 +116,13 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
       ->type_name("NAME,NAME")
       ->group(group);
   declareSwitch(app, "--no-recompute", options.recompute, false, group,
-                "No stage short of memory may run its forward twice");
+                "No stage short of memory may run its forward twice, nor its "
+                "layers compute again what they do not keep");
+  app.add_option("--recompute-level", options.recomputeLevel,
+                 "How much every layer of a module computes again instead of "
+                 "keeping it, 0 nothing; without it, what the devices need")
+      ->type_name("LEVEL")
+      ->group(group);
 }
 
 static void declareModel(CLI::App &app, PlanOptions &options) {
@@ -206,6 +212,10 @@ Status applyOptions(const PlanOptions &options, size_t file, Problem &problem) {
   if (!options.microbatches.empty())
     problem.microbatches = options.microbatches[file];
   problem.recompute = options.recompute;
+  if (Status status = applyCount("--recompute-level", options.recomputeLevel,
+                                 problem.level, /*least=*/0);
+      !status)
+    return status;
   double state = problem.model.optimizerState; // Of a step with an optimizer.
   problem.model = options.model;
   if (options.model.optimizerState == 0)

@@ -24,6 +24,7 @@ struct PlanOptions {
   std::string planner, plan;
   std::vector<std::string> orders;
   std::optional<int64_t> stages, maxReplicas, samples;
+  std::optional<int64_t> recomputeLevel;
   bool recompute = true;
   CostModel model;
 

@@ -31,10 +31,7 @@ static std::vector<DeviceMemory> memoryOf(const Simulation &simulation) {
   std::vector<DeviceMemory> devices(problem.cluster.devices.size());
   for (size_t s = 0; s < simulation.plan.stages.size(); ++s) {
     const StagePlan &stage = simulation.plan.stages[s];
-    std::vector<bool> isHere(problem.layers.size(), false);
-    for (int64_t layer : stage.layers)
-      isHere[layer] = true;
-    StageMemory memory = stageMemory(problem, isHere, stage.recompute);
+    StageMemory memory = stageMemory(problem, stage);
     int64_t inFlight = simulation.timeline.peakInFlight[s];
     if (takesTurns(problem, stage)) {
       auto replicas = static_cast<int64_t>(stage.devices.size());

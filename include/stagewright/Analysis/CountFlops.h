@@ -46,9 +46,11 @@ public:
   /// One run of `function`, calls included.
   FlopCount count(mlir::FunctionOpInterface function);
 
+  /// One run of `op`, with its regions.
+  FlopCount countOperation(mlir::Operation *op);
+
 private:
   FlopCount countRegion(mlir::Region &region);
-  FlopCount countOperation(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Operation *, FlopCount> known;
 };

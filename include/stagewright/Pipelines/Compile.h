@@ -38,6 +38,9 @@ struct CompileOptions {
   std::string planner;           ///< name of a planner
   /// Most devices of one stage, 0: no limit. Absent: no limit.
   std::optional<int64_t> maxReplicas;
+  /// Level of every layer of computing again what its backward reads; 0 keeps
+  /// all. Absent: what the devices need.
+  std::optional<int64_t> recomputeLevel;
   std::string plan; ///< stages with their replicas, as pp-plan --plan takes it
   /// Name of a generator; `plan`: what the planner finds fastest; `auto`: what
   /// a search finds fastest for the plan; a file `….csv` as PyTorch writes it.

@@ -77,7 +77,7 @@ struct StageMemory {
   double sample = 1;
 
   /// Of every layer of a stage.
-  void addTemporaries(const Problem &problem, size_t layer);
+  void addTemporaries(const Problem &problem, size_t layer, int64_t level = 0);
   double temporariesOf(double share) const;
 
   /// Bytes of a replica with `share` of each microbatch. `routes` of the
@@ -91,6 +91,14 @@ struct StageMemory {
 /// receives, and its own values for one microbatch at a time.
 StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
                         bool recompute);
+
+/// Of the layers of `stage`, at its levels.
+StageMemory stageMemory(const Problem &problem, const StagePlan &stage);
+
+/// F, I and W of one microbatch on layer `stage.layers[number]`, at its level,
+/// on a device of class `deviceClass`; computing again is part of I.
+StageTimes timesOfLayer(const Problem &problem, const StagePlan &stage,
+                        size_t number, size_t deviceClass);
 
 /// No stage of any plan holds more: all layers with every microbatch in flight,
 /// and what any part of them would receive.

@@ -28,6 +28,13 @@ struct StagePlan {
   std::vector<int64_t> layers; ///< Increasing.
   std::vector<size_t> devices; ///< Replicas (times tensor-parallel ways).
   bool recompute = false;      ///< Runs its forward again before the backward.
+  /// How much each layer computes again instead of keeping it (Layer::levels);
+  /// empty: nothing.
+  std::vector<int64_t> levels = {};
+  /// That of layers[number].
+  int64_t levelOf(size_t number) const {
+    return levels.empty() ? 0 : levels[number];
+  }
   /// Number of the alternative of each layer, where the planner chose among
   /// them; devices = replicas * ways then.
   std::vector<size_t> alternatives = {};
@@ -71,6 +78,9 @@ struct Plan {
 /// the forward never to an earlier stage, every device's memory large enough.
 /// The error names the stage and both values.
 Status verify(const Problem &problem, const Plan &plan);
+
+/// The same but for memory.
+Status verifyStages(const Problem &problem, const Plan &plan);
 
 } // namespace stagewright
 

@@ -46,6 +46,14 @@ struct Alternative {
 
 /// A layer of the chain: seconds of one whole microbatch on one device, for
 /// each device class, in the order of Cluster::classes().
+/// A way of a layer to keep less for its backward and to compute more again.
+struct RecomputeLevel {
+  /// Of computing again, before the backward of a microbatch, by device class.
+  std::vector<Seconds> seconds;
+  /// Layer::temporaries and sampleTemporaries at this level.
+  Bytes temporaries = {}, sampleTemporaries = {};
+};
+
 struct Layer {
   std::string name;
   std::vector<StageTimes> times;
@@ -60,6 +68,15 @@ struct Layer {
   Bytes temporaries = {};
   /// The same on one sample; 0: in proportion.
   Bytes sampleTemporaries = {};
+  /// Levels 1 and up, each with fewer bytes and more seconds than the one
+  /// before it; as the layer stands, at level 0, it keeps all. LayerPhase says
+  /// which values are used at which level.
+  std::vector<RecomputeLevel> levels = {};
+
+  /// Seconds of computing again at `level` on a device of class `number`.
+  Seconds again(int64_t level, size_t number) const {
+    return level > 0 ? levels[level - 1].seconds[number] : Seconds();
+  }
 };
 
 /// A phase of a layer.
@@ -67,7 +84,15 @@ struct LayerPhase {
   int64_t layer = 0;
   ActionKind phase = ActionKind::Forward; ///< Forward, InputGradient or
                                           ///< WeightGradient.
+  /// Of a use: bit k says whether there is one where the layer is at level k.
+  uint32_t levels = ~0u;
+
+  bool isAt(int64_t level) const { return (levels >> level) & 1; }
 };
+
+/// Levels of a layer, that of keeping all included, for which LayerPhase has
+/// bits.
+inline constexpr size_t kMostLevels = 32;
 
 /// A value that one phase of a layer makes for others, once per microbatch.
 struct Value {
@@ -129,6 +154,8 @@ struct Problem {
 
   /// What is held takes a multiple of so many bytes.
   int64_t slotAlignment = 1;
+  /// The highest level that some layer has.
+  int64_t mostLevels() const;
   Bytes slotOf(Bytes bytes) const {
     return Bytes((bytes.value + slotAlignment - 1) / slotAlignment *
                  slotAlignment);
@@ -140,8 +167,10 @@ struct Problem {
   /// Most devices of one stage; 0: no limit.
   int64_t maxReplicas = 0;
   /// Whether a stage short of memory may run its forward again before the
-  /// backward, keeping only its inputs.
+  /// backward, keeping only its inputs, or its layers go up in level.
   bool recompute = true;
+  /// The level of every layer, or its highest; -1: the lowest that fits.
+  int64_t level = -1;
   /// Execution orders to choose from.
   std::vector<ExecutionOrder> orders = allExecutionOrders();
   /// The plan that planner `fixed` takes: ranges of layers (Planners.h) or the

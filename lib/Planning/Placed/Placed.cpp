@@ -173,7 +173,7 @@ Result<PlacedPlan> planPlaced(const Problem &whole,
   PlacedPlan result;
   result.schedule = (*generators)[cost->schedule].name;
   result.plan.planner = "placed";
-  result.plan.stages = search.stagesOf(ends);
+  result.plan.stages = search.stagesOf(ends, cost->schedule);
   result.plan.time = cost->time;
   result.plan.value = cost->time.value;
   Result<ScheduleProblem> costs =

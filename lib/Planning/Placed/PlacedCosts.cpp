@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Placed/PlacedSearch.h"
 #include "stagewright/Cost/Network.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Placed.h"
+#include "stagewright/Scheduling/InFlight.h"
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -22,13 +24,6 @@ static std::vector<size_t> devicesOf(const std::vector<StagePlan> &stages,
     devices[rankOf(where.placement, where.ranks, where.chunks, int64_t(s))] =
         stages[s].devices.front();
   return devices;
-}
-
-static StageMemory memoryOf(const Problem &problem, const StagePlan &stage) {
-  std::vector<bool> isHere(problem.layers.size(), false);
-  for (int64_t layer : stage.layers)
-    isHere[layer] = true;
-  return stageMemory(problem, isHere, stage.recompute);
 }
 
 namespace {
@@ -64,9 +59,9 @@ static StageTimes timesOf(const Problem &problem, const StagePlan &stage,
   std::vector<double> shares = slicesOf(problem, stage);
   for (size_t i = 0; i < stage.devices.size(); ++i) {
     StageTimes times;
-    for (int64_t layer : stage.layers) {
-      const StageTimes &one =
-          problem.layers[layer].times[classOf[stage.devices[i]]];
+    for (size_t n = 0; n < stage.layers.size(); ++n) {
+      StageTimes one =
+          timesOfLayer(problem, stage, n, classOf[stage.devices[i]]);
       times.forward += one.forward * shares[i];
       times.inputGradient += one.inputGradient * shares[i];
       times.weightGradient += one.weightGradient * shares[i];
@@ -140,13 +135,14 @@ static Seconds hopOf(const Problem &problem, const Network &network,
 /// its W uses of the forward and of I.
 static std::pair<double, double> heldOf(const Problem &problem,
                                         const std::vector<int64_t> &stageOf,
+                                        const std::vector<int64_t> &levelOf,
                                         int64_t stage,
                                         const StageMemory &memory) {
   double kept = 0;
   for (const Value &value : problem.values) {
     bool used = false;
     for (const LayerPhase &use : value.uses)
-      used |= stageOf[use.layer] == stage &&
+      used |= stageOf[use.layer] == stage && use.isAt(levelOf[use.layer]) &&
               use.phase == ActionKind::WeightGradient;
     if (used && value.producer.phase != ActionKind::WeightGradient)
       kept += double(value.bytes.value);
@@ -169,7 +165,7 @@ static Status scaleMemory(const Problem &problem,
     // to arrive.
     RankMemory memory;
     for (int64_t s : stagesOf(where.placement, where.ranks, where.chunks, r))
-      memory.add(memoryOf(problem, stages[s]), 0, problem.microbatches);
+      memory.add(stageMemory(problem, stages[s]), 0, problem.microbatches);
     int64_t fixed = memory.total().value;
     if (fixed > device.memory.value)
       return Error{"rank " + std::to_string(r) + " needs " +
@@ -205,16 +201,19 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
   result.chunks = where.chunks;
   result.microbatches = problem.microbatches;
   result.forwardOnly = problem.forwardOnly;
-  std::vector<int64_t> stageOf(problem.layers.size(), 0);
+  std::vector<int64_t> stageOf(problem.layers.size(), 0), levelOf = stageOf;
   for (size_t s = 0; s < stages.size(); ++s)
-    for (int64_t layer : stages[s].layers)
-      stageOf[layer] = int64_t(s);
+    for (size_t i = 0; i < stages[s].layers.size(); ++i) {
+      stageOf[stages[s].layers[i]] = int64_t(s);
+      levelOf[stages[s].layers[i]] = stages[s].levelOf(i);
+    }
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
   auto loads = loadsOf(problem, stageOf, stages.size());
   for (size_t s = 0; s < stages.size(); ++s) {
     StageTimes times = timesOf(problem, stages[s], classOf);
-    StageMemory memory = memoryOf(problem, stages[s]);
-    auto [activation, kept] = heldOf(problem, stageOf, int64_t(s), memory);
+    StageMemory memory = stageMemory(problem, stages[s]);
+    auto [activation, kept] =
+        heldOf(problem, stageOf, levelOf, int64_t(s), memory);
     result.stages.push_back({times.forward, times.inputGradient,
                              times.weightGradient, activation, kept,
                              double(memory.receivedStash)});
@@ -229,38 +228,55 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
   return result;
 }
 
-/// The most microbatches of `stage` whose forward has started and whose last
-/// backward has not ended in `order`; none where there is no backward.
-static int64_t inFlight(const Order &order, int64_t stage) {
-  int64_t now = 0, most = 0;
-  bool hasBackward = false;
-  for (const Action &action : order) {
-    if (action.stage != stage)
-      continue;
-    if (action.kind == ActionKind::Forward)
-      most = std::max(most, ++now);
-    if (!runsPhase(action.kind, ActionKind::WeightGradient))
-      continue;
-    --now;
-    hasBackward = true;
-  }
-  return hasBackward ? most : 0;
+/// By rank: its stages, and the most microbatches that each holds at once.
+static std::vector<std::vector<StashPeak>> heldByRank(const Schedule &schedule,
+                                                      int64_t ranks) {
+  std::vector<std::vector<StashPeak>> held(ranks);
+  for (const StashPeak &peak : stashPeaks(schedule))
+    held[peak.rank].push_back(peak);
+  return held;
+}
+
+static Bytes bytesOf(const Problem &problem, const LayerIndex &index,
+                     const std::vector<StagePlan> &stages,
+                     const std::vector<StashPeak> &held) {
+  RankMemory memory;
+  for (const StashPeak &peak : held)
+    memory.add(stageMemory(problem, index, stages[peak.stage]), peak.held,
+               problem.microbatches);
+  return memory.total();
 }
 
 std::vector<Bytes> memoryOf(const Problem &problem,
                             const std::vector<StagePlan> &stages,
                             const StagePlacement &where,
                             const Schedule &schedule) {
+  LayerIndex index(problem);
   std::vector<Bytes> bytes(problem.cluster.devices.size());
   std::vector<size_t> devices = devicesOf(stages, where);
-  for (int64_t r = 0; r < where.ranks; ++r) {
-    RankMemory memory;
-    for (int64_t s : stagesOf(where.placement, where.ranks, where.chunks, r))
-      memory.add(memoryOf(problem, stages[s]), inFlight(schedule.ranks[r], s),
-                 problem.microbatches);
-    bytes[devices[r]] = memory.total();
-  }
+  auto held = heldByRank(schedule, where.ranks);
+  for (int64_t r = 0; r < where.ranks; ++r)
+    bytes[devices[r]] = bytesOf(problem, index, stages, held[r]);
   return bytes;
+}
+
+void fitLevels(const Problem &problem, const LevelCurve &curve,
+               const StagePlacement &where, const Schedule &schedule,
+               std::vector<StagePlan> &stages) {
+  if (curve.empty() || where.placement == Placement::Twin)
+    return;
+  std::vector<size_t> classOf = problem.cluster.classOfDevices(),
+                      devices = devicesOf(stages, where);
+  auto held = heldByRank(schedule, where.ranks);
+  for (int64_t r = 0; r < where.ranks; ++r) {
+    std::vector<LeveledStage> here;
+    for (const StashPeak &peak : held[r])
+      here.push_back({&stages[peak.stage], double(peak.held)});
+    curve.fit(std::move(here), classOf[devices[r]], [&] {
+      return bytesOf(problem, curve.layers(), stages, held[r]) <=
+             problem.cluster.devices[devices[r]].memory;
+    });
+  }
 }
 
 } // namespace stagewright

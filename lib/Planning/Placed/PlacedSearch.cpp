@@ -32,8 +32,9 @@ bool CutCost::operator<(const CutCost &other) const {
 PlacedSearch::PlacedSearch(const Problem &problem, const Network &network,
                            const PlacedRequest &request,
                            const std::vector<Generator> &generators)
-    : problem(problem), roomy(problem), network(network), where(request.where),
-      pipelines(request.pipelines), generators(generators) {
+    : problem(problem), roomy(problem), curve(problem), network(network),
+      where(request.where), pipelines(request.pipelines),
+      generators(generators) {
   for (Device &device : roomy.cluster.devices)
     device.memory = Bytes(std::numeric_limits<int64_t>::max());
 }
@@ -115,9 +116,17 @@ static void addMemory(const Problem &problem, const std::vector<Bytes> &need,
   }
 }
 
+std::vector<StagePlan> PlacedSearch::stagesOf(const std::vector<int64_t> &ends,
+                                              size_t generator) {
+  std::vector<StagePlan> stages;
+  return costWith(ends, generator, &stages) ? stages : stagesOf(ends);
+}
+
 Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
-                                       size_t generator) {
+                                       size_t generator,
+                                       std::vector<StagePlan> *leveled) {
   std::vector<StagePlan> stages = stagesOf(ends);
+  curve.state(stages);
   Result<ScheduleProblem> costs =
       scheduleProblemOf(roomy, network, stages, where);
   CutCost cost;
@@ -129,6 +138,16 @@ Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
     return schedule.error();
   for (const Order &order : schedule->ranks)
     actions += int64_t(order.size());
+  fitLevels(problem, curve, where, *schedule, stages);
+  bool isLeveled =
+      std::any_of(stages.begin(), stages.end(),
+                  [](const StagePlan &stage) { return !stage.levels.empty(); });
+  if (isLeveled)
+    costs = scheduleProblemOf(roomy, network, stages, where);
+  if (!costs)
+    return costs.error();
+  if (leveled)
+    *leveled = stages;
   addMemory(problem, memoryOf(problem, stages, where, *schedule), cost);
   Result<ScheduleTiming> timing = timeSchedule(*schedule, *costs);
   if (!timing)

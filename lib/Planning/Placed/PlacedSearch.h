@@ -13,9 +13,16 @@
 #ifndef STAGEWRIGHT_PLANNING_PLACEDSEARCH_H
 #define STAGEWRIGHT_PLANNING_PLACEDSEARCH_H
 
+#include "FitLevels.h"
 #include "stagewright/Planning/Placed.h"
 
 namespace stagewright {
+
+/// Gives `stages` the levels at which the devices hold what `schedule` keeps,
+/// or the highest; those of twins stay.
+void fitLevels(const Problem &problem, const LevelCurve &curve,
+               const StagePlacement &where, const Schedule &schedule,
+               std::vector<StagePlan> &stages);
 
 /// What cuts are compared by, in this order.
 struct CutCost {
@@ -36,8 +43,10 @@ public:
                const PlacedRequest &request,
                const std::vector<Generator> &generators);
 
-  /// Layers [ends[s - 1], ends[s]) on stage s.
-  std::vector<StagePlan> stagesOf(const std::vector<int64_t> &ends) const;
+  /// Layers [ends[s - 1], ends[s]) on stage s, with the levels that `generator`
+  /// needs.
+  std::vector<StagePlan> stagesOf(const std::vector<int64_t> &ends,
+                                  size_t generator);
   /// The ends of the stages whose largest is smallest.
   std::vector<int64_t> start() const;
   /// Moves single cuts for as long as that costs less.
@@ -47,11 +56,14 @@ public:
   Result<CutCost> costOf(const std::vector<int64_t> &ends);
 
 private:
-  Result<CutCost> costWith(const std::vector<int64_t> &ends, size_t generator);
+  std::vector<StagePlan> stagesOf(const std::vector<int64_t> &ends) const;
+  Result<CutCost> costWith(const std::vector<int64_t> &ends, size_t generator,
+                           std::vector<StagePlan> *leveled = nullptr);
 
   const Problem &problem;
   /// The same with room for everything: what is missing is an excess.
   Problem roomy;
+  LevelCurve curve;
   const Network &network;
   const StagePlacement &where;
   int64_t pipelines;

@@ -16,7 +16,8 @@ static constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 bool PlanTimer::fits(const Plan &plan, ExecutionOrder order) const {
   std::vector<Bytes> need(problem.cluster.devices.size());
   for (size_t s = 0; s < plan.stages.size(); ++s) {
-    std::vector<Bytes> bytes = memoryOf(problem, plan, s, order);
+    std::vector<Bytes> bytes =
+        memoryOf(problem, curve.layers(), plan, s, order);
     for (size_t i = 0; i < bytes.size(); ++i) {
       size_t device = plan.stages[s].devices[i];
       need[device] += bytes[i];
@@ -30,6 +31,9 @@ bool PlanTimer::fits(const Plan &plan, ExecutionOrder order) const {
 Seconds PlanTimer::timeOf(Plan &plan, Seconds cutoff) {
   if (routesOf(problem, plan) > kMostRoutes)
     return kNever;
+  for (StagePlan &stage : plan.stages)
+    stage.levels.clear();
+  curve.state(plan.stages);
   PipelineModel model = pipelineOf(problem, network, plan);
   numBlocks += int64_t(problem.layers.size() + problem.values.size());
   if (planLowerBound(model) >= cutoff)
@@ -40,19 +44,33 @@ Seconds PlanTimer::timeOf(Plan &plan, Seconds cutoff) {
   // What fits with every microbatch in flight fits in every order.
   bool all = fits(plan, ExecutionOrder::GPipe);
   Seconds best = cutoff;
-  bool found = false;
-  for (ExecutionOrder order : problem.orders) {
-    if (!all && !fits(plan, order))
-      continue;
+  std::optional<Plan> found;
+  auto consider = [&](const Plan &at, const PipelineModel &model,
+                      ExecutionOrder order) {
     numBlocks += blocks;
     Seconds time = simulator.makespanOf(model, order, best);
-    if (time < best) {
-      best = time;
-      plan.order = order;
-      found = true;
+    if (!(time < best))
+      return;
+    best = time;
+    found = at;
+    found->order = order;
+  };
+  for (ExecutionOrder order : problem.orders) {
+    if (all || fits(plan, order)) {
+      consider(plan, model, order);
+      continue;
     }
+    if (curve.empty())
+      continue;
+    Plan slower = plan;
+    curve.fit(slower, order);
+    if (fits(slower, order))
+      consider(slower, pipelineOf(problem, network, slower), order);
   }
-  return found ? best : kNever;
+  if (!found)
+    return kNever;
+  plan = std::move(*found);
+  return best;
 }
 
 } // namespace stagewright

@@ -14,6 +14,7 @@
 #ifndef STAGEWRIGHT_PLANNING_PLANTIMER_H
 #define STAGEWRIGHT_PLANNING_PLANTIMER_H
 
+#include "FitLevels.h"
 #include "stagewright/Planning/Evaluate.h"
 
 namespace stagewright {
@@ -21,11 +22,11 @@ namespace stagewright {
 class PlanTimer {
 public:
   PlanTimer(const Problem &problem, const Network &network)
-      : problem(problem), network(network) {}
+      : problem(problem), network(network), curve(problem) {}
 
   /// Least time of `plan` over the allowed orders that fit in memory, if it is
   /// below `cutoff`; infinite otherwise. Sets the order and what pipelineOf()
-  /// fills in. `plan` must have every layer once.
+  /// fills in, and levels of layers. `plan` must have every layer once.
   Seconds timeOf(Plan &plan, Seconds cutoff);
 
   int64_t evaluations() const { return numEvaluations; } ///< Simulated plans.
@@ -38,6 +39,7 @@ private:
 
   const Problem &problem;
   const Network &network;
+  LevelCurve curve;
   PipelineSimulator simulator;
   int64_t numEvaluations = 0, numBlocks = 0;
 };

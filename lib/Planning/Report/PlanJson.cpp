@@ -34,6 +34,8 @@ static ordered_json stageToJson(const Problem &problem,
   if (!stage.rows.empty())
     result["rows"] = stage.rows;
   result["recompute"] = stage.recompute;
+  if (!stage.levels.empty())
+    result["levels"] = stage.levels;
   result["forward_s"] = stage.times.forward.value;
   result["backward_s"] =
       (stage.times.inputGradient + stage.times.weightGradient).value;
@@ -161,6 +163,32 @@ public:
     return result;
   }
 
+  /// One number for each of `layers`, of the levels that it has.
+  std::vector<int64_t> levels(const Problem &problem,
+                              const std::vector<int64_t> &layers) {
+    std::vector<int64_t> result;
+    auto list = object.find("levels");
+    if (list == object.end())
+      return result;
+    if (!list->is_array() || list->size() != layers.size()) {
+      fail("needs one number in 'levels' for each of its " +
+           std::to_string(layers.size()) + " nodes");
+      return result;
+    }
+    for (size_t i = 0; i < layers.size(); ++i) {
+      const json &level = (*list)[i];
+      const Layer &layer = problem.layers[layers[i]];
+      bool exists = level.is_number_integer() && level >= 0 &&
+                    level <= int64_t(layer.levels.size());
+      if (!exists)
+        fail("runs '" + layer.name + "' at level " + level.dump() +
+             " of computing again, it has 0 to " +
+             std::to_string(layer.levels.size()));
+      result.push_back(exists ? level.get<int64_t>() : 0);
+    }
+    return result;
+  }
+
   void fail(std::string reason) {
     if (!problem)
       problem = Error{where + " " + std::move(reason)};
@@ -183,17 +211,21 @@ numbersByName(const std::vector<Named> &named) {
   return numbers;
 }
 
-/// Puts the layers into increasing order, `ways` with them.
-static void sortLayers(StagePlan &stage, const std::vector<size_t> &ways) {
-  std::vector<std::pair<int64_t, size_t>> pairs;
+/// Puts the layers into increasing order, `ways` and `levels` with them.
+static void sortLayers(StagePlan &stage, const std::vector<size_t> &ways,
+                       const std::vector<int64_t> &levels) {
+  std::vector<std::tuple<int64_t, size_t, int64_t>> all;
   for (size_t i = 0; i < stage.layers.size(); ++i)
-    pairs.emplace_back(stage.layers[i], ways.empty() ? 0 : ways[i]);
-  std::sort(pairs.begin(), pairs.end());
+    all.emplace_back(stage.layers[i], ways.empty() ? 0 : ways[i],
+                     levels.empty() ? 0 : levels[i]);
+  std::sort(all.begin(), all.end());
   stage.layers.clear();
-  for (auto [layer, way] : pairs) {
+  for (auto [layer, way, level] : all) {
     stage.layers.push_back(layer);
     if (!ways.empty())
       stage.alternatives.push_back(way);
+    if (!levels.empty())
+      stage.levels.push_back(level);
   }
 }
 
@@ -229,9 +261,10 @@ Result<Plan> planFromJson(const std::string &text, const std::string &file,
     stage.rows = reader.rows();
     std::vector<size_t> ways =
         reader.alternatives(problem, stage.layers, stage.ways);
+    std::vector<int64_t> levels = reader.levels(problem, stage.layers);
     if (reader.error())
       return *reader.error();
-    sortLayers(stage, ways);
+    sortLayers(stage, ways, levels);
     plan.stages.push_back(std::move(stage));
   }
   return plan;

@@ -47,6 +47,16 @@ ChainCosts::ChainCosts(const Problem &problem, const Network &network,
       double back = (times.inputGradient + times.weightGradient).value;
       backward[c][l + 1] = backward[c][l] + (forwardOnly ? 0 : back);
     }
+  again.assign(classes, {});
+  for (size_t c = 0; c < classes; ++c)
+    for (int64_t level = 0; level <= problem.mostLevels(); ++level) {
+      std::vector<double> &sum = again[c].emplace_back(layers + 1, 0);
+      for (size_t l = 0; l < layers; ++l) {
+        const Layer &layer = problem.layers[l];
+        int64_t own = std::min(level, int64_t(layer.levels.size()));
+        sum[l + 1] = sum[l] + layer.again(own, c).value;
+      }
+    }
   std::vector<double> gradients(layers, 0);
   for (const Resident &resident : problem.residents)
     if (resident.kind == ResidentKind::Gradient && !resident.layers.empty() &&

@@ -37,6 +37,9 @@ struct ChainCosts {
 
   /// Sums of layers [0, l), by device class.
   std::vector<std::vector<double>> forward, backward;
+  /// By device class and level (Layer::levels, or a layer's highest): of
+  /// computing again.
+  std::vector<std::vector<std::vector<double>>> again;
   /// Sums of layers [0, l): bytes of gradients, and in how many layers.
   std::vector<double> gradientBytes, gradientLayers;
   /// Layers of [0, l) that cannot be sliced.

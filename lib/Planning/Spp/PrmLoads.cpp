@@ -90,9 +90,8 @@ void PrmLoads::selectRooms(const PrmBlock &block) {
   rooms.erase(std::unique(rooms.begin(), rooms.end()), rooms.end());
 }
 
-bool PrmLoads::fits(size_t l, size_t l2, int64_t fromEnd,
-                    bool recompute) const {
-  const StageMemory &memory = options.memory->of(l, l2, recompute);
+double PrmLoads::missing(const StageMemory &memory, size_t l, size_t l2,
+                         int64_t fromEnd) const {
   bool inTurn = hasTurns && costs.unsliceable[l2] > costs.unsliceable[l];
   // As if the stages behind had as many replicas.
   int64_t own = inTurn ? int64_t(width) : 1, count = problem.microbatches;
@@ -100,18 +99,48 @@ bool PrmLoads::fits(size_t l, size_t l2, int64_t fromEnd,
       problem.forwardOnly
           ? 0
           : inFlightInTurn(options.memoryOrder, fromEnd * own, own, count);
-  return std::all_of(rooms.begin(), rooms.end(), [&](const Room &room) {
+  double most = -std::numeric_limits<double>::infinity();
+  for (const Room &room : rooms) {
     double share = inTurn ? 1 : room.share;
-    return memory.with(inFlight, count, share).value <=
-           room.bytes + options.extraMemory;
-  });
+    most = std::max(most, double(memory.with(inFlight, count, share).value) -
+                              double(room.bytes + options.extraMemory));
+  }
+  return most;
+}
+
+double PrmLoads::again(size_t l, size_t l2, int64_t fromEnd) const {
+  double before = missing(options.memory->at(l, l2, 0), l, l2, fromEnd);
+  for (int64_t level = 1; level <= options.memory->mostLevels(); ++level) {
+    double after = missing(options.memory->at(l, l2, level), l, l2, fromEnd);
+    if (after > 0) {
+      before = after;
+      continue;
+    }
+    // Whole layers go up from the level below.
+    double layers = double(l2 - l);
+    double part =
+        before > after
+            ? std::min(1.0,
+                       std::ceil(layers * before / (before - after)) / layers)
+            : 1.0;
+    auto seconds = [&](int64_t number) {
+      const std::vector<double> &sum = costs.again[deviceClass][number];
+      return sum[l2] - sum[l];
+    };
+    return seconds(level - 1) + part * (seconds(level) - seconds(level - 1));
+  }
+  return std::numeric_limits<double>::infinity();
 }
 
 /// What memory adds to the load: nothing, the forwards again, or all there is.
 double PrmLoads::excess(size_t l, size_t l2, int64_t fromEnd) const {
   if (fits(l, l2, fromEnd, false))
     return 0;
-  if (!problem.recompute || costs.forwardOnly || !fits(l, l2, fromEnd, true))
+  if (!problem.recompute || costs.forwardOnly)
+    return std::numeric_limits<double>::infinity();
+  if (double seconds = again(l, l2, fromEnd); !std::isinf(seconds))
+    return microbatches * forwardShare * seconds;
+  if (!fits(l, l2, fromEnd, true))
     return std::numeric_limits<double>::infinity();
   const std::vector<double> &forward = costs.forward[deviceClass];
   return microbatches * forwardShare * (forward[l2] - forward[l]);

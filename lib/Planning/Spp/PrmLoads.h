@@ -16,6 +16,7 @@
 #include "Spp/Prm.h"
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace stagewright {
 
@@ -53,15 +54,25 @@ public:
   /// Sum over layers [0, l) of what one microbatch takes, as far as it counts.
   double fill(size_t l) const { return fills[l]; }
 
-  /// Whether layers [l, l2) fit only with recomputation.
+  /// Whether layers [l, l2) fit only where the stage runs its forward again as
+  /// a whole.
   bool recomputes(size_t l, size_t l2, int64_t fromEnd) const {
-    return options.memory && !fits(l, l2, fromEnd, false);
+    return options.memory && !fits(l, l2, fromEnd, false) &&
+           std::isinf(again(l, l2, fromEnd));
   }
 
 private:
   double tail(size_t l, size_t l2) const;
   double excess(size_t l, size_t l2, int64_t fromEnd) const;
-  bool fits(size_t l, size_t l2, int64_t fromEnd, bool recompute) const;
+  /// Seconds of a microbatch of layers that go up in level until they fit;
+  /// infinite if they cannot.
+  double again(size_t l, size_t l2, int64_t fromEnd) const;
+  /// Bytes that are missing, on the replica that misses most.
+  double missing(const StageMemory &memory, size_t l, size_t l2,
+                 int64_t fromEnd) const;
+  bool fits(size_t l, size_t l2, int64_t fromEnd, bool recompute) const {
+    return missing(options.memory->of(l, l2, recompute), l, l2, fromEnd) <= 0;
+  }
   void selectTail(const PrmBlock &block);
   void selectRooms(const PrmBlock &block);
 

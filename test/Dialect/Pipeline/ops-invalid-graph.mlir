@@ -128,3 +128,46 @@ pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"
   %h = pipeline.node "a.F" phase F layer 0 (%x) cost <flops = 1, read = 0, written = 0, seconds = {"cpu-core" = -1.0 : f64}> : (tensor<f32>) -> tensor<f32>
   pipeline.yield %h results [0] : tensor<f32>
 }
+
+// -----
+
+// node_c4: a forward alone has levels.
+func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32>
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
+  // expected-error @below {{of phase B has levels, which only a forward has}}
+  %h = pipeline.node "a.B" phase B layer 0 (%x) {levels = [#pipeline.level<forward = @f, again = @f, results = [0],
+      inputs = [-1], remade = [0]>]} : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %h results [0] : tensor<4xf32>
+}
+
+// -----
+
+// node_c4: its bodies are there,
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
+  // expected-error @below {{level @f, @g names no functions}}
+  %h = pipeline.node "a.F" phase F layer 0 (%x) {levels = [#pipeline.level<forward = @f, again = @g, results = [0],
+      inputs = [-1], remade = [0]>]} : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %h results [0] : tensor<4xf32>
+}
+
+// -----
+
+// node_c4: with a number for every value,
+func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32>
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
+  // expected-error @below {{level @f, @f does not say of every value which it is}}
+  %h = pipeline.node "a.F" phase F layer 0 (%x) {levels = [#pipeline.level<forward = @f, again = @f, results = [0],
+      inputs = [], remade = [0]>]} : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %h results [0] : tensor<4xf32>
+}
+
+// -----
+
+// node_c4: of a value that is there, of its type.
+func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32>
+pipeline.graph @step(%x: tensor<4xf32>) -> (tensor<4xf32>) attributes {layers = ["a"]} {
+  // expected-error @below {{level @f, @f computes from a value that is not there: -2}}
+  %h = pipeline.node "a.F" phase F layer 0 (%x) {levels = [#pipeline.level<forward = @f, again = @f, results = [0],
+      inputs = [-2], remade = [0]>]} : (tensor<4xf32>) -> tensor<4xf32>
+  pipeline.yield %h results [0] : tensor<4xf32>
+}

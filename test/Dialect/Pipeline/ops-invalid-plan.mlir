@@ -213,3 +213,15 @@ pipeline.schedule @s of @plan kind "1f1b" {
   // expected-error @below {{rank must be 0, got 1}}
   pipeline.order 1 "0F0"
 }
+
+// -----
+
+// stage_c3
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"]} {
+  pipeline.yield %x results [0] : tensor<f32>
+}
+pipeline.cluster @local { pipeline.device @d0 class "cpu-core" memory 1 node 0 flops 1.0 bandwidth 1.0 }
+pipeline.program @plan of @step on @local microbatches 1 {
+  // expected-error @below {{needs one level, 0 or more, for every layer, got 2 for 1}}
+  pipeline.stage 0 on [@d0] layers [0] {levels = array<i64: 1, 0>}
+}

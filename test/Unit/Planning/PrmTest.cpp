@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Spp/Prm.h"
+#include "LayerIndex.h"
 #include "RandomInstances.h"
+#include "Spp/Prm.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -268,7 +269,22 @@ TEST(Prm, MemoryOfIntervalsIsThatOfStages) {
        {{4, ActionKind::Forward}, {4, ActionKind::InputGradient}}});
   for (int64_t l = 0; l < 6; ++l)
     problem.layers[l].temporaries = Bytes(draw.whole(0, 500));
+  // Some layers have levels, at which some values of theirs are not kept.
+  for (int64_t l = 1; l < 5; ++l) {
+    for (int64_t level = 1; level <= l % 3; ++level)
+      problem.layers[l].levels.push_back(
+          {std::vector<Seconds>(problem.cluster.classes().size(), Seconds(1)),
+           Bytes(draw.whole(0, 900)),
+           {}});
+    problem.values.push_back({Bytes(draw.whole(1, 1000)),
+                              {l, ActionKind::Forward},
+                              {{l, ActionKind::InputGradient, 0b011}}});
+    problem.values.push_back({Bytes(draw.whole(1, 1000)),
+                              {l, ActionKind::Forward},
+                              {{l, ActionKind::InputGradient, 0b110}}});
+  }
   MemoryTable table(problem, /*recompute=*/true);
+  LayerIndex index(problem);
   for (size_t first = 0; first < 6; ++first)
     for (size_t end = first + 1; end <= 6; ++end)
       for (bool recompute : {false, true}) {
@@ -279,5 +295,22 @@ TEST(Prm, MemoryOfIntervalsIsThatOfStages) {
         for (int64_t inFlight : {0, 1, 5})
           EXPECT_EQ(got.with(inFlight, 8, 0.5).value,
                     want.with(inFlight, 8, 0.5).value);
+      }
+  ASSERT_EQ(table.mostLevels(), 2);
+  for (size_t first = 0; first < 6; ++first)
+    for (size_t end = first + 1; end <= 6; ++end)
+      for (int64_t level = 0; level <= 2; ++level) {
+        StagePlan stage = stageOf(int64_t(first), int64_t(end), {0});
+        for (int64_t layer : stage.layers)
+          stage.levels.push_back(
+              std::min(level, int64_t(problem.layers[layer].levels.size())));
+        StageMemory want = stageMemory(problem, stage);
+        for (int64_t inFlight : {0, 1, 5}) {
+          EXPECT_EQ(table.at(first, end, level).with(inFlight, 8, 0.5).value,
+                    want.with(inFlight, 8, 0.5).value);
+          EXPECT_EQ(
+              stageMemory(problem, index, stage).with(inFlight, 8, 0.5).value,
+              want.with(inFlight, 8, 0.5).value);
+        }
       }
 }

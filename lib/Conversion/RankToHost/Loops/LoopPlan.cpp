@@ -113,8 +113,22 @@ static double costOf(LoopSpace &space, int loop, int64_t width) {
   return cost;
 }
 
-/// Bits of the widest element that is computed on as a vector.
+/// Parts into which a sum is cut, in vectors. The order of a sum depends on its
+/// length and type alone, not on what is computed beside it: a backward that
+/// computes a value of the forward again must find its bits.
+constexpr int64_t kPartsOfSum = 4;
+
+/// Bits of the widest element that is computed on as a vector; of a sum along
+/// the vectors, those of its own elements.
 static unsigned widestElement(LoopSpace &space, const LoopPlan &plan) {
+  if (plan.isHorizontal(space)) {
+    unsigned own = 0;
+    for (unsigned index : plan.carried)
+      own = std::max(own, space.accesses[space.op.getNumDpsInputs() + index]
+                              .element.getIntOrFloatBitWidth());
+    if (own > 0)
+      return std::max(own, 8u);
+  }
   unsigned widest = 8;
   auto count = [&](Type type) {
     if (type.isIntOrFloat())
@@ -222,11 +236,11 @@ FailureOr<LoopPlan> LoopPlan::get(LoopSpace &space, unsigned vectorBits) {
   plan.width = std::min<int64_t>(vectorBits / widestElement(space, plan),
                                  llvm::bit_floor<uint64_t>(extent));
   int64_t instructions = countInstructions(plan);
-  bool sums = plan.isHorizontal(space) || !plan.reductions.empty();
-  plan.unroll = sums ? (instructions <= 12 ? 4 : 2)
-                     : (instructions <= 6    ? 4
-                        : instructions <= 16 ? 2
-                                             : 1);
+  plan.unroll = plan.isHorizontal(space)   ? kPartsOfSum
+                : !plan.reductions.empty() ? (instructions <= 12 ? 4 : 2)
+                                           : (instructions <= 6    ? 4
+                                              : instructions <= 16 ? 2
+                                                                   : 1);
   plan.unroll =
       std::max<int64_t>(std::min(plan.unroll, extent / plan.width), 1);
   return plan;

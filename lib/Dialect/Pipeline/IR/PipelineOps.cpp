@@ -130,10 +130,61 @@ LogicalResult NodeOp::verify() {
       if (failed(verifyLayers(*this, alternative.getSyncIn())) ||
           failed(verifyLayers(*this, alternative.getSyncOut())))
         return failure();
+  if (getLevelsAttr() && getPhase() != Phase::F) // node_c4
+    return emitOpError() << "of phase " << stringifyPhase(getPhase())
+                         << " has levels, which only a forward has";
+  return success();
+}
+
+/// node_c4: bodies and numbers of one level.
+static LogicalResult verifyLevel(NodeOp node, LevelAttr level,
+                                 SymbolTableCollection &symbols) {
+  auto find = [&](FlatSymbolRefAttr name) {
+    return symbols.lookupNearestSymbolFrom<FunctionOpInterface>(node, name);
+  };
+  FunctionOpInterface forward = find(level.getForward()),
+                      again = find(level.getAgain());
+  auto wrong = [&](const Twine &what) {
+    return node.emitOpError()
+           << "level @" << level.getForward().getValue() << ", @"
+           << level.getAgain().getValue() << " " << what;
+  };
+  if (!forward || !again)
+    return wrong("names no functions");
+  if (TypeRange(forward.getArgumentTypes()) != TypeRange(node.getInputs()))
+    return wrong("takes other arguments than the node");
+  if (level.getResults().size() != int64_t(forward.getNumResults()) ||
+      level.getInputs().size() != int64_t(again.getNumArguments()) ||
+      level.getRemade().size() != int64_t(again.getNumResults()))
+    return wrong("does not say of every value which it is");
+  auto typeOf = [](int64_t number, TypeRange types) {
+    return number >= 0 && number < int64_t(types.size()) ? types[number]
+                                                         : Type();
+  };
+  TypeRange outputs = node->getResultTypes();
+  for (auto [number, type] :
+       llvm::zip(level.getResults().asArrayRef(), forward.getResultTypes()))
+    if (number != -1 && typeOf(number, outputs) != type)
+      return wrong("keeps a value of another type than result " +
+                   Twine(number));
+  for (auto [number, type] :
+       llvm::zip(level.getInputs().asArrayRef(), again.getArgumentTypes()))
+    if (typeOf(number, forward.getResultTypes()) != type &&
+        typeOf(-1 - number, node.getInputs().getTypes()) != type)
+      return wrong("computes from a value that is not there: " + Twine(number));
+  for (auto [number, type] :
+       llvm::zip(level.getRemade().asArrayRef(), again.getResultTypes()))
+    if (typeOf(number, outputs) != type)
+      return wrong("makes a value of another type than result " +
+                   Twine(number));
   return success();
 }
 
 LogicalResult NodeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (ArrayAttr levels = getLevelsAttr())
+    for (auto level : levels.getAsRange<LevelAttr>())
+      if (failed(verifyLevel(*this, level, symbols)))
+        return failure();
   if (!getCalleeAttr())
     return success();
   auto body = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
@@ -281,6 +332,12 @@ LogicalResult StageOp::verify() {
     if (of->size() != 3 || (*of)[0] < 0 || (*of)[1] < 0 || (*of)[1] >= (*of)[2])
       return emitOpError() << "replica_of must be a stage, the number of the "
                            << "replica and a count above it";
+  if (std::optional<ArrayRef<int64_t>> levels = getLevels()) // stage_c3
+    if (levels->size() != getLayers().size() ||
+        llvm::any_of(*levels, [](int64_t level) { return level < 0; }))
+      return emitOpError() << "needs one level, 0 or more, for every layer, "
+                           << "got " << levels->size() << " for "
+                           << getLayers().size();
   return success();
 }
 

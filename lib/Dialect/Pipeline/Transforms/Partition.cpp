@@ -68,6 +68,7 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     if (!plan.empty()) // It says itself how many.
       problem->maxReplicas = maxReplicas;
     problem->recompute = recompute;
+    problem->level = recomputeLevel;
     problem->stages = stages == -1 ? 0 : int64_t(stages);
     Result<PlacedPlan> found = isPlaced() ? planStages(*graph, *problem)
                                           : planDevices(*algorithm, *problem);

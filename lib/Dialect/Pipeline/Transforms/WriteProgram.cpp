@@ -61,7 +61,9 @@ ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
         builder.getStringAttr(toString(stage.binding)),
         stage.rows.empty() ? DenseI64ArrayAttr()
                            : builder.getDenseI64ArrayAttr(stage.rows),
-        DenseI64ArrayAttr());
+        /*replica_of=*/DenseI64ArrayAttr(),
+        stage.levels.empty() ? DenseI64ArrayAttr()
+                             : builder.getDenseI64ArrayAttr(stage.levels));
   }
   writeBoundaries(builder, graph, stageOfLayer);
   SymbolTable(module).insert(program);

@@ -18,9 +18,9 @@ constexpr unsigned kDepth = 8;
 /// The tensor behind `value`, of the body of an operation or a tensor itself.
 static Value tensorOf(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
-  auto op = argument ? dyn_cast<linalg::LinalgOp>(
-                           argument.getOwner()->getParentOp())
-                     : linalg::LinalgOp();
+  auto op = argument
+                ? dyn_cast<linalg::LinalgOp>(argument.getOwner()->getParentOp())
+                : linalg::LinalgOp();
   return op ? op->getOperand(argument.getArgNumber()) : value;
 }
 

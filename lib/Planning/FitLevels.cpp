@@ -1,0 +1,125 @@
+//===- FitLevels.cpp - what layers compute again to fit -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FitLevels.h"
+#include <algorithm>
+#include <tuple>
+
+namespace stagewright {
+
+LevelCurve::LevelCurve(const Problem &problem)
+    : problem(problem), classOf(problem.cluster.classOfDevices()),
+      index(problem), kept(problem.layers.size()) {
+  if (!problem.recompute || problem.level >= 0)
+    return;
+  for (size_t layer = 0; layer < kept.size(); ++layer) {
+    kept[layer].assign(problem.layers[layer].levels.size() + 1, 0);
+    isEmpty &= problem.layers[layer].levels.empty();
+  }
+  if (isEmpty)
+    return;
+  for (const Value &value : problem.values) {
+    if (value.producer.phase != ActionKind::Forward)
+      continue;
+    for (const LayerPhase &use : value.uses) {
+      // What comes from another layer is kept by that one for both, mostly.
+      if (use.layer != value.producer.layer || use.phase == ActionKind::Forward)
+        continue;
+      std::vector<double> &own = kept[use.layer];
+      for (size_t level = 0; level < own.size(); ++level)
+        if (use.isAt(int64_t(level)))
+          own[level] += double(problem.slotOf(value.bytes).value);
+      break;
+    }
+  }
+}
+
+void LevelCurve::state(std::vector<StagePlan> &stages) const {
+  if (problem.level < 0 || problem.mostLevels() == 0)
+    return;
+  for (StagePlan &stage : stages) {
+    stage.levels.clear();
+    for (int64_t layer : stage.layers)
+      stage.levels.push_back(std::min(
+          problem.level, int64_t(problem.layers[layer].levels.size())));
+  }
+}
+
+void LevelCurve::fit(Plan &plan, ExecutionOrder order) const {
+  auto fits = [&](size_t s) {
+    std::vector<Bytes> need = memoryOf(problem, index, plan, s, order);
+    const std::vector<size_t> &devices = plan.stages[s].devices;
+    for (size_t i = 0; i < need.size(); ++i)
+      if (need[i] > problem.cluster.devices[devices[i]].memory)
+        return false;
+    return true;
+  };
+  for (size_t s = 0; s < plan.stages.size(); ++s)
+    fit({{&plan.stages[s], 1}}, classOf[plan.stages[s].devices.front()],
+        [&] { return fits(s); });
+}
+
+namespace {
+struct Step {
+  double price;          ///< Seconds for a byte.
+  size_t stage, number;  ///< Of the stages given, of its layers.
+  int64_t level;         ///< To which the layer goes.
+};
+} // namespace
+
+void LevelCurve::fit(std::vector<LeveledStage> stages, size_t deviceClass,
+                     const std::function<bool()> &fits) const {
+  if (isEmpty || fits())
+    return;
+  std::erase_if(stages, [](const LeveledStage &of) {
+    return of.stage->recompute || !of.stage->levels.empty() ||
+           !of.stage->alternatives.empty();
+  });
+  std::vector<Step> steps;
+  for (size_t s = 0; s < stages.size(); ++s)
+    for (size_t i = 0; i < stages[s].stage->layers.size(); ++i) {
+      int64_t number = stages[s].stage->layers[i];
+      const Layer &layer = problem.layers[number];
+      double price = 0;
+      for (size_t level = 1; level <= layer.levels.size(); ++level) {
+        double bytes =
+            stages[s].copies * (kept[number][level - 1] - kept[number][level]);
+        double seconds = (layer.again(int64_t(level), deviceClass) -
+                          layer.again(int64_t(level) - 1, deviceClass))
+                             .value;
+        // Steps of one layer in their order, whatever rounding says.
+        price = std::max(price, bytes > 0 ? seconds / bytes
+                                          : std::max(seconds, 1.0));
+        steps.push_back({price, s, i, int64_t(level)});
+      }
+    }
+  // Layers that cost the same go up from the first on, so that equal stages
+  // have equal levels.
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const Step &a, const Step &b) {
+                     return std::tie(a.price, a.level) <
+                            std::tie(b.price, b.level);
+                   });
+  auto take = [&](size_t count) {
+    for (LeveledStage &of : stages)
+      of.stage->levels.assign(of.stage->layers.size(), 0);
+    for (size_t i = 0; i < count; ++i)
+      stages[steps[i].stage].stage->levels[steps[i].number] = steps[i].level;
+  };
+  size_t low = 1, high = steps.size();
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    take(middle);
+    if (fits())
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  take(low <= steps.size() ? low : steps.size());
+}
+
+} // namespace stagewright

@@ -1,0 +1,66 @@
+//===- FitLevels.h - what layers compute again to fit -----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where stages of a device do not fit, layers go up in level (Layer::levels)
+// one step at a time, first the steps that cost the fewest seconds for a byte,
+// until they fit. Levels of a layer lie on a convex curve, so that is the
+// fewest seconds for the bytes but for the last step (the fractional knapsack).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PLANNING_FITLEVELS_H
+#define STAGEWRIGHT_LIB_PLANNING_FITLEVELS_H
+
+#include "LayerIndex.h"
+#include <functional>
+
+namespace stagewright {
+
+/// A stage whose layers may go up in level, and how often a device holds what
+/// it keeps.
+struct LeveledStage {
+  StagePlan *stage;
+  double copies = 1;
+};
+
+/// The levels of layers: bytes of a microbatch that each step saves, and what
+/// steps cost. Built once for a problem.
+class LevelCurve {
+public:
+  explicit LevelCurve(const Problem &problem);
+
+  const LayerIndex &layers() const { return index; }
+
+  /// Whether no layer may go up.
+  bool empty() const { return isEmpty; }
+
+  /// Gives the layers of `stages` the level that the problem asks for, if it
+  /// does.
+  void state(std::vector<StagePlan> &stages) const;
+
+  /// Gives every stage of `plan`, which share no devices, the first levels at
+  /// which it fits under `order`, or the highest.
+  void fit(Plan &plan, ExecutionOrder order) const;
+
+  /// Gives `stages`, which share a device of class `deviceClass`, the first
+  /// levels at which `fits` says so; the highest if none does. A stage whose
+  /// levels are stated, or that runs its whole forward again, stays as it is.
+  void fit(std::vector<LeveledStage> stages, size_t deviceClass,
+           const std::function<bool()> &fits) const;
+
+private:
+  const Problem &problem;
+  std::vector<size_t> classOf; ///< By device.
+  bool isEmpty = true;
+  LayerIndex index;
+  /// Bytes that a layer keeps for itself, by layer and level.
+  std::vector<std::vector<double>> kept;
+};
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PLANNING_FITLEVELS_H

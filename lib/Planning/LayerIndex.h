@@ -1,0 +1,39 @@
+//===- LayerIndex.h - what belongs to which layer ---------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to the planners: the values and residents of a problem by layer, so
+// that a stage is looked at without looking at all others.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PLANNING_LAYERINDEX_H
+#define STAGEWRIGHT_LIB_PLANNING_LAYERINDEX_H
+
+#include "stagewright/Planning/Evaluate.h"
+
+namespace stagewright {
+
+struct LayerIndex {
+  explicit LayerIndex(const Problem &problem);
+
+  /// By layer, increasing: the values that it makes or uses, at some level, and
+  /// the residents that it holds.
+  std::vector<std::vector<size_t>> values, residents;
+};
+
+/// stageMemory() in time linear in what the stage's layers have.
+StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
+                        const StagePlan &stage);
+
+/// memoryOf(), likewise.
+std::vector<Bytes> memoryOf(const Problem &problem, const LayerIndex &index,
+                            const Plan &plan, size_t stage,
+                            ExecutionOrder order);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PLANNING_LAYERINDEX_H
