@@ -121,6 +121,11 @@ void RowTracker::visitFor(scf::ForOp op) {
       rows = saved;
     }
   }
+  // What one row leaves behind, the next one finds: an array that rows update.
+  if (perSample && llvm::any_of(carried, [](const RowKind &kind) {
+        return kind.kind == RowKind::Row;
+      }))
+    return mix(op, "a value goes from one row of the batch to the next");
   for (auto [operand, result, init, kind] :
        llvm::zip(op.getInitArgsMutable(), op.getResults(), initial, carried)) {
     if (kind.isRows() && init.kind == RowKind::Whole)

@@ -185,21 +185,39 @@ void splitSteppedViews(func::FuncOp body) {
   });
 }
 
-/// Where one branch yields a slice as it stands and another does not, the
-/// result would have a layout that is known at run time only, which no kernel
-/// takes: such a slice is copied.
+/// The slice in whose memory `value` lies, or is written; null if none.
+tensor::ExtractSliceOp sliceBehind(Value value) {
+  while (true) {
+    auto result = dyn_cast<OpResult>(value);
+    Operation *op = result ? result.getOwner() : nullptr;
+    if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(op))
+      return slice;
+    if (auto insert = dyn_cast_or_null<tensor::InsertSliceOp>(op))
+      value = insert.getDest();
+    else if (auto styled = dyn_cast_or_null<DestinationStyleOpInterface>(op))
+      value = styled.getTiedOpOperand(result)->get();
+    else if (auto loop = dyn_cast_or_null<scf::ForOp>(op))
+      value = loop.getInitArgs()[result.getResultNumber()];
+    else
+      return {};
+  }
+}
+
+/// Where one branch yields what lies in a slice and another does not, or has
+/// its own copy of it, the result would have a layout that is known at run time
+/// only, which no kernel takes: such a value is copied.
 void copyYieldedSlices(func::FuncOp body) {
   body.walk([](scf::IfOp choice) {
     if (choice.getNumResults() == 0)
       return;
     for (scf::YieldOp yield : {choice.thenYield(), choice.elseYield()})
       for (OpOperand &operand : yield->getOpOperands()) {
-        auto slice = operand.get().getDefiningOp<tensor::ExtractSliceOp>();
-        if (!slice)
+        auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+        if (!type || !sliceBehind(operand.get()))
           continue;
         OpBuilder builder(yield);
         operand.set(bufferization::AllocTensorOp::create(
-            builder, slice.getLoc(), slice.getType(), ValueRange(), slice));
+            builder, yield.getLoc(), type, ValueRange(), operand.get()));
       }
   });
 }

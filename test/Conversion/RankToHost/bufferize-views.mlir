@@ -33,3 +33,28 @@ func.func private @chosen(%which: tensor<i1>, %at: tensor<index>, %x: tensor<8x4
   %3 = linalg.exp ins(%chosen : tensor<4xf32>) outs(%2 : tensor<4xf32>) -> tensor<4xf32>
   return %3 : tensor<4xf32>
 }
+
+// One that both write in place, too, for one of them may get a copy of its own.
+// CHECK-LABEL: @written
+// CHECK: scf.if %{{.*}} -> (memref<4xf32>)
+// CHECK-NOT: memref.cast
+// CHECK: return
+func.func private @written(%which: tensor<i1>, %at: tensor<index>, %x: tensor<8x4xf32>) -> tensor<4xf32> {
+  %s = arith.constant 2.0 : f32
+  %c = tensor.extract %which[] : tensor<i1>
+  %i = tensor.extract %at[] : tensor<index>
+  %empty = tensor.empty() : tensor<8x4xf32>
+  %y = linalg.exp ins(%x : tensor<8x4xf32>) outs(%empty : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %row = tensor.extract_slice %y[%i, 0] [1, 4] [1, 1] : tensor<8x4xf32> to tensor<4xf32>
+  %chosen = scf.if %c -> (tensor<4xf32>) {
+    %0 = tensor.extract_slice %row[1] [2] [1] : tensor<4xf32> to tensor<2xf32>
+    %1 = linalg.fill ins(%s : f32) outs(%0 : tensor<2xf32>) -> tensor<2xf32>
+    %2 = tensor.insert_slice %1 into %row[1] [2] [1] : tensor<2xf32> into tensor<4xf32>
+    scf.yield %2 : tensor<4xf32>
+  } else {
+    scf.yield %row : tensor<4xf32>
+  }
+  %3 = tensor.empty() : tensor<4xf32>
+  %4 = linalg.exp ins(%chosen : tensor<4xf32>) outs(%3 : tensor<4xf32>) -> tensor<4xf32>
+  return %4 : tensor<4xf32>
+}

@@ -254,3 +254,25 @@ pipeline.graph @one(%x: tensor<1x16xf32> {pipeline.role = "batch"}) -> (tensor<1
   %0 = pipeline.node "a.F" @a.F phase F layer 0 (%x) : (tensor<1x16xf32>) -> tensor<1x1x16xf32>
   pipeline.yield %0 results [0] : tensor<1x1x16xf32>
 }
+
+// Rows that update one array one after the other: what they leave is no sum of what each of them does.
+// CHECK-LABEL: pipeline.graph @updating
+// CHECK: "update.F" {{.*}} {mixes = "a value goes from one row of the batch to the next", sliceable = false}
+func.func private @update.F(%x: tensor<4x6xf32>, %w: tensor<6xf32>) -> tensor<6xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %0 = scf.for %i = %c0 to %c4 step %c1 iter_args(%array = %w) -> (tensor<6xf32>) {
+    %row = tensor.extract %x[%i, %c1] : tensor<4x6xf32>
+    %old = tensor.extract %array[%c1] : tensor<6xf32>
+    %new = arith.mulf %row, %old : f32
+    %next = tensor.insert %new into %array[%c1] : tensor<6xf32>
+    scf.yield %next : tensor<6xf32>
+  }
+  return %0 : tensor<6xf32>
+}
+pipeline.graph @updating(%x: tensor<4x6xf32> {pipeline.role = "batch"}, %w: tensor<6xf32> {pipeline.role = "parameter"})
+    -> (tensor<6xf32> {pipeline.role = "output"}) attributes {layers = ["update"]} {
+  %0 = pipeline.node "update.F" @update.F phase F layer 0 (%x, %w) : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<6xf32>
+  pipeline.yield %0 results [0] : tensor<6xf32>
+}
