@@ -42,9 +42,8 @@ SmallVector<LeveledLayer> leveledLayers(GraphOp graph) {
       layers[found->second].backward.push_back(node);
     }
   }
-  llvm::erase_if(layers, [](LeveledLayer &layer) {
-    return layer.backward.empty();
-  });
+  llvm::erase_if(layers,
+                 [](LeveledLayer &layer) { return layer.backward.empty(); });
   return layers;
 }
 
@@ -79,8 +78,8 @@ private:
     }
     auto forward = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
         layer.forward, level.getForward());
-    for (auto [number, type] : llvm::zip(level.getResults().asArrayRef(),
-                                         forward.getResultTypes()))
+    for (auto [number, type] :
+         llvm::zip(level.getResults().asArrayRef(), forward.getResultTypes()))
       if (number < 0)
         problem.values.push_back({Bytes(bytesOf(type)),
                                   {layer.number(), ActionKind::Forward},
@@ -149,14 +148,18 @@ int64_t remadeBytes(LeveledLayer &layer, LevelAttr level) {
   return bytes;
 }
 
-/// The most that one of the layer's nodes needs while it runs; `own`: of a node
+/// The most that one of the layer's nodes needs while it runs on one of
+/// `samples`; `own`: of a node
 /// as it is, `changed`: of the forward with a number in the place of its
 /// workspace.
 int64_t temporariesAt(LeveledLayer &layer, DenseI64ArrayAttr workspaces,
-                      int64_t remade, function_ref<int64_t(NodeOp)> own,
+                      int64_t remade, int64_t samples,
+                      function_ref<int64_t(NodeOp)> own,
                       function_ref<int64_t(int64_t)> changed) {
   int64_t most = workspaces ? changed(workspaces[0]) : own(layer.forward);
-  most = std::max(most, remade + (workspaces ? workspaces[1] : 0));
+  // What the backward takes over waits while things are computed again.
+  most = std::max(most, remade + (workspaces ? workspaces[1] : 0) +
+                            takenOver(layer.backward.front()) / samples);
   for (NodeOp node : layer.backward)
     most = std::max(most, own(node) + remade);
   return most;
@@ -171,6 +174,7 @@ void addLevels(GraphOp graph, const ValueNumbers &values, Problem &problem) {
       LevelAttr level = layer.level(number);
       int64_t bytes = temporariesAt(
           layer, level.getWorkspaces(), remadeBytes(layer, level),
+          /*samples=*/1,
           [](NodeOp node) { return temporariesOf(node, node.getWorkspace()); },
           [&](int64_t workspace) {
             return temporariesOf(layer.forward, workspace);
@@ -191,7 +195,7 @@ void addSampleTemporaries(GraphOp graph, Problem &problem) {
       problem.layers[layer.number()].levels[number - 1].sampleTemporaries =
           Bytes(temporariesAt(
               layer, level.getSampleWorkspaces(),
-              remadeBytes(layer, level) / samples,
+              remadeBytes(layer, level) / samples, samples,
               [&](NodeOp node) {
                 return sampleTemporariesOf(node, node.getSampleWorkspace(),
                                            samples);

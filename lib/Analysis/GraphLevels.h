@@ -21,6 +21,9 @@ namespace stagewright::pipeline {
 /// Of results of nodes in the values of a problem.
 using ValueNumbers = llvm::DenseMap<mlir::Value, size_t>;
 
+/// Bytes that `node` gets from a neighbour on the same device and nobody keeps.
+int64_t takenOver(NodeOp node);
+
 /// Bytes that a device needs while `node` runs with so much workspace, beside
 /// what is kept, where its neighbours run on the same device; 0: not known.
 int64_t temporariesOf(NodeOp node, std::optional<int64_t> workspace);

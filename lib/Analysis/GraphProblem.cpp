@@ -62,15 +62,19 @@ static bool isPassedOn(mlir::Value value) {
   });
 }
 
+static int64_t passedOn(mlir::ValueRange values) {
+  int64_t bytes = 0;
+  for (mlir::Value value : values)
+    if (isPassedOn(value))
+      bytes += bytesOf(value.getType());
+  return bytes;
+}
+
+int64_t takenOver(NodeOp node) { return passedOn(node.getInputs()); }
+
 /// Bytes of what the neighbours of `node` on the same device hand over.
 static int64_t handedOver(NodeOp node) {
-  int64_t bytes = 0;
-  for (auto values : {mlir::ValueRange(node.getInputs()),
-                      mlir::ValueRange(node.getOutputs())})
-    for (mlir::Value value : values)
-      if (isPassedOn(value))
-        bytes += bytesOf(value.getType());
-  return bytes;
+  return takenOver(node) + passedOn(node.getOutputs());
 }
 
 int64_t temporariesOf(NodeOp node, std::optional<int64_t> workspace) {

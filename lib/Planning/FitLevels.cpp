@@ -65,9 +65,9 @@ void LevelCurve::fit(Plan &plan, ExecutionOrder order) const {
 
 namespace {
 struct Step {
-  double price;          ///< Seconds for a byte.
-  size_t stage, number;  ///< Of the stages given, of its layers.
-  int64_t level;         ///< To which the layer goes.
+  double price;         ///< Seconds for a byte.
+  size_t stage, number; ///< Of the stages given, of its layers.
+  int64_t level;        ///< To which the layer goes.
 };
 } // namespace
 
@@ -92,18 +92,17 @@ void LevelCurve::fit(std::vector<LeveledStage> stages, size_t deviceClass,
                           layer.again(int64_t(level) - 1, deviceClass))
                              .value;
         // Steps of one layer in their order, whatever rounding says.
-        price = std::max(price, bytes > 0 ? seconds / bytes
-                                          : std::max(seconds, 1.0));
+        price = std::max(price,
+                         bytes > 0 ? seconds / bytes : std::max(seconds, 1.0));
         steps.push_back({price, s, i, int64_t(level)});
       }
     }
   // Layers that cost the same go up from the first on, so that equal stages
   // have equal levels.
-  std::stable_sort(steps.begin(), steps.end(),
-                   [](const Step &a, const Step &b) {
-                     return std::tie(a.price, a.level) <
-                            std::tie(b.price, b.level);
-                   });
+  std::stable_sort(
+      steps.begin(), steps.end(), [](const Step &a, const Step &b) {
+        return std::tie(a.price, a.level) < std::tie(b.price, b.level);
+      });
   auto take = [&](size_t count) {
     for (LeveledStage &of : stages)
       of.stage->levels.assign(of.stage->layers.size(), 0);

@@ -18,6 +18,16 @@ static StagePhase toPhase(const ActionKey &key) {
   return {kind, key.stage};
 }
 
+/// Whether `channel` goes to a stage next to the one that makes its value. Its
+/// ring then has one slot more than the receiver holds, for the next message to
+/// arrive, as the planner counts: a sender that is ahead waits. One that skips
+/// stages has the slots of all that are on their way.
+static bool isNext(const Plan &plan, const ChannelPlan &channel) {
+  const ActionKey &made = plan.values.find(channel.value)->second.made;
+  return std::abs(plan.stageNumber(made.stage) -
+                  plan.stageNumber(channel.stage)) == 1;
+}
+
 /// For every number of microbatches.
 static LogicalResult chooseFamilyDepths(Plan &plan) {
   StageGraph graph;
@@ -40,24 +50,51 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
   Result<RingDepths> depths = RingDepths::create(*plan.family, graph);
   if (!depths)
     return emitError(plan.schedule.getLoc()) << depths.error().message;
-  for (ChannelPlan &channel : plan.channels)
+  for (ChannelPlan &channel : plan.channels) {
     channel.depth = depths->between(phaseOf(plan.values[channel.value].made),
                                     phaseOf(channel.last));
+    RingDepth held =
+        depths->between(phaseOf(channel.first), phaseOf(channel.last));
+    if (!isNext(plan, channel) || held.all)
+      continue;
+    int64_t most = held.slots + 1;
+    channel.depth.slots =
+        channel.depth.all ? most : std::min(channel.depth.slots, most);
+    channel.depth.all = false;
+  }
   for (auto &[value, made] : plan.values)
     for (StashPlan &stash : made.stashes)
       stash.depth = depths->between(phaseOf(made.made), phaseOf(stash.last));
   return success();
 }
 
-/// Whether routes meet at an end of `channel`, whose messages go to a stage
-/// next to it. Every route has its own ring then, and the planner counts on one
-/// slot more than are in use: what a stage of fewer replicas sends in a burst
-/// waits.
-static bool meets(const Plan &plan, const ActionKey &made,
-                  const ChannelPlan &channel) {
-  return plan.pipelines == 1 && plan.numCopies() > 1 &&
-         std::abs(plan.stageNumber(made.stage) -
-                  plan.stageNumber(channel.stage)) == 1;
+/// Whether the ranks finish where every channel has its number of `slots`.
+static bool finishes(const Plan &plan, ArrayRef<int64_t> slots) {
+  StageGraph graph = plan.stageGraph;
+  graph.edges.clear();
+  for (auto [channel, depth] : llvm::zip_equal(plan.channels, slots))
+    graph.edges.push_back(
+        {toPhase(plan.values.find(channel.value)->second.made),
+         toPhase(channel.first), toPhase(channel.last), depth});
+  return bool(simulate(plan.data, graph, unitTimes(graph.stages)));
+}
+
+/// Caps channels to stages next to them, unless the ranks would then wait for
+/// one another.
+static void capChannels(
+    Plan &plan,
+    function_ref<int64_t(const ActionKey &, const ActionKey &)> between) {
+  SmallVector<int64_t> capped;
+  for (const ChannelPlan &channel : plan.channels) {
+    capped.push_back(channel.depth.slots);
+    if (isNext(plan, channel))
+      capped.back() =
+          std::min(capped.back(), between(channel.first, channel.last) + 1);
+  }
+  // Copies of stages have slots of their own, which are proved later on.
+  if (plan.numCopies() > 1 || finishes(plan, capped))
+    for (auto [channel, slots] : llvm::zip_equal(plan.channels, capped))
+      channel.depth.slots = slots;
 }
 
 /// The same for the one schedule at hand. Many values live between the same two
@@ -82,10 +119,10 @@ static LogicalResult chooseOrderDepths(Plan &plan) {
   for (ChannelPlan &channel : plan.channels) {
     const ActionKey &made = plan.values[channel.value].made;
     channel.depth = between(made, channel.last);
-    if (meets(plan, made, channel))
-      channel.depth.slots = std::min(
-          channel.depth.slots, between(channel.first, channel.last).slots + 1);
   }
+  capChannels(plan, [&](const ActionKey &first, const ActionKey &last) {
+    return between(first, last).slots;
+  });
   for (auto &[value, made] : plan.values)
     for (StashPlan &stash : made.stashes)
       stash.depth = between(made.made, stash.last);

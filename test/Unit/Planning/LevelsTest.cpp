@@ -37,7 +37,8 @@ static Problem leveled(int64_t layers, int64_t devices, int64_t memory,
   problem.microbatches = microbatches;
   problem.orders = {ExecutionOrder::OneFOneB};
   for (int64_t l = 0; l < layers; ++l) {
-    Layer layer{"l" + std::to_string(l), {{Seconds(1), Seconds(2), Seconds(0)}}};
+    Layer layer{"l" + std::to_string(l),
+                {{Seconds(1), Seconds(2), Seconds(0)}}};
     layer.levels = {{{Seconds(0.1)}, {}, {}}, {{Seconds(0.5)}, {}, {}}};
     problem.layers.push_back(layer);
     problem.values.push_back({Bytes(40), {l, F}, {{l, I, 0b001}}});

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Spp/Prm.h"
 #include "LayerIndex.h"
 #include "RandomInstances.h"
-#include "Spp/Prm.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>

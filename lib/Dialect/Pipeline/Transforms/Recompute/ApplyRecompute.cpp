@@ -45,8 +45,8 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
       if (std::optional<ArrayRef<int64_t>> levels = stage.getLevels())
         for (auto [layer, level] : llvm::zip(stage.getLayers(), *levels))
           levelOf[layer] = level;
-    for (NodeOp node : llvm::make_early_inc_range(
-             graph.getBody().front().getOps<NodeOp>())) {
+    for (NodeOp node :
+         llvm::make_early_inc_range(graph.getBody().front().getOps<NodeOp>())) {
       int64_t level = levelOf.lookup(node.getLayer());
       ArrayAttr offered = node.getLevelsAttr();
       if (level == 0 || !offered)
@@ -101,7 +101,8 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
     builder.setInsertionPoint(backward);
     auto again = NodeOp::create(
         builder, node.getLoc(), bodyOf(level.getAgain()).getResultTypes(),
-        (graph.getLayerName(node.getLayer()) + PipelineDialect::kAgainSuffix).str(),
+        (graph.getLayerName(node.getLayer()) + PipelineDialect::kAgainSuffix)
+            .str(),
         level.getAgain(), backward.getPhase(), node.getLayer(), inputs,
         level.getCost());
     again.setSliceableAttr(node.getSliceableAttr());
@@ -110,16 +111,16 @@ struct ApplyRecomputePass : impl::ApplyRecomputeBase<ApplyRecomputePass> {
     again.setSampleWorkspaceAttr(workspace(level.getSampleWorkspaces(), 1));
 
     // A result may be kept for others and made again for the own backward.
-    for (auto [number, made] : llvm::zip(level.getRemade().asArrayRef(),
-                                         again.getOutputs()))
+    for (auto [number, made] :
+         llvm::zip(level.getRemade().asArrayRef(), again.getOutputs()))
       node->getResult(unsigned(number))
           .replaceUsesWithIf(made, [&](OpOperand &use) {
             auto reader = dyn_cast<NodeOp>(use.getOwner());
             return reader && reader.getPhase() != Phase::F &&
                    reader.getLayer() == node.getLayer();
           });
-    for (auto [number, kept] : llvm::zip(level.getResults().asArrayRef(),
-                                         less.getOutputs()))
+    for (auto [number, kept] :
+         llvm::zip(level.getResults().asArrayRef(), less.getOutputs()))
       if (number >= 0)
         node->getResult(unsigned(number)).replaceAllUsesWith(kept);
     node.erase();

@@ -81,15 +81,16 @@ public:
     std::vector<bool> stays;
     for (const Readers &own : readers)
       stays.push_back(own.others);
-    return {question.body.getAsOpaquePointer(), question.demanded, question.argumentIsHeld,
-            question.resultIsHeld, stays};
+    return {question.body.getAsOpaquePointer(), question.demanded,
+            question.argumentIsHeld, question.resultIsHeld, stays};
   }
 
   SmallVector<LevelAttr> write(const Device &slowest, size_t most,
                                StringRef name) {
     SmallVector<LevelAttr> levels;
     for (const RecomputeCut &cut : recomputeCuts(question, slowest, most))
-      levels.push_back(writeLevel(cut, (name + Twine(levels.size() + 1)).str()));
+      levels.push_back(
+          writeLevel(cut, (name + Twine(levels.size() + 1)).str()));
     return levels;
   }
 
@@ -301,9 +302,8 @@ struct OfferRecomputePass : impl::OfferRecomputeBase<OfferRecomputePass> {
     DictionaryAttr known = node.getCostAttr().getSeconds();
     for (const Device &device : machines.devices) {
       auto name = builder.getStringAttr(device.deviceClass);
-      if (llvm::any_of(seconds, [&](auto entry) {
-            return entry.getName() == name;
-          }))
+      if (llvm::any_of(seconds,
+                       [&](auto entry) { return entry.getName() == name; }))
         continue;
       double time = rooflineSeconds(own, device).value,
              all = rooflineSeconds(whole, device).value;
