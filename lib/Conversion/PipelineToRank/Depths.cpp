@@ -28,6 +28,14 @@ static bool isNext(const Plan &plan, const ChannelPlan &channel) {
                   plan.stageNumber(channel.stage)) == 1;
 }
 
+/// What the receiver of `channel` runs of the phase that makes its value. The
+/// first use may come later, but the sender waits for a slot before it sends
+/// what the receiver needs then.
+static StagePhase arrivalOf(const Plan &plan, const ChannelPlan &channel) {
+  ActionKey made = plan.values.find(channel.value)->second.made;
+  return toPhase({made.kind, channel.stage});
+}
+
 /// For every number of microbatches.
 static LogicalResult chooseFamilyDepths(Plan &plan) {
   StageGraph graph;
@@ -53,8 +61,9 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
   for (ChannelPlan &channel : plan.channels) {
     channel.depth = depths->between(phaseOf(plan.values[channel.value].made),
                                     phaseOf(channel.last));
-    RingDepth held =
-        depths->between(phaseOf(channel.first), phaseOf(channel.last));
+    StagePhase arrival = arrivalOf(plan, channel);
+    arrival.stage = plan.stageNumber(arrival.stage);
+    RingDepth held = depths->between(arrival, phaseOf(channel.last));
     if (!isNext(plan, channel) || held.all)
       continue;
     int64_t most = held.slots + 1;
@@ -83,13 +92,13 @@ static bool finishes(const Plan &plan, ArrayRef<int64_t> slots) {
 /// one another.
 static void capChannels(
     Plan &plan,
-    function_ref<int64_t(const ActionKey &, const ActionKey &)> between) {
+    function_ref<int64_t(const StagePhase &, const ActionKey &)> between) {
   SmallVector<int64_t> capped;
   for (const ChannelPlan &channel : plan.channels) {
     capped.push_back(channel.depth.slots);
     if (isNext(plan, channel))
-      capped.back() =
-          std::min(capped.back(), between(channel.first, channel.last) + 1);
+      capped.back() = std::min(
+          capped.back(), between(arrivalOf(plan, channel), channel.last) + 1);
   }
   // Copies of stages have slots of their own, which are proved later on.
   if (plan.numCopies() > 1 || finishes(plan, capped))
@@ -103,11 +112,11 @@ static LogicalResult chooseOrderDepths(Plan &plan) {
   Result<OrderDepths> depths = OrderDepths::create(plan.data, plan.stageGraph);
   if (!depths)
     return emitError(plan.schedule.getLoc()) << depths.error().message;
-  std::map<std::pair<ActionKey, ActionKey>, int64_t> known;
-  auto between = [&](const ActionKey &made, const ActionKey &last) {
-    auto [entry, isNew] = known.try_emplace({made, last}, 0);
+  std::map<std::pair<StagePhase, ActionKey>, int64_t> known;
+  auto between = [&](StagePhase from, const ActionKey &last) {
+    auto [entry, isNew] = known.try_emplace({from, last}, 0);
     if (isNew) {
-      StagePhase from = toPhase(made), to = toPhase(last);
+      StagePhase to = toPhase(last);
       int64_t copy = from.stage / plan.numStages;
       from.stage = plan.stageNumber(from.stage);
       to.stage = plan.stageNumber(to.stage);
@@ -118,14 +127,14 @@ static LogicalResult chooseOrderDepths(Plan &plan) {
   };
   for (ChannelPlan &channel : plan.channels) {
     const ActionKey &made = plan.values[channel.value].made;
-    channel.depth = between(made, channel.last);
+    channel.depth = between(toPhase(made), channel.last);
   }
-  capChannels(plan, [&](const ActionKey &first, const ActionKey &last) {
+  capChannels(plan, [&](const StagePhase &first, const ActionKey &last) {
     return between(first, last).slots;
   });
   for (auto &[value, made] : plan.values)
     for (StashPlan &stash : made.stashes)
-      stash.depth = between(made.made, stash.last);
+      stash.depth = between(toPhase(made.made), stash.last);
   return success();
 }
 
