@@ -28,6 +28,7 @@ os.environ.setdefault("JAX_TRACEBACK_FILTERING", "off")
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 import jax  # noqa: E402
 
+import survive  # noqa: E402
 from generate import generate  # noqa: E402
 from minimise import minimise  # noqa: E402
 from pipeline import BUILD, Pipeline  # noqa: E402
@@ -90,17 +91,19 @@ class Fuzzer:
         finally:
             self.pipelines.put(pipeline)
 
-    def outcomes(self, files, numbers):
-        """(name, program, outcome) of each, in order; what JAX does runs here while others are compiled and run.
+    def outcomes(self, keys, at):
+        """(key, name, program, outcome, key in its place) of each, in order; what JAX does, of which `at` is told, runs
+        here while others are compiled and run.
 
         In the place of a program that gives no verdict comes another one of its seed.
         """
         families = self.arguments.families.split(",") if self.arguments.families else None
-        todo, waiting, started = collections.deque([*files, *numbers]), collections.deque(), 0
+        todo, waiting, started = collections.deque(keys), collections.deque(), 0
         while todo or waiting:
             if todo and len(waiting) <= 2 * self.arguments.jobs:
                 key = todo.popleft()
                 name, program = key if isinstance(key[0], str) else (f"{key[0]}-{key[1]}", generate(*key, families))
+                at(key, name)
                 trial = prepare(program, self.directory / name, f"Program {name}: ")
                 waiting.append((key, name, trial, trial.outcome or self.pool.submit(self.execute, trial)))
                 started += 1
@@ -108,11 +111,15 @@ class Fuzzer:
                     jax.clear_caches()
                 continue
             key, name, trial, made = waiting.popleft()
-            outcome = trial.outcome or conclude(trial, made.result())
+            if not trial.outcome:
+                made = made.result()
+                at(key, name)
+            outcome = trial.outcome or conclude(trial, made)
             shutil.rmtree(trial.directory)
-            if outcome.kind in NO_VERDICT and not isinstance(key[0], str) and key[1] < LAST and not self.arguments.only:
-                todo.append((key[0], key[1] + 10**6))
-            yield name, trial.program, outcome
+            again = outcome.kind in NO_VERDICT and not isinstance(key[0], str) and key[1] < LAST
+            instead = (key[0], key[1] + 10**6) if again and not self.arguments.only else None
+            todo.extend([instead] if instead else [])
+            yield key, name, trial.program, outcome, instead
 
     def outcome(self, program, name="again"):
         """Of one program, at once."""
@@ -123,6 +130,15 @@ class Fuzzer:
 
     def shrink(self, program, outcome):
         return minimise(program, lambda p: self.outcome(p, "smaller").signature() == outcome.signature())
+
+
+def runner(arguments, directory):
+    """A Fuzzer of its own for every process that runs programs."""
+    def run(keys, at):
+        fuzzer = Fuzzer(arguments, pathlib.Path(directory))
+        yield from fuzzer.outcomes(keys, at)
+        fuzzer.close()
+    return run
 
 
 def brief(outcome):
@@ -153,8 +169,8 @@ def main():
     arguments = options()
     began, counts, failures = time.monotonic(), collections.Counter(), []
     with tempfile.TemporaryDirectory(prefix="stagewright-fuzz-") as directory:
-        fuzzer = Fuzzer(arguments, pathlib.Path(directory))
-        for name, program, outcome in fuzzer.outcomes(*programs(arguments)):
+        files, numbers = programs(arguments)
+        for name, program, outcome in survive.outcomes([*files, *numbers], runner(arguments, directory)):
             counts[outcome.kind] += 1
             if outcome.failed():
                 failures.append((name, program, outcome))
@@ -164,6 +180,7 @@ def main():
             total = sum(counts.values())
             if total % 50 == 0:
                 print(f"{total} programs, {time.monotonic() - began:.0f} s: {dict(counts)}", flush=True)
+        fuzzer = Fuzzer(arguments, pathlib.Path(directory))
         seen = collections.Counter()
         for name, program, outcome in failures:
             kind = outcome.signature()

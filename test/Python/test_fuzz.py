@@ -1,5 +1,6 @@
 """The fuzzer itself (test/Fuzz): programs, their minimiser, its judge."""
 
+import os
 import pathlib
 import sys
 
@@ -12,7 +13,9 @@ from generate import generate  # noqa: E402
 from judge import Reference, judge  # noqa: E402
 from minimise import minimise, size  # noqa: E402
 from operations import OPERATIONS  # noqa: E402
+from pipeline import Outcome  # noqa: E402
 from source import live, written  # noqa: E402
+import survive  # noqa: E402
 
 UNSTABLE = """
 import jax, jax.numpy as jnp
@@ -83,3 +86,26 @@ def test_cancellation_is_measured():
     assert judged(lambda right: right * (1 + 1e-3), large=3e4, x=1.2345) == "passed"
     assert judged(lambda right: right * 1.2, large=3e4, x=1.2345) == "wrong"
     assert judged(lambda right: right * 1.2, large=2e7, x=1.2345) == "unclear"
+
+
+def test_a_program_in_which_the_process_dies_ends_itself_alone():
+    def run(keys, at):
+        for key in list(keys):
+            at(key, f"1-{key}")
+            if key == 2:
+                os._exit(1)
+            instead = 10 if key == 3 else None
+            yield key, f"1-{key}", key, Outcome("invalid" if key == 3 else "passed", "compare", ""), instead
+            if instead:
+                yield from run([instead], at)
+
+    found = [(name, outcome.kind) for name, _, outcome in survive.outcomes([1, 2, 3], run)]
+    assert found == [("1-1", "passed"), ("1-2", "known"), ("1-3", "invalid"), ("1-10", "passed")]
+
+
+def test_a_process_that_dies_before_its_first_program_is_an_error():
+    def run(keys, at):
+        os._exit(1)
+        yield
+    with pytest.raises(survive.Died):
+        list(survive.outcomes([1], run))
