@@ -113,10 +113,52 @@ void hoistStack(func::FuncOp function) {
       tile->moveBefore(&function.front(), function.front().begin());
 }
 
+bool isEmpty(MemRefType type) {
+  return type.hasStaticShape() && type.getNumElements() == 0;
+}
+
+/// Gives buffers without elements strides of 1: their own may be 0, with which
+/// the conversion makes no pointer of an argument. There are no constants of
+/// that kind, so that these are looked up no more.
+void stepThroughEmpty(ModuleOp module) {
+  module.walk([](memref::GetGlobalOp constant) {
+    if (!isEmpty(constant.getType()))
+      return;
+    OpBuilder builder(constant);
+    Location loc = constant.getLoc();
+    auto none = MemRefType::get({0}, constant.getType().getElementType());
+    Value nothing = memref::AllocaOp::create(builder, loc, none);
+    SmallVector<int64_t> ones(size_t(constant.getType().getRank()), 1);
+    auto cast = memref::ReinterpretCastOp::create(
+        builder, loc, constant.getType(), nothing, /*offset=*/0,
+        constant.getType().getShape(), ones);
+    constant.replaceAllUsesWith(cast.getResult());
+    constant.erase();
+  });
+  for (auto global :
+       llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
+    if (isEmpty(global.getType()))
+      global.erase();
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([](MemRefType type) -> std::optional<Type> {
+    if (!isEmpty(type) || type.getRank() < 2 || !type.getLayout().isIdentity())
+      return std::nullopt;
+    SmallVector<int64_t> ones(size_t(type.getRank()), 1);
+    return MemRefType::get(
+        type.getShape(), type.getElementType(),
+        StridedLayoutAttr::get(type.getContext(), /*offset=*/0, ones),
+        type.getMemorySpace());
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
 struct ConvertHostToLLVMPass
     : impl::ConvertHostToLLVMBase<ConvertHostToLLVMPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    stepThroughEmpty(module);
     passPointers(module);
     for (auto function : module.getOps<func::FuncOp>())
       hoistStack(function);

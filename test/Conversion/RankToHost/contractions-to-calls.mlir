@@ -124,3 +124,18 @@ func.func private @one_tap(%x: memref<2x4x4x3xf32>, %w: memref<1x1x3x8xf32>, %s:
   }
   return
 }
+
+// -----
+
+// What canonicalisation leaves of a convolution over nothing keeps the mark, and is a fill like any other.
+// CHECK-LABEL: @nothing
+// CHECK-NOT: llvm.call
+func.func private @nothing(%zero: f32, %s: memref<2x4x4x8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(n, h, w, o) -> ()>, affine_map<(n, h, w, o) -> (n, h, w, o)>],
+                  iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%zero : f32) outs(%s : memref<2x4x4x8xf32>) attrs = {host.convolution} {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}

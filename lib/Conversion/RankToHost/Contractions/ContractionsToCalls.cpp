@@ -95,6 +95,12 @@ Loop takeLongest(Loops &loops) {
   return taken;
 }
 
+bool isOfThreeBuffers(linalg::LinalgOp op) {
+  return op.getNumDpsInputs() == 2 && op.getNumDpsInits() == 1 &&
+         llvm::all_of(op->getOperandTypes(),
+                      [](Type type) { return isa<MemRefType>(type); });
+}
+
 struct HostContractionsToCallsPass
     : impl::HostContractionsToCallsBase<HostContractionsToCallsPass> {
   using HostContractionsToCallsBase::HostContractionsToCallsBase;
@@ -109,7 +115,9 @@ struct HostContractionsToCallsPass
     descriptors.clear();
     SmallVector<linalg::LinalgOp> contractions;
     getOperation().walk([&](linalg::LinalgOp op) {
-      if (isa<linalg::ContractOp>(op) || op->hasAttr(kConvolution))
+      // What canonicalisation made of a convolution over nothing is none.
+      bool isConvolution = op->hasAttr(kConvolution) && isOfThreeBuffers(op);
+      if (isa<linalg::ContractOp>(op) || isConvolution)
         contractions.push_back(op);
     });
     for (linalg::LinalgOp op : contractions)

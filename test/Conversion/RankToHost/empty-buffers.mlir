@@ -1,0 +1,16 @@
+// RUN: pp-opt %s --convert-host-to-llvm | FileCheck %s
+
+// Buffers without elements are pointers like others, also where a stride of theirs would be 0.
+// CHECK-NOT: llvm.mlir.global
+memref.global "private" constant @none : memref<1x3x0x3xf32> = dense<>
+
+// CHECK: llvm.func @take(!llvm.ptr)
+func.func private @take(memref<1x3x0x3xf32>)
+
+// CHECK: llvm.func internal @give(%{{.*}}: !llvm.ptr)
+func.func @give(%a: memref<1x3x0x3xf32>) {
+  %none = memref.get_global @none : memref<1x3x0x3xf32>
+  func.call @take(%none) : (memref<1x3x0x3xf32>) -> ()
+  func.call @take(%a) : (memref<1x3x0x3xf32>) -> ()
+  return
+}
