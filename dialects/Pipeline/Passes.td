@@ -241,10 +241,11 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     options, else from the module (a cluster operation, the attributes `pipeline.cluster` and `pipeline.microbatches`),
     else they are `local:2` and 8, which a remark says. `pp-plan` runs the same planners with more settings.
 
-    With `chunks` or `placement` a device holds several stages: devices times chunks stages, placed linear (neighbours
-    together), loop (around and around), v (back and forth) or twin (stage s on device s and on its mirror image, half
-    of the microbatches each). Stages are cut so that the schedule takes as little time as possible, on the devices in
-    the order of the cluster; the time is that of the schedule that the plan names, transfers as delays.
+    A device may hold several stages, placed linear (neighbours together), loop (around and around), v (back and forth)
+    or twin (stage s on device s and on its mirror image, half of the microbatches each). How many and how is searched
+    too, with the schedule, unless `chunks`, `placement`, `stages` or `schedule` say it; twins only where they are
+    asked for, since they hold all weights twice. Where a backward is one body, schedules that run its halves apart
+    are left out (`pipeline-merge-backward`). Replicas of such stages take whole microbatches in turn.
 
     Replicas of a stage work on slices of every microbatch, `rows` samples each in proportion to the speed of their
     devices, unless one of its layers mixes rows of the batch (`pipeline-infer-sliceable`).
@@ -260,12 +261,12 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     Option<"microbatches", "microbatches", "int64_t", "-1", "Number of microbatches; -1: what the module says">,
     Option<"layers", "layers", "std::string", "\"auto\"", "As pipeline-form-graph takes them, where there is no graph yet">,
     Option<"memory", "memory", "std::string", "\"\"", "Memory of every device, as in 2.5GiB, instead of the cluster's">,
-    Option<"planner", "planner", "std::string", "\"spp\"", "Algorithm; pp-plan --list-planners lists them">,
+    Option<"planner", "planner", "std::string", "\"auto\"", "Algorithm; pp-plan --list-planners lists them">,
     Option<"schedule", "schedule", "std::string", "\"auto\"",
            "Schedule that the plan is made for: its time, its microbatches in flight; auto: the fastest that fits">,
-    Option<"chunks", "chunks", "int64_t", "1", "Stages of each device">,
-    Option<"placement", "placement", "std::string", "\"linear\"",
-           "Which device holds which stages: linear, loop, v or twin">,
+    Option<"chunks", "chunks", "int64_t", "0", "Stages of each device; 0: what is best">,
+    Option<"placement", "placement", "std::string", "\"\"",
+           "Which device holds which stages: linear, loop, v or twin; what is best unless given">,
     Option<"recompute", "recompute", "bool", "true",
            "Whether a stage short of memory may run its forward twice, or its layers compute again what they do not keep">,
     Option<"recomputeLevel", "recompute-level", "int64_t", "-1",

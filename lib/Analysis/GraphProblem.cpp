@@ -14,6 +14,7 @@
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Cost/Roofline.h"
 #include "stagewright/Planning/Formats.h"
+#include "stagewright/Planning/Request.h"
 #include <map>
 
 using namespace mlir;
@@ -225,6 +226,8 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   problem.model.optimizerState = optimizerState(graph);
   problem.cluster = cluster;
   problem.forwardOnly = isForwardOnly(graph);
+  problem.wholeBackward = hasWholeBackward(graph);
+  problem.joinsResults = joinsResults(graph);
   // Of a profile only the bytes are known.
   if (llvm::any_of(graph.getBody().front().getOps<NodeOp>(),
                    [](NodeOp node) { return node.getCallee().has_value(); }))

@@ -9,8 +9,7 @@
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
-
-#include <map>
+#include "stagewright/Scheduling/Replicas.h"
 
 using namespace mlir;
 
@@ -53,15 +52,7 @@ std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program) {
 }
 
 bool hasReplicas(ProgramOp program) {
-  std::map<int64_t, std::vector<int64_t>> together; ///< By rank.
-  bool several = false;
-  for (const std::vector<int64_t> &ranks : ranksOfStages(program)) {
-    several |= ranks.size() > 1;
-    for (int64_t rank : ranks)
-      if (together.try_emplace(rank, ranks).first->second != ranks)
-        return false;
-  }
-  return several;
+  return areReplicas(ranksOfStages(program));
 }
 
 FailureOr<StagePlacement> placementOf(ProgramOp program) {

@@ -136,7 +136,9 @@ Result<Network> Network::create(const Cluster &cluster) {
   }
   double nic = cluster.fabric.nic ? cluster.fabric.nic->value : kInfinite;
   network.nics.assign(nodes.size(), nic);
-  for (size_t a = 0; a < count; ++a)
+  network.wanted.assign(nodes.size(), 0);
+  for (size_t a = 0; a < count; ++a) {
+    double most = 0; // Of what leaves the host.
     for (size_t b = 0; b < count; ++b) {
       // Nothing leaves a host faster than its NIC does.
       double limit = network.hosts[a] == network.hosts[b] ? kInfinite : nic;
@@ -146,7 +148,11 @@ Result<Network> Network::create(const Cluster &cluster) {
       if (a != b)
         network.largest =
             std::max(network.largest, network.bandwidths[a * count + b]);
+      if (network.hosts[a] != network.hosts[b])
+        most = std::max(most, network.bandwidths[a * count + b]);
     }
+    network.wanted[network.hosts[a]] += most;
+  }
   return network;
 }
 

@@ -16,8 +16,10 @@
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Pipelines/Pipelines.h"
+#include "stagewright/Planning/Planners.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Target/DeviceTarget.h"
+#include <limits>
 #include <utility>
 
 using namespace mlir;
@@ -68,13 +70,13 @@ static FailureOr<Needs> needsOf(ModuleOp module,
              options.schedule};
   } else {
     needs.kind = options.schedule;
-    needs.split = options.schedule == "auto";
+    needs.split = options.halves || options.schedule == "auto";
   }
   if (Result<Generator> generator = findGenerator(options.schedule)) {
     needs.split = generator->splitsBackward;
     needs.plannedFor = options.schedule;
-    needs.placement = toString(generator->placement);
-    needs.chunks = std::to_string(generator->leastChunks);
+  } else if (options.schedule == "auto") {
+    needs.chunks = "1"; // The search is for the orders of one plan.
   }
   auto given = [](std::string &need, const std::string &option) {
     if (!option.empty())
@@ -83,9 +85,6 @@ static FailureOr<Needs> needsOf(ModuleOp module,
   given(needs.stages, text(options.stages));
   given(needs.chunks, text(options.chunks));
   given(needs.microbatches, text(options.microbatches));
-  // Chunks that are neighbours would be one stage to every schedule.
-  if (options.chunks.value_or(1) > 1 && needs.placement.empty())
-    needs.placement = toString(Placement::Loop);
   given(needs.placement, options.placement);
   return needs;
 }
@@ -102,17 +101,13 @@ static void buildBodies(OpPassManager &manager, const DeviceTarget *device) {
 /// with less (Li et al., "PyTorch Distributed", VLDB 2020).
 static constexpr int64_t kDeviceBucketBytes = 25 << 20;
 
-/// From an imported step, or from any level in between, to the schedule. One
+/// From an imported step, or from any level in between, to the program. One
 /// body for the whole backward does less work, so I and W stay apart only for a
 /// schedule that runs them apart.
-static LogicalResult toSchedule(Level level, ModuleOp module,
-                                const CompileOptions &options,
-                                const DeviceTarget *device,
-                                TimingScope &timing) {
-  FailureOr<Needs> found = needsOf(module, options);
-  if (failed(found))
-    return failure();
-  const Needs &needs = *found;
+static LogicalResult toProgram(Level level, ModuleOp module,
+                               const CompileOptions &options,
+                               const Needs &needs, const DeviceTarget *device,
+                               TimingScope &timing) {
   SmallVector<std::string> passes;
   if (!has<pipeline::GraphOp>(module)) {
     llvm::append_values(passes, passText("pipeline-infer-roles"),
@@ -128,36 +123,119 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
       passes.push_back(passText("pipeline-merge-backward"));
     passes.push_back(passText("pipeline-unify-bodies"));
   }
-  if (!has<pipeline::ProgramOp>(module)) {
-    passes.push_back(
-        passText("pipeline-estimate-cost",
-                 {{"cluster", options.cluster}, {"profile", options.profile}}));
-    if (failed(runText(module, timing, std::exchange(passes, {}))) ||
-        failed(measureWorkspaces(
-            module, options, needs.microbatches, timing,
-            [&](OpPassManager &manager) { buildBodies(manager, device); })))
-      return failure();
-    if (level >= Level::Program)
-      passes.push_back(
-          passText("pipeline-partition",
-                   {{"cluster", options.cluster},
-                    {"stages", needs.stages},
-                    {"microbatches", needs.microbatches},
-                    {"memory", options.memory},
-                    {"planner", options.planner},
-                    {"max-replicas", text(options.maxReplicas)},
-                    {"recompute-level", text(options.recomputeLevel)},
-                    {"plan", quoted(options.plan)},
-                    {"chunks", needs.chunks},
-                    {"placement", needs.placement},
-                    {"schedule", needs.plannedFor}}));
+  passes.push_back(
+      passText("pipeline-estimate-cost",
+               {{"cluster", options.cluster}, {"profile", options.profile}}));
+  if (failed(runText(module, timing, passes)) ||
+      failed(measureWorkspaces(
+          module, options, needs.microbatches, timing,
+          [&](OpPassManager &manager) { buildBodies(manager, device); })))
+    return failure();
+  if (level < Level::Program)
+    return success();
+  return runText(module, timing,
+                 {passText("pipeline-partition",
+                           {{"cluster", options.cluster},
+                            {"stages", needs.stages},
+                            {"microbatches", needs.microbatches},
+                            {"memory", options.memory},
+                            {"planner", options.planner},
+                            {"max-replicas", text(options.maxReplicas)},
+                            {"recompute-level", text(options.recomputeLevel)},
+                            {"plan", quoted(options.plan)},
+                            {"chunks", needs.chunks},
+                            {"placement", needs.placement},
+                            {"schedule", needs.plannedFor}})});
+}
+
+/// Whether schedules may be chosen among that run the halves of backwards
+/// apart.
+static bool choosesHalves(const CompileOptions &options) {
+  return !options.halves && options.schedule == "plan" &&
+         options.plan.empty() && !options.stages && !options.chunks &&
+         options.placement.empty() &&
+         (options.planner.empty() || options.planner == "auto" ||
+          options.planner == "placed");
+}
+
+/// Seconds of a step that the plan of `module` promises.
+static double promisedTime(ModuleOp module) {
+  for (auto program : module.getOps<pipeline::ProgramOp>())
+    if (pipeline::PlanAttr plan = program.getPlanAttr())
+      return plan.getTime().getValueAsDouble();
+  return std::numeric_limits<double>::infinity();
+}
+
+/// Plans `module` with backwards in one and, on the side, with their halves
+/// apart, and keeps the better one.
+static LogicalResult toBestProgram(ModuleOp module,
+                                   const CompileOptions &options,
+                                   const Needs &needs,
+                                   const DeviceTarget *device,
+                                   TimingScope &timing) {
+  OwningOpRef<ModuleOp> apart(module.clone());
+  // What goes wrong is said once it is known that neither has a plan.
+  SmallVector<Diagnostic> problems;
+  LogicalResult whole = failure();
+  {
+    ScopedDiagnosticHandler keep(module.getContext(), [&](Diagnostic &problem) {
+      problems.push_back(std::move(problem));
+    });
+    whole = toProgram(Level::Program, module, options, needs, device, timing);
   }
+  auto report = [&] {
+    for (Diagnostic &problem : problems)
+      module.getContext()->getDiagEngine().emit(std::move(problem));
+    return whole;
+  };
+  auto graphs = module.getOps<pipeline::GraphOp>();
+  if (graphs.empty() || pipeline::isForwardOnly(*graphs.begin()))
+    return report();
+  CompileOptions placed = options;
+  placed.halves = true;
+  placed.planner = "placed";
+  Needs split = needs;
+  split.split = true;
+  LogicalResult found = failure();
+  {
+    ScopedDiagnosticHandler ignore(module.getContext(),
+                                   [](Diagnostic &) { return success(); });
+    found = toProgram(Level::Program, *apart, placed, split, device, timing);
+  }
+  if (failed(found) ||
+      promisedTime(*apart) >= promisedTime(module) * (1 - kLeastSaved))
+    return report();
+  module.getBodyRegion().takeBody(apart->getBodyRegion());
+  module->setAttrs((*apart)->getAttrs());
+  for (Diagnostic &problem : problems)
+    if (problem.getSeverity() != DiagnosticSeverity::Error)
+      module.getContext()->getDiagEngine().emit(std::move(problem));
+  return success();
+}
+
+/// To the schedule, from any level before it.
+static LogicalResult toSchedule(Level level, ModuleOp module,
+                                const CompileOptions &options,
+                                const DeviceTarget *device,
+                                TimingScope &timing) {
+  FailureOr<Needs> needs = needsOf(module, options);
+  if (failed(needs))
+    return failure();
+  if (!has<pipeline::ProgramOp>(module)) {
+    bool chooses = level >= Level::Program && choosesHalves(options) &&
+                   !has<pipeline::GraphOp>(module);
+    if (failed(chooses
+                   ? toBestProgram(module, options, *needs, device, timing)
+                   : toProgram(level, module, options, *needs, device, timing)))
+      return failure();
+  }
+  SmallVector<std::string> passes;
   if (level >= Level::Program)
     passes.push_back(passText("pipeline-apply-recompute"));
   if (!has<pipeline::ScheduleOp>(module) && level >= Level::Schedule)
     passes.push_back(
-        passText("pipeline-schedule", {{"kind", needs.kind},
-                                       {"csv", needs.csv},
+        passText("pipeline-schedule", {{"kind", needs->kind},
+                                       {"csv", needs->csv},
                                        {"objective", options.objective}}));
   return runText(module, timing, passes);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Evaluate.h"
+#include "Bindings.h"
 #include "FitLevels.h"
 #include "stagewright/Planning/Bounds.h"
 #include <algorithm>
@@ -46,35 +47,6 @@ static Fit fitOf(const Problem &problem, const LayerIndex &index,
     }
   }
   return fit;
-}
-
-/// What each stage is limited by: the largest of its loads.
-static void findBindings(const PipelineModel &model, Plan &plan,
-                         const Fit *excluded) {
-  double microbatches = double(model.microbatches);
-  for (size_t s = 0; s < plan.stages.size(); ++s) {
-    StagePlan &stage = plan.stages[s];
-    double most = microbatches * stage.times.total().value /
-                  double(model.stages[s].processors.size());
-    stage.binding = Binding::Compute;
-    for (const PipelineChannel &channel : model.channels) {
-      if (channel.from != s && channel.to != s)
-        continue;
-      double load = channel.forwardLanes == channel.backwardLanes
-                        ? (channel.forward + channel.backward).value
-                        : std::max(channel.forward, channel.backward).value;
-      load *= microbatches / double(channel.forwardLanes.size());
-      if (load > most) {
-        most = load;
-        stage.binding = Binding::Channel;
-      }
-    }
-    if (stage.allReduce.value > most)
-      stage.binding = Binding::AllReduce;
-    if (stage.recompute || !stage.levels.empty() ||
-        (excluded && excluded->stage == s))
-      stage.binding = Binding::Memory;
-  }
 }
 
 Seconds boundOf(Seconds bound, Seconds time) {
@@ -155,7 +127,9 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
   for (const auto &[order, fit] : tooLarge)
     if (makespanOf(model, order, best) < best)
       excluded = &fit;
-  findBindings(model, plan, excluded);
+  findBindings(model, plan);
+  if (excluded)
+    plan.stages[excluded->stage].binding = Binding::Memory;
   plan.planBound = boundOf(planLowerBound(model), plan.time);
   plan.upperBound = windowUpperBound(model);
   return verify(problem, plan);

@@ -8,6 +8,7 @@
 #include "Piper/PiperStep.h"
 #include "stagewright/Planning/DeviceOrder.h"
 #include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Planning/Placed.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
 #include <algorithm>
@@ -180,6 +181,18 @@ static Result<Plan> planOfJson(const Problem &problem, const Network &network) {
   Result<Plan> plan = planFromJson(problem.fixedPlan, "the plan", problem);
   if (!plan)
     return plan;
+  if (!plan->schedule.empty()) {
+    plan->planner = "fixed";
+    Problem any = problem;
+    any.stages = 0; // Stages may share devices.
+    if (Status status = verifyStages(any, *plan); !status)
+      return status.error();
+    if (Status status = evaluatePlaced(problem, network,
+                                       *findGenerator(plan->schedule), *plan);
+        !status)
+      return status.error();
+    return plan;
+  }
   Problem asked = problem;
   if (nlohmann::json::parse(problem.fixedPlan, nullptr, false)
           .contains("order") &&

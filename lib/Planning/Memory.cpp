@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LayerIndex.h"
+#include "ValuePlace.h"
 #include <algorithm>
 #include <cmath>
 
@@ -35,31 +36,6 @@ int64_t inFlightInTurn(ExecutionOrder order, int64_t ahead, int64_t own,
 int64_t inFlightOf(ExecutionOrder order, int64_t fromEnd,
                    int64_t microbatches) {
   return inFlightInTurn(order, fromEnd, 1, microbatches);
-}
-
-namespace {
-/// Where a value stands towards one stage.
-struct Place {
-  bool producer = false, forwardUse = false, backwardUse = false;
-};
-} // namespace
-
-/// Bytes of a stage by how often they are held; values and what is held for
-/// every microbatch shrink with the share of a replica.
-static void addValue(const Problem &problem, const Value &value,
-                     const Place &place, bool recompute, StageMemory &memory) {
-  bool forward = value.producer.phase == ActionKind::Forward;
-  int64_t bytes = problem.slotOf(value.bytes).value;
-  if (place.producer) {
-    // With recomputation the forward is run again just before the backward.
-    if (forward && place.backwardUse)
-      (recompute ? memory.recomputed : memory.stash) += bytes;
-  } else if (forward &&
-             (place.backwardUse || (recompute && place.forwardUse))) {
-    memory.receivedStash += bytes;
-  } else if (place.forwardUse || place.backwardUse) {
-    memory.received += bytes;
-  }
 }
 
 LayerIndex::LayerIndex(const Problem &problem)
@@ -106,13 +82,13 @@ public:
   }
 
   void addValue(const Value &value) {
-    Place place;
+    ValuePlace place;
     place.producer = isHere(value.producer.layer);
     for (const LayerPhase &use : value.uses)
       if (isHere(use.layer) && use.isAt(levels[use.layer]))
-        (use.phase == ActionKind::Forward ? place.forwardUse
-                                          : place.backwardUse) = true;
-    stagewright::addValue(problem, value, place, recompute, memory);
+        place.addUse(use.phase);
+    if (int64_t *counter = counterOf(value, place, recompute, memory))
+      *counter += problem.slotOf(value.bytes).value;
   }
 
   StageMemory memory;
@@ -186,18 +162,20 @@ StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
   return sum.memory;
 }
 
-Bytes StageMemory::with(int64_t inFlight, int64_t microbatches, double share,
+Bytes StageMemory::with(ByLife inFlight, int64_t microbatches, double share,
                         int64_t routes) const {
-  auto part = [&](int64_t number) { return (number + routes - 1) / routes; };
   // A ring that receives has one slot more than are in use, for the next to
   // arrive, but never more than there are microbatches.
-  int64_t most = part(microbatches), kept = part(inFlight);
+  auto part = [&](int64_t number) { return (number + routes - 1) / routes; };
+  int64_t most = part(microbatches);
+  auto next = [&](int64_t kept) { return std::min(kept + 1, most); };
+  ByLife kept = {part(inFlight.toInput), part(inFlight.toWeight),
+                 part(inFlight.between)};
+  ByLife slots = {next(kept.toInput), next(kept.toWeight), next(kept.between)};
   double sliced =
       double(microbatches) * double(perMicrobatch) +
-      double(routes) *
-          (double(kept) * double(stash) +
-           double(std::min(kept + 1, most)) * double(receivedStash) +
-           double(std::min<int64_t>(2, most)) * double(received)) +
+      double(routes) * (stash.times(kept) + receivedStash.times(slots) +
+                        double(std::min<int64_t>(2, most)) * double(received)) +
       double(recomputed);
   return Bytes(
       once + int64_t(std::min(std::ceil(share * sliced + temporariesOf(share)),
@@ -231,7 +209,7 @@ Bytes mostMemory(const Problem &problem) {
   StageMemory all = stageMemory(
       problem, std::vector<bool>(problem.layers.size(), true), false);
   for (const Value &value : problem.values) {
-    all.receivedStash += value.bytes.value;
+    all.receivedStash.toWeight += value.bytes.value;
     all.received += value.bytes.value;
   }
   return all.with(problem.microbatches, problem.microbatches, 1);

@@ -7,40 +7,29 @@
 
 #include "MemoryTable.h"
 #include "LayerIndex.h"
+#include "ValuePlace.h"
 #include <algorithm>
 #include <cmath>
 
 namespace stagewright {
 
-namespace {
-/// Which ends of a value lie in the interval.
-struct Place {
-  bool producer = false, forwardUse = false, backwardUse = false;
-};
-} // namespace
-
-/// The counter of `memory` that a value so placed belongs to, as in
-/// stageMemory(); null where the stage does not hold it.
-static int64_t *slotOf(const Value &value, const Place &place, bool recompute,
-                       StageMemory &memory) {
-  bool forward = value.producer.phase == ActionKind::Forward;
-  if (place.producer) {
-    if (!forward || !place.backwardUse)
-      return nullptr;
-    return recompute ? &memory.recomputed : &memory.stash;
-  }
-  if (forward && (place.backwardUse || (recompute && place.forwardUse)))
-    return &memory.receivedStash;
-  return place.forwardUse || place.backwardUse ? &memory.received : nullptr;
-}
-
-MemoryTable::MemoryTable(const Problem &problem, bool recompute) {
-  levels.push_back(fill(problem, false, 0));
+MemoryTable::MemoryTable(const Problem &problem, bool recompute)
+    : microbatches(problem.microbatches) {
+  forms.push_back(fill(problem, false, 0));
   if (!recompute)
     return;
-  again = fill(problem, true, 0);
-  for (int64_t level = 1; level <= problem.mostLevels(); ++level)
-    levels.push_back(fill(problem, false, level));
+  levels = problem.mostLevels();
+  for (int64_t level = 1; level <= levels; ++level)
+    forms.push_back(fill(problem, false, level));
+  forms.push_back(fill(problem, true, 0));
+}
+
+RoomLimits &MemoryTable::limits(const std::vector<Room> &rooms,
+                                bool turns) const {
+  return known
+      .try_emplace({rooms, turns}, *this, forms.front().size(), microbatches,
+                   rooms)
+      .first->second;
 }
 
 MemoryTable::Table MemoryTable::fill(const Problem &problem, bool recompute,
@@ -55,7 +44,7 @@ MemoryTable::Table MemoryTable::fill(const Problem &problem, bool recompute,
   table.resize(layers);
   for (size_t first = 0; first < layers; ++first) {
     StageMemory sum;
-    std::vector<Place> places(problem.values.size());
+    std::vector<ValuePlace> places(problem.values.size());
     std::vector<bool> isHeld(problem.residents.size(), false);
     for (size_t layer = first; layer < layers; ++layer) {
       sum.addTemporaries(problem, layer, levelOf(layer));
@@ -74,16 +63,15 @@ MemoryTable::Table MemoryTable::fill(const Problem &problem, bool recompute,
       for (size_t i : index.values[layer]) {
         const Value &value = problem.values[i];
         int64_t bytes = problem.slotOf(value.bytes).value;
-        Place &place = places[i];
-        if (int64_t *slot = slotOf(value, place, recompute, sum))
-          *slot -= bytes;
+        ValuePlace &place = places[i];
+        if (int64_t *counter = counterOf(value, place, recompute, sum))
+          *counter -= bytes;
         place.producer |= size_t(value.producer.layer) == layer;
         for (const LayerPhase &use : value.uses)
           if (size_t(use.layer) == layer && use.isAt(levelOf(layer)))
-            (use.phase == ActionKind::Forward ? place.forwardUse
-                                              : place.backwardUse) = true;
-        if (int64_t *slot = slotOf(value, place, recompute, sum))
-          *slot += bytes;
+            place.addUse(use.phase);
+        if (int64_t *counter = counterOf(value, place, recompute, sum))
+          *counter += bytes;
       }
       table[first].push_back(sum);
     }

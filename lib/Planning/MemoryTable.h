@@ -13,35 +13,39 @@
 #ifndef STAGEWRIGHT_PLANNING_MEMORYTABLE_H
 #define STAGEWRIGHT_PLANNING_MEMORYTABLE_H
 
-#include "stagewright/Planning/Evaluate.h"
+#include "RoomLimits.h"
+#include <map>
 
 namespace stagewright {
 
 class MemoryTable {
 public:
-  /// Of stages that keep everything; with `recompute` also of those that keep
-  /// only what they receive, and of those whose layers are all at one level.
+  /// Of stages that keep everything; with `recompute` also of those whose
+  /// layers are all at one level, and of those that run their whole forward
+  /// again.
   MemoryTable(const Problem &problem, bool recompute);
 
+  /// Forms of a stage: levels from 0 on, of every layer or its own highest, and
+  /// then its whole forward run again.
+  int64_t numForms() const { return int64_t(forms.size()); }
+  int64_t mostLevels() const { return levels; }
+  int64_t wholeForm() const { return levels + 1; }
+
   /// What layers [first, end) hold.
-  const StageMemory &of(size_t first, size_t end, bool recompute) const {
-    return find(recompute ? again : levels.front(), first, end);
+  const StageMemory &at(size_t first, size_t end, int64_t form) const {
+    return forms[form][first][end - first - 1];
   }
-  /// With every layer at `level`, or its own highest.
-  const StageMemory &at(size_t first, size_t end, int64_t level) const {
-    return find(levels[level], first, end);
-  }
-  int64_t mostLevels() const { return int64_t(levels.size()) - 1; }
+
+  /// What fits on devices that are `rooms`. `turns`: replicas may take turns.
+  RoomLimits &limits(const std::vector<Room> &rooms, bool turns) const;
 
 private:
   using Table = std::vector<std::vector<StageMemory>>;
   static Table fill(const Problem &problem, bool recompute, int64_t level);
-  static const StageMemory &find(const Table &table, size_t first, size_t end) {
-    return table[first][end - first - 1];
-  }
 
-  std::vector<Table> levels;
-  Table again;
+  std::vector<Table> forms;
+  int64_t levels = 0, microbatches;
+  mutable std::map<std::pair<std::vector<Room>, bool>, RoomLimits> known;
 };
 
 } // namespace stagewright

@@ -7,6 +7,7 @@
 
 #include "stagewright/Planning/Plan.h"
 #include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Planning/Placed.h"
 #include <algorithm>
 #include <set>
 
@@ -24,6 +25,10 @@ const char *toString(Binding binding) {
     return "memory";
   }
   return "";
+}
+
+std::string Plan::orderName() const {
+  return schedule.empty() ? toString(order) : schedule;
 }
 
 /// Names a stage in an error.
@@ -179,6 +184,8 @@ Status verifyStages(const Problem &problem, const Plan &plan) {
 Status verify(const Problem &problem, const Plan &plan) {
   if (Status status = verifyStages(problem, plan); !status)
     return status;
+  if (!plan.schedule.empty())
+    return verifyPlaced(problem, plan);
   // What alternatives hold is counted by the planner that chose them.
   bool hasAlternatives =
       std::any_of(plan.stages.begin(), plan.stages.end(),

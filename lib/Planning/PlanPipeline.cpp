@@ -240,9 +240,9 @@ void Builder::addNics(const StagePlan &from, const StagePlan &to,
       size_t a = network.hostOf(u), b = network.hostOf(v);
       if (a == b)
         continue;
-      if (std::isfinite(network.nic(a)))
+      if (network.sharesNic(a))
         leaving.insert(a);
-      if (std::isfinite(network.nic(b)))
+      if (network.sharesNic(b))
         entering.insert(b);
     }
   for (size_t host : leaving)

@@ -14,7 +14,14 @@ namespace stagewright {
 
 std::span<const Planner> allPlanners() {
   static constexpr std::array planners = {
-      Planner{"spp", "synchronous training on arbitrary links", planSpp},
+      Planner{"auto", "the better of spp and placed; the default for modules",
+              planAuto},
+      Planner{"spp",
+              "synchronous training on arbitrary links; the default for "
+              "profiles",
+              planSpp},
+      Planner{"placed", "several stages on each device, in all schedules",
+              planPlaced},
       Planner{"balance", "min-max cut of the chain, one device a stage",
               planBalance},
       Planner{"ideal-dp",

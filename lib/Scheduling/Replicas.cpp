@@ -12,6 +12,18 @@
 
 namespace stagewright {
 
+bool areReplicas(const ReplicaRanks &ranks) {
+  std::map<int64_t, const std::vector<int64_t> *> together; // By rank.
+  bool several = false;
+  for (const std::vector<int64_t> &stage : ranks) {
+    several |= stage.size() > 1;
+    for (int64_t rank : stage)
+      if (*together.try_emplace(rank, &stage).first->second != stage)
+        return false;
+  }
+  return several;
+}
+
 int64_t pipelinesOf(const ReplicaRanks &ranks) {
   auto count = int64_t(ranks.front().size());
   bool equal = std::all_of(ranks.begin(), ranks.end(), [&](const auto &stage) {

@@ -95,8 +95,9 @@ static Result<Problem> readProfile(const PlanOptions &options, size_t number,
 
 /// Forms the graph of a module with the passes of `pipeline-partition`, and
 /// turns it into a problem.
-static FailureOr<Problem>
-problemOfModule(ModuleOp module, const PlanOptions &options, size_t number) {
+static FailureOr<Problem> problemOfModule(ModuleOp module,
+                                          const PlanOptions &options,
+                                          size_t number, bool halves) {
   const std::string &file = options.files[number];
   CompileOptions compile;
   compile.cluster = options.cluster;
@@ -105,6 +106,9 @@ problemOfModule(ModuleOp module, const PlanOptions &options, size_t number) {
   compile.target = options.target;
   compile.memory = options.memory;
   compile.recomputeLevel = options.recomputeLevel;
+  compile.halves = halves;
+  if (options.schedule != "auto")
+    compile.schedule = options.schedule;
   if (!options.microbatches.empty())
     compile.microbatches = options.microbatches[number];
   TimingScope untimed;
@@ -143,7 +147,7 @@ problemOfModule(ModuleOp module, const PlanOptions &options, size_t number) {
 }
 
 static Result<Problem> readModule(const PlanOptions &options, size_t number,
-                                  const std::string &text) {
+                                  const std::string &text, bool halves) {
   const std::string &file = options.files[number];
   DialectRegistry registry;
   mlir::registerAllDialects(registry);
@@ -154,17 +158,22 @@ static Result<Problem> readModule(const PlanOptions &options, size_t number,
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, file),
                              llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  std::optional<ScopedDiagnosticHandler> quiet;
+  if (halves) // What there is to say has been said.
+    quiet.emplace(&context, [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   Error wrong{"'" + file + "' cannot be planned"};
   if (!module)
     return Error{"'" + file + "' is no MLIR module"};
-  FailureOr<Problem> problem = problemOfModule(*module, options, number);
+  FailureOr<Problem> problem =
+      problemOfModule(*module, options, number, halves);
   if (failed(problem))
     return wrong;
   return std::move(*problem);
 }
 
-Result<Problem> readInput(const PlanOptions &options, size_t number) {
+Result<Input> readInput(const PlanOptions &options, size_t number,
+                        bool halves) {
   const std::string &file = options.files[number];
   Result<std::string> text = readTextFile(file);
   if (!text)
@@ -175,13 +184,13 @@ Result<Problem> readInput(const PlanOptions &options, size_t number) {
   if (!format)
     return format.error();
   Result<Problem> problem = *format == "mlir"
-                                ? readModule(options, number, *text)
+                                ? readModule(options, number, *text, halves)
                                 : readProfile(options, number, *format, *text);
   if (!problem)
-    return problem;
+    return problem.error();
   if (Status status = applyOptions(options, number, *problem); !status)
     return status.error();
-  return problem;
+  return Input{std::move(*problem), *format == "mlir"};
 }
 
 } // namespace stagewright

@@ -17,10 +17,19 @@ namespace stagewright {
 Result<std::string> guessFormat(const std::string &text,
                                 const std::string &file);
 
+/// What is planned.
+struct Input {
+  Problem problem;
+  bool isModule = false; ///< Else a profile.
+};
+
 /// Reads file number `file` of the options and puts it on their cluster, or on
 /// its own. Errors in a module have been printed where they are; the error
 /// returned then only says so.
-Result<Problem> readInput(const PlanOptions &options, size_t file);
+/// `halves`: whether backwards of a module stay in halves whatever the
+/// schedule.
+Result<Input> readInput(const PlanOptions &options, size_t file,
+                        bool halves = false);
 
 } // namespace stagewright
 

@@ -88,8 +88,8 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
   const char *group = "What is searched";
   app.add_option(
          "--planner", options.planner,
-         "Algorithm (--list-planners); spp if not given, and refine:NAME "
-         "improves what NAME finds")
+         "Algorithm (--list-planners); without it auto for a module, spp for a "
+         "profile; refine:NAME improves what NAME finds")
       ->type_name("NAME")
       ->group(group);
   app.add_option(
@@ -101,6 +101,19 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
   app.add_option("--stages", options.stages,
                  "Number of stages; without it, what is best")
       ->type_name("S")
+      ->group(group);
+  app.add_option("--schedule", options.schedule,
+                 "Plan for this schedule, as pp-compile takes it; auto, the "
+                 "default: the fastest")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option("--chunks", options.chunks,
+                 "Stages of each device; without it, what is best")
+      ->type_name("V")
+      ->group(group);
+  app.add_option("--placement", options.placement,
+                 "Which device holds which stages; without it, what is best")
+      ->type_name("linear|loop|v|twin")
       ->group(group);
   app.add_option("--max-replicas", options.maxReplicas,
                  "Most devices of one stage; 0, the default: no limit")

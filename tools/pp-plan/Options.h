@@ -21,7 +21,8 @@ struct PlanOptions {
   std::string format, cluster, memory, profile, layers, target = "host";
   std::vector<int64_t> microbatches; ///< One, or one per file.
 
-  std::string planner, plan;
+  std::string planner, plan, schedule = "auto", placement;
+  std::optional<int64_t> chunks;
   std::vector<std::string> orders;
   std::optional<int64_t> stages, maxReplicas, samples;
   std::optional<int64_t> recomputeLevel;

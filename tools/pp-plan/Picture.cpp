@@ -7,7 +7,7 @@
 
 #include "Picture.h"
 
-#include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Planning/Placed.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Simulation/WriteTrace.h"
 #include "stagewright/Support/Files.h"
@@ -31,6 +31,38 @@ static std::vector<std::string> processorNames(const Problem &problem,
   return names;
 }
 
+namespace {
+/// A step that was simulated.
+struct Simulated {
+  PipelineModel model;
+  PipelineTimeline timeline;
+  std::vector<std::string> names; ///< Of processors.
+};
+} // namespace
+
+static Result<Simulated> simulatePlan(const Problem &problem,
+                                      const Network &network, Plan &plan) {
+  Simulated step;
+  Result<PipelineTimeline> timeline = Error{};
+  if (plan.schedule.empty()) {
+    step.model = pipelineOf(problem, network, plan);
+    step.names = processorNames(problem, plan, step.model);
+    timeline = simulatePipeline(step.model, plan.order);
+  } else {
+    Result<ScheduledPlan> run = scheduled(problem, network, plan);
+    if (!run)
+      return run.error();
+    for (size_t device : run->devices)
+      step.names.push_back(problem.cluster.devices[device].name);
+    timeline = simulatePipeline(run->model, run->schedule);
+    step.model = std::move(run->model);
+  }
+  if (!timeline)
+    return timeline.error();
+  step.timeline = std::move(*timeline);
+  return step;
+}
+
 Status writePictures(const Problem &problem, Plan plan, const std::string &svg,
                      const std::string &trace) {
   if (svg.empty() && trace.empty())
@@ -38,18 +70,18 @@ Status writePictures(const Problem &problem, Plan plan, const std::string &svg,
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();
-  PipelineModel model = pipelineOf(problem, *network, plan);
-  Result<PipelineTimeline> timeline = simulatePipeline(model, plan.order);
-  if (!timeline)
-    return timeline.error();
+  Result<Simulated> step = simulatePlan(problem, *network, plan);
+  if (!step)
+    return step.error();
+  const auto &[model, timeline, processors] = *step;
   PipelineNames names = {plan.planner + " on " + problem.cluster.name,
-                         processorNames(problem, plan, model)};
+                         processors};
   if (!svg.empty())
-    if (Status status = writeTextFile(svg, drawSvg(model, *timeline, names));
+    if (Status status = writeTextFile(svg, drawSvg(model, timeline, names));
         !status)
       return status;
   if (!trace.empty())
-    return writeTextFile(trace, writeTrace(model, *timeline, names));
+    return writeTextFile(trace, writeTrace(model, timeline, names));
   return {};
 }
 

@@ -16,6 +16,8 @@
 
 #include "stagewright/InitAllPasses.h"
 #include "stagewright/Planning/PlanJson.h"
+#include "stagewright/Planning/Planners.h"
+#include "stagewright/Planning/Request.h"
 #include "stagewright/Support/Files.h"
 
 #include <CLI/CLI.hpp>
@@ -66,22 +68,50 @@ Status readFixedPlan(const PlanOptions &options, Problem &problem) {
   return {};
 }
 
-Result<Planned> planFile(const PlanOptions &options, size_t number) {
-  Result<Problem> problem = readInput(options, number);
-  if (!problem)
-    return problem.error();
-  if (Status status = readFixedPlan(options, *problem); !status)
+Result<Planned> planProblem(const PlanOptions &options, Problem problem,
+                            const PlanRequest &request) {
+  if (Status status = readFixedPlan(options, problem); !status)
     return status.error();
-  std::string name = options.planner;
-  if (name.empty())
-    name = options.plan.empty() ? allPlanners().front().name : "fixed";
-  Result<Planner> planner = findPlanner(name);
-  if (!planner)
-    return planner.error();
-  Result<Plan> plan = runPlanner(*planner, *problem);
+  Result<Plan> plan = makePlan(problem, request);
   if (!plan)
     return plan.error();
-  return Planned{std::move(*problem), std::move(*plan)};
+  return Planned{std::move(problem), std::move(*plan)};
+}
+
+/// Whether schedules may be chosen among that run the halves of backwards
+/// apart, as pp-compile does.
+bool choosesHalves(const PlanOptions &options, const Problem &problem,
+                   const PlanRequest &request) {
+  return problem.wholeBackward && options.plan.empty() && !options.stages &&
+         !options.chunks && request.placement.empty() &&
+         request.schedule == "auto" &&
+         (request.planner == "auto" || request.planner == "placed");
+}
+
+Result<Planned> planFile(const PlanOptions &options, size_t number) {
+  Result<Input> input = readInput(options, number);
+  if (!input)
+    return input.error();
+  PlanRequest request = {options.planner, options.schedule,
+                         options.chunks.value_or(0), options.placement};
+  if (request.planner.empty())
+    request.planner =
+        input->isModule && options.orders.empty() ? "auto" : "spp";
+  bool hasHalves = choosesHalves(options, input->problem, request);
+  Result<Planned> whole =
+      planProblem(options, std::move(input->problem), request);
+  if (!hasHalves)
+    return whole;
+  Result<Input> apart = readInput(options, number, /*halves=*/true);
+  if (!apart)
+    return whole;
+  request.planner = "placed";
+  Result<Planned> halves =
+      planProblem(options, std::move(apart->problem), request);
+  bool isBetter =
+      halves &&
+      (!whole || halves->plan.time < whole->plan.time * (1 - kLeastSaved));
+  return isBetter ? halves : whole;
 }
 
 /// The best plan of all files; a file without one loses.

@@ -21,14 +21,6 @@ namespace stagewright::pipeline {
 /// Of a step, where neither options nor module say it.
 inline constexpr int64_t kDefaultMicrobatches = 8;
 
-/// The schedules that planners simulate themselves, with transfers that occupy
-/// their links, by the execution order that stands for each.
-inline constexpr std::pair<llvm::StringLiteral, ExecutionOrder>
-    kSimulatedSchedules[] = {{"1f1b", ExecutionOrder::OneFOneB},
-                             {"window", ExecutionOrder::Window},
-                             {"early-backward", ExecutionOrder::CapB},
-                             {"gpipe", ExecutionOrder::GPipe}};
-
 /// Fills layers, values, residents and forwardOnly of a problem on `cluster`;
 /// orders are those of kSimulatedSchedules, which can be lowered. Seconds come
 /// from the nodes' costs, by the roofline where a class is missing; a node

@@ -38,6 +38,9 @@ public:
   /// Bytes a second that all channels of a host share when they leave or enter
   /// it; infinite where the cluster states none.
   double nic(size_t host) const { return nics[host]; }
+  /// Whether that is less than what its devices can send to other hosts
+  /// together, so that they wait for one another.
+  bool sharesNic(size_t host) const { return nics[host] < wanted[host]; }
   /// The fastest link between any two devices.
   double largestBandwidth() const { return largest; }
 
@@ -45,7 +48,7 @@ private:
   size_t count = 0;
   std::vector<double> bandwidths, latencies;
   std::vector<size_t> hosts;
-  std::vector<double> nics;
+  std::vector<double> nics, wanted; ///< By host.
   double largest = 0;
 };
 

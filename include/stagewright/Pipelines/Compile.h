@@ -45,6 +45,9 @@ struct CompileOptions {
   /// Name of a generator; `plan`: what the planner finds fastest; `auto`: what
   /// a search finds fastest for the plan; a file `….csv` as PyTorch writes it.
   std::string schedule = "plan";
+  /// Whether the halves of backwards stay apart whatever the schedule. Absent:
+  /// where the schedule, or a better plan, runs them apart.
+  bool halves = false;
   std::string objective; ///< of `auto`: makespan or span
   std::string layers;    ///< as pipeline-form-graph takes them; empty: auto
   std::string profile;   ///< file that `pp-run --profile` wrote

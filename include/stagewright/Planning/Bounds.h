@@ -35,7 +35,8 @@ std::optional<Seconds> windowUpperBound(const PipelineModel &model);
 Seconds familyLowerBound(const Problem &problem, const Network &network);
 
 /// Whether familyLowerBound() speaks of `plan`: its stages are contiguous,
-/// share no device and run by no alternatives of their layers.
+/// share no device, run by no alternatives of their layers, and keep the halves
+/// of backwards together.
 bool isOfFamily(const Plan &plan);
 
 /// No plan at all is faster, stages that share devices or leave layers out

@@ -61,13 +61,34 @@ int64_t inFlightOf(ExecutionOrder order, int64_t fromEnd, int64_t microbatches);
 int64_t inFlightInTurn(ExecutionOrder order, int64_t ahead, int64_t own,
                        int64_t microbatches);
 
+/// Amounts by how long a stage keeps something for a microbatch.
+struct ByLife {
+  ByLife() = default;
+  ByLife(int64_t toInput, int64_t toWeight, int64_t between)
+      : toInput(toInput), toWeight(toWeight), between(between) {}
+  /// Of microbatches whose backward is one action.
+  explicit ByLife(int64_t inFlight)
+      : ByLife(inFlight, inFlight, std::min<int64_t>(inFlight, 1)) {}
+
+  int64_t toInput = 0;  ///< From F to I, or to B.
+  int64_t toWeight = 0; ///< From F to W.
+  int64_t between = 0;  ///< From I to W.
+
+  int64_t all() const { return toInput + toWeight + between; }
+  double times(const ByLife &counts) const {
+    return double(toInput) * double(counts.toInput) +
+           double(toWeight) * double(counts.toWeight) +
+           double(between) * double(counts.between);
+  }
+};
+
 /// Bytes of a set of layers by how often they are held; for a whole
 /// microbatch, before slicing.
 struct StageMemory {
   int64_t once = 0;          ///< Parameters, gradients, state, constants.
   int64_t perMicrobatch = 0; ///< Inputs and joined outputs of the step.
-  int64_t stash = 0;         ///< Made here in F, used here in the backward.
-  int64_t receivedStash = 0; ///< Received, used in the backward.
+  ByLife stash;              ///< Made here, used here in a later action.
+  ByLife receivedStash;      ///< Received, used in a later action.
   int64_t received = 0;      ///< Received, used at once.
   int64_t recomputed = 0;    ///< Made again for one microbatch at a time.
   int64_t temporaries = 0;   ///< Of the layer that needs most while it runs.
@@ -83,8 +104,12 @@ struct StageMemory {
   /// Bytes of a replica with `share` of each microbatch. `routes` of the
   /// microbatches meet on it: each has rings of its own and an equal part of
   /// what is in flight.
-  Bytes with(int64_t inFlight, int64_t microbatches, double share,
+  Bytes with(ByLife inFlight, int64_t microbatches, double share,
              int64_t routes = 1) const;
+  Bytes with(int64_t inFlight, int64_t microbatches, double share,
+             int64_t routes = 1) const {
+    return with(ByLife(inFlight), microbatches, share, routes);
+  }
 };
 
 /// Of the layers for which `isHere`; with recomputation a stage keeps what it

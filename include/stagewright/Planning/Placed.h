@@ -8,8 +8,9 @@
 // Plans for the schedules that put several stages on a device, or a stage on
 // two (Scheduling/Placement.h), and the bridge from a plan to what a schedule
 // has to cope with. Rank r is the r-th device in the order of the stages' first
-// devices. Times are those of timeSchedule(): transfers are delays that occupy
-// nobody; values that skip stages are not seen.
+// devices; further devices, of replicas that take microbatches in turn, have
+// the ranks behind. Cuts are compared by timeSchedule(), to which transfers are
+// delays that occupy nobody; plans have the time of simulatePipeline().
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/ScheduleProblem.h"
+#include <optional>
 
 namespace stagewright {
 
@@ -74,26 +76,50 @@ struct PlacedRequest {
   int64_t pipelines = 1;
 };
 
-/// A plan and the name of the generator that its time is that of.
-struct PlacedPlan {
-  Plan plan;
-  std::string schedule;
+/// Cuts the chain into the stages of a placement on the first devices of the
+/// cluster. Starts from the cut whose largest stage is smallest (the dynamic
+/// program of planBalance), then moves single cuts by single layers for as long
+/// as the simulated time of the fastest schedule drops; memory is respected.
+/// Not exact: the loads of stages that share a rank add up, which a dynamic
+/// program over the chain does not see. Time O(rounds * stages * actions).
+Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request);
+
+/// Schedules and placements to choose from.
+struct PlacedFamily {
+  std::vector<Generator> generators;
+  int64_t chunks = 0;                 ///< Of each device; 0: any number.
+  std::optional<Placement> placement; ///< None: any that a generator is for.
 };
 
-/// Cuts the chain into the stages of a placement on the first devices of the
-/// cluster. The time of several pipelines is that of the first, which has most
-/// microbatches, and what is left of the sums of a rank's gradients when its
-/// backwards are done, one stage after the other. Starts from the cut whose
-/// largest stage is smallest (the dynamic program of planBalance), then moves
-/// single cuts by single layers for as long as the simulated time of the
-/// fastest schedule drops; memory is respected. Not exact: the loads of stages
-/// that share a rank add up, which a dynamic program over the chain does not
-/// see. Time O(rounds * stages * actions).
-Result<PlacedPlan> planPlaced(const Problem &problem,
-                              const PlacedRequest &request);
+/// The best plan of a family that is found: for every number of devices of a
+/// pipeline, of stages on each and of pipelines side by side the even cut is
+/// timed, the most promising first, and the best ones are improved. On unequal
+/// devices one pipeline only.
+Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family);
 
-/// Times `plan`'s stages, one device each, in the order of `generator`; fails
-/// where that does not fit in memory.
+/// A plan as the simulator takes it.
+struct ScheduledPlan {
+  PipelineModel model;
+  Schedule schedule;
+  std::vector<size_t> devices; ///< By rank.
+};
+
+/// What `plan` runs in the order of its schedule, with all replicas; fills what
+/// pipelineOf() does.
+Result<ScheduledPlan> scheduled(const Problem &problem, const Network &network,
+                                Plan &plan);
+
+/// evaluate() for a plan that is timed in the order of `generator`: its stages
+/// may share devices, and replicas take whole microbatches in turn.
+Status evaluatePlaced(const Problem &problem, const Network &network,
+                      const Generator &generator, Plan &plan);
+
+/// Whether the devices of `plan`, whose schedule is named, hold what that
+/// keeps.
+Status verifyPlaced(const Problem &problem, const Plan &plan);
+
+/// Times `plan`'s stages, each with devices of its own, in the order of
+/// `generator`; fails where that does not fit in memory.
 Status retime(const Problem &problem, const Generator &generator, Plan &plan);
 
 } // namespace stagewright

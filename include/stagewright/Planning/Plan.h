@@ -61,6 +61,9 @@ struct Plan {
   std::vector<StagePlan> stages;
 
   ExecutionOrder order = ExecutionOrder::OneFOneB;
+  /// The generator (Generators.h) in whose order the plan is timed, with
+  /// replicas that take whole microbatches in turn; empty: `order`.
+  std::string schedule = {};
   /// Simulated makespan of the step in that order.
   Seconds time;
   /// No order of this plan is faster (Bounds.h).
@@ -71,6 +74,9 @@ struct Plan {
   std::optional<Seconds> upperBound;
   /// Why it won: the runner-up and what it would take; for --explain.
   std::vector<std::string> explanation;
+
+  /// Of the schedule, or of `order`.
+  std::string orderName() const;
 };
 
 /// Proves that `plan` answers `problem`: every layer on one stage, no device

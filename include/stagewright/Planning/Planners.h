@@ -35,6 +35,19 @@ namespace stagewright {
 /// DNN Training" (INFOCOM 2022), as specified in docs/planner.md.
 Result<Plan> planSpp(const Problem &problem);
 
+/// The best plan that is found of all schedules of Generators.h but those of
+/// twins, with any number of stages on each device and of pipelines side by
+/// side (Placed.h).
+Result<Plan> planPlaced(const Problem &problem);
+
+/// What part of a step a plan of planPlaced() must save to be preferred: its
+/// artifact runs for one number of microbatches.
+inline constexpr double kLeastSaved = 0.005;
+
+/// The better of planSpp() and planPlaced(). Where a number of stages is asked
+/// for they lie on a device each, and the plan is spp's.
+Result<Plan> planAuto(const Problem &problem);
+
 /// Cuts the chain into `stages` stages (as many as devices where not asked for)
 /// so that the most loaded stage or cut is as little loaded as possible, by an
 /// exact dynamic program: load of a stage is its F + I + W, of a cut the

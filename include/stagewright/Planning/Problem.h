@@ -144,6 +144,12 @@ struct Problem {
   std::vector<Value> values;
   std::vector<Resident> residents;
   bool forwardOnly = false;
+  /// Whether the backward of a layer is one body, so that its halves cannot run
+  /// apart.
+  bool wholeBackward = false;
+  /// Whether results of microbatches are joined, which keeps them in one
+  /// pipeline.
+  bool joinsResults = false;
   /// Rows of a microbatch, the most slices of it; 0: not known, no limit.
   int64_t samples = 0;
 

@@ -24,6 +24,10 @@ namespace stagewright {
 /// that share a rank have the same ones.
 using ReplicaRanks = std::vector<std::vector<int64_t>>;
 
+/// Whether `ranks` are those of replicas, of some stage several: stages that
+/// share a rank share all of theirs, in one order.
+bool areReplicas(const ReplicaRanks &ranks);
+
 /// How many pipelines run side by side: the replicas of every stage, or 1 where
 /// stages differ in that.
 int64_t pipelinesOf(const ReplicaRanks &ranks);

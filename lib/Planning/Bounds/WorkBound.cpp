@@ -12,6 +12,8 @@
 namespace stagewright {
 
 bool isOfFamily(const Plan &plan) {
+  if (!plan.schedule.empty())
+    return false;
   std::vector<size_t> devices;
   for (const StagePlan &stage : plan.stages) {
     if (!stage.alternatives.empty() || stage.layers.empty() ||

@@ -73,8 +73,7 @@ Seconds IntervalCosts::transfer(int64_t stage, int64_t cut) const {
 }
 
 Bytes IntervalCosts::memory(int64_t stage, int64_t first, int64_t end) const {
-  return held.of(first, end, /*recompute=*/false)
-      .with(inFlight[stage], problem.microbatches, 1);
+  return held.at(first, end, 0).with(inFlight[stage], problem.microbatches, 1);
 }
 
 } // namespace stagewright

@@ -58,11 +58,11 @@ static PiperModel::Choice plainChoice(const Problem &problem, int64_t layer,
   std::vector<bool> isHere(problem.layers.size(), false);
   isHere[layer] = true;
   StageMemory memory = stageMemory(problem, isHere, recompute);
-  choice.perSample = double(memory.stash + memory.receivedStash);
-  choice.fixed =
-      double(memory.once) +
-      double(problem.microbatches) * double(memory.perMicrobatch) +
-      double(memory.receivedStash + 2 * memory.received + memory.recomputed);
+  choice.perSample = double(memory.stash.all() + memory.receivedStash.all());
+  choice.fixed = double(memory.once) +
+                 double(problem.microbatches) * double(memory.perMicrobatch) +
+                 double(memory.receivedStash.all() + 2 * memory.received +
+                        memory.recomputed);
   for (const Resident &resident : problem.residents)
     if (resident.kind == ResidentKind::Gradient && !resident.layers.empty() &&
         resident.layers.front() == layer)

@@ -6,12 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Placed/PlacedSearch.h"
-#include "stagewright/Planning/Bounds.h"
-#include "stagewright/Scheduling/Replicas.h"
-#include "stagewright/Scheduling/Timing.h"
 #include <algorithm>
-#include <map>
-#include <set>
 
 namespace stagewright {
 
@@ -70,29 +65,6 @@ chooseGenerators(const std::vector<Generator> &generators,
                toString(where.placement) + "; " + wants};
 }
 
-/// What evaluate() fills in for other plans.
-static void describe(const Problem &problem, const ScheduleProblem &costs,
-                     const std::vector<Bytes> &memory, Plan &plan) {
-  Seconds most;
-  std::vector<Seconds> work(problem.cluster.devices.size());
-  for (size_t s = 0; s < plan.stages.size(); ++s) {
-    StagePlan &stage = plan.stages[s];
-    const StageCosts &cost = costs.stages[s];
-    stage.times = {cost.forward, cost.inputGradient, cost.weightGradient};
-    stage.memory = memory[stage.devices.front()];
-    // Twins and replicas in turn share the microbatches of a stage; slices are
-    // in its times.
-    double share =
-        stage.rows.empty() ? 1.0 / double(stage.devices.size()) : 1.0;
-    for (size_t device : stage.devices)
-      work[device] += share * double(costs.microbatches) * cost.total();
-  }
-  for (Seconds rank : work)
-    most = std::max(most, rank);
-  plan.planBound = boundOf(most, plan.time);
-  plan.familyBound = boundOf(workLowerBound(problem), plan.time);
-}
-
 std::string demandOf(const Generator &generator) {
   std::string chunks = std::to_string(generator.leastChunks);
   std::string text = std::string(generator.name) + " wants ";
@@ -107,131 +79,49 @@ std::string demandOf(const Generator &generator) {
          " placement=" + toString(generator.placement);
 }
 
-/// What the first of `pipelines` side by side has to do: its share of the
-/// microbatches, beside which it holds the inputs and results of all.
-static Problem firstOf(const Problem &problem, int64_t pipelines) {
-  Problem one = problem;
-  one.microbatches = microbatchesOf(0, pipelines, problem.microbatches);
-  for (Resident &resident : one.residents)
-    if (resident.kind == ResidentKind::PerMicrobatch)
-      resident.bytes = Bytes(resident.bytes.value * pipelines);
-  return one;
-}
-
-/// Gives every stage the devices of all pipelines, and the sums of gradients
-/// their time.
-static void widen(const Problem &problem, const Network &network,
-                  int64_t pipelines, Plan &plan) {
-  for (StagePlan &stage : plan.stages)
-    for (int64_t k = 1; k < pipelines; ++k)
-      stage.devices.push_back(stage.devices.front() + size_t(k));
-  Plan timed = plan;
-  pipelineOf(problem, network, timed);
-  std::map<size_t, Seconds> left; // By the first device of a rank.
-  for (size_t s = 0; s < plan.stages.size(); ++s) {
-    plan.stages[s].allReduce = timed.stages[s].allReduce;
-    plan.stages[s].tail = timed.stages[s].tail;
-    left[plan.stages[s].devices.front()] += plan.stages[s].tail;
-  }
-  Seconds most;
-  for (const auto &[device, tail] : left)
-    most = std::max(most, tail);
-  plan.time += most;
-  plan.value = plan.time.value;
-  plan.familyBound = boundOf(workLowerBound(problem), plan.time);
-}
-
-Result<PlacedPlan> planPlaced(const Problem &whole,
-                              const PlacedRequest &request) {
-  Problem asked = whole;
-  asked.stages = 0; // Stages may outnumber devices here.
-  if (Status status = asked.check(); !status)
-    return status.error();
-  if (Status status = checkRequest(whole, request); !status)
-    return status.error();
-  Problem problem = firstOf(whole, request.pipelines);
-  Result<Network> network = Network::create(problem.cluster);
-  if (!network)
-    return network.error();
-  auto generators = chooseGenerators(request.generators, request.where);
-  if (!generators)
-    return generators.error();
-
-  PlacedSearch search(problem, *network, request, *generators);
-  std::vector<int64_t> ends = search.improve(search.start());
+Result<Plan> planOf(const Problem &whole, const Network &network,
+                    PlacedSearch &search, const std::vector<int64_t> &ends) {
   Result<CutCost> cost = search.costOf(ends);
   if (!cost)
     return cost.error();
   if (cost->excess > 0) {
-    const Device &device = problem.cluster.devices[cost->device];
+    const Device &device = whole.cluster.devices[cost->device];
     return Error{"no cut found that fits in memory; the best one needs " +
                  toString(cost->need) + " on device " + device.name + ", has " +
                  toString(device.memory) +
                  "; use more devices, fewer microbatches or a device with " +
                  toString(cost->need - device.memory) + " more"};
   }
-  PlacedPlan result;
-  result.schedule = (*generators)[cost->schedule].name;
-  result.plan.planner = "placed";
-  result.plan.stages = search.stagesOf(ends, cost->schedule);
-  result.plan.time = cost->time;
-  result.plan.value = cost->time.value;
-  Result<ScheduleProblem> costs =
-      scheduleProblemOf(problem, *network, result.plan.stages, request.where);
-  if (!costs)
-    return costs.error();
-  Result<Schedule> schedule =
-      (*generators)[cost->schedule].generate(shapeOf(*costs));
-  if (!schedule)
-    return schedule.error();
-  describe(problem, *costs,
-           memoryOf(problem, result.plan.stages, request.where, *schedule),
-           result.plan);
-  if (request.pipelines > 1)
-    widen(whole, *network, request.pipelines, result.plan);
-  return result;
+  Plan plan;
+  plan.planner = "placed";
+  plan.stages = search.stagesOf(ends, cost->schedule);
+  for (StagePlan &stage : plan.stages)
+    for (int64_t k = 1; k < search.pipelines(); ++k)
+      stage.devices.push_back(stage.devices.front() + size_t(k));
+  if (Status status = evaluatePlaced(whole, network,
+                                     search.generator(cost->schedule), plan);
+      !status)
+    return status.error();
+  return plan;
 }
 
-Status retime(const Problem &problem, const Generator &generator, Plan &plan) {
+Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request) {
+  Problem asked = problem;
+  asked.stages = 0; // Stages may outnumber devices here.
+  if (Status status = asked.check(); !status)
+    return status.error();
+  if (Status status = checkRequest(problem, request); !status)
+    return status.error();
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();
-  StagePlacement where = {Placement::Linear, int64_t(plan.stages.size()), 1};
-  if (!fits(generator, where))
-    return Error{demandOf(generator)};
-  std::set<size_t> devices;
-  auto isTaken = [&](size_t device) { return !devices.insert(device).second; };
-  for (const StagePlan &stage : plan.stages)
-    if (std::any_of(stage.devices.begin(), stage.devices.end(), isTaken))
-      return Error{std::string(generator.name) +
-                   " wants a device of its own for every stage, planner '" +
-                   plan.planner + "' has put several on device " +
-                   problem.cluster.devices[stage.devices.front()].name +
-                   "; take planner balance"};
-  Result<ScheduleProblem> costs =
-      scheduleProblemOf(problem, *network, plan.stages, where);
-  if (!costs)
-    return costs.error();
-  Result<Schedule> schedule = generator.generate(shapeOf(*costs));
-  if (!schedule)
-    return schedule.error();
-  Result<ScheduleTiming> timing = timeSchedule(*schedule, *costs);
-  if (!timing)
-    return timing.error();
-  std::vector<Bytes> need = memoryOf(problem, plan.stages, where, *schedule);
-  for (const StagePlan &stage : plan.stages) {
-    const Device &device = problem.cluster.devices[stage.devices.front()];
-    Bytes here = need[stage.devices.front()];
-    if (here > device.memory)
-      return Error{std::string(generator.name) + " needs " + toString(here) +
-                   " on device " + device.name + ", has " +
-                   toString(device.memory) +
-                   "; use more stages, fewer microbatches or a device with " +
-                   toString(here - device.memory) + " more"};
-  }
-  plan.time = timing->makespan;
-  describe(problem, *costs, need, plan);
-  return {};
+  auto generators = chooseGenerators(request.generators, request.where);
+  if (!generators)
+    return generators.error();
+  Problem first = firstOf(problem, request.pipelines);
+  PlacedSearch search(first, *network, request, *generators);
+  return planOf(problem, *network, search,
+                search.improve(evenCut(first, request), kMostActions));
 }
 
 } // namespace stagewright

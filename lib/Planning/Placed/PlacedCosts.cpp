@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Placed/PlacedSearch.h"
+#include "Placed/RankMemory.h"
 #include "stagewright/Cost/Network.h"
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Planning/Placed.h"
@@ -25,24 +26,6 @@ static std::vector<size_t> devicesOf(const std::vector<StagePlan> &stages,
         stages[s].devices.front();
   return devices;
 }
-
-namespace {
-/// What the stages of a rank hold together: they run one after the other, so
-/// that the temporaries of one are enough.
-class RankMemory {
-public:
-  void add(StageMemory stage, int64_t inFlight, int64_t microbatches) {
-    temporaries = std::max(temporaries, stage.temporaries);
-    stage.temporaries = stage.sampleTemporaries = 0;
-    kept += stage.with(inFlight, microbatches, 1);
-  }
-  Bytes total() const { return kept + Bytes(temporaries); }
-
-private:
-  Bytes kept;
-  int64_t temporaries = 0;
-};
-} // namespace
 
 /// Share of each microbatch that each device of `stage` works on: all of it
 /// unless slices are stated.
@@ -133,21 +116,12 @@ static Seconds hopOf(const Problem &problem, const Network &network,
 
 /// Bytes that a stage holds for a microbatch from F to I, and from I to W: what
 /// its W uses of the forward and of I.
-static std::pair<double, double> heldOf(const Problem &problem,
-                                        const std::vector<int64_t> &stageOf,
-                                        const std::vector<int64_t> &levelOf,
-                                        int64_t stage,
-                                        const StageMemory &memory) {
-  double kept = 0;
-  for (const Value &value : problem.values) {
-    bool used = false;
-    for (const LayerPhase &use : value.uses)
-      used |= stageOf[use.layer] == stage && use.isAt(levelOf[use.layer]) &&
-              use.phase == ActionKind::WeightGradient;
-    if (used && value.producer.phase != ActionKind::WeightGradient)
-      kept += double(value.bytes.value);
-  }
-  double activation = double(memory.stash + memory.receivedStash);
+static std::pair<double, double> heldOf(const StageMemory &memory) {
+  auto bytes = [&](int64_t ByLife::*of) {
+    return double(memory.stash.*of + memory.receivedStash.*of);
+  };
+  double kept = bytes(&ByLife::toWeight) + bytes(&ByLife::between);
+  double activation = bytes(&ByLife::toInput) + bytes(&ByLife::toWeight);
   return {std::max(activation, kept), kept};
 }
 
@@ -165,7 +139,8 @@ static Status scaleMemory(const Problem &problem,
     // to arrive.
     RankMemory memory;
     for (int64_t s : stagesOf(where.placement, where.ranks, where.chunks, r))
-      memory.add(stageMemory(problem, stages[s]), 0, problem.microbatches);
+      memory.add(stageMemory(problem, stages[s]), ByLife(),
+                 problem.microbatches);
     int64_t fixed = memory.total().value;
     if (fixed > device.memory.value)
       return Error{"rank " + std::to_string(r) + " needs " +
@@ -201,22 +176,19 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
   result.chunks = where.chunks;
   result.microbatches = problem.microbatches;
   result.forwardOnly = problem.forwardOnly;
-  std::vector<int64_t> stageOf(problem.layers.size(), 0), levelOf = stageOf;
+  std::vector<int64_t> stageOf(problem.layers.size(), 0);
   for (size_t s = 0; s < stages.size(); ++s)
-    for (size_t i = 0; i < stages[s].layers.size(); ++i) {
-      stageOf[stages[s].layers[i]] = int64_t(s);
-      levelOf[stages[s].layers[i]] = stages[s].levelOf(i);
-    }
+    for (int64_t layer : stages[s].layers)
+      stageOf[layer] = int64_t(s);
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
   auto loads = loadsOf(problem, stageOf, stages.size());
   for (size_t s = 0; s < stages.size(); ++s) {
     StageTimes times = timesOf(problem, stages[s], classOf);
     StageMemory memory = stageMemory(problem, stages[s]);
-    auto [activation, kept] =
-        heldOf(problem, stageOf, levelOf, int64_t(s), memory);
+    auto [activation, kept] = heldOf(memory);
     result.stages.push_back({times.forward, times.inputGradient,
                              times.weightGradient, activation, kept,
-                             double(memory.receivedStash)});
+                             double(memory.receivedStash.all())});
     if (s + 1 < stages.size())
       result.hops.push_back(
           hopOf(problem, network, stages[s], stages[s + 1], loads[s]));
@@ -242,7 +214,7 @@ static Bytes bytesOf(const Problem &problem, const LayerIndex &index,
                      const std::vector<StashPeak> &held) {
   RankMemory memory;
   for (const StashPeak &peak : held)
-    memory.add(stageMemory(problem, index, stages[peak.stage]), peak.held,
+    memory.add(stageMemory(problem, index, stages[peak.stage]), heldOf(peak),
                problem.microbatches);
   return memory.total();
 }

@@ -14,9 +14,6 @@
 
 namespace stagewright {
 
-/// Actions that may be timed while cuts are moved: about two seconds.
-static constexpr int64_t kMostActions = 20'000'000;
-
 /// Sums in another order differ in their last digits.
 static constexpr double kRounding = 1e-9;
 
@@ -33,8 +30,7 @@ PlacedSearch::PlacedSearch(const Problem &problem, const Network &network,
                            const PlacedRequest &request,
                            const std::vector<Generator> &generators)
     : problem(problem), roomy(problem), curve(problem), network(network),
-      where(request.where), pipelines(request.pipelines),
-      generators(generators) {
+      request(request), where(request.where), generators(generators) {
   for (Device &device : roomy.cluster.devices)
     device.memory = Bytes(std::numeric_limits<int64_t>::max());
 }
@@ -62,7 +58,7 @@ PlacedSearch::stagesOf(const std::vector<int64_t> &ends) const {
   for (size_t s = 0; s < ends.size(); ++s) {
     auto rank =
         size_t(rankOf(where.placement, where.ranks, where.chunks, int64_t(s)));
-    std::vector<size_t> devices = {rank * size_t(pipelines)};
+    std::vector<size_t> devices = {rank * size_t(pipelines())};
     if (where.placement == Placement::Twin)
       devices.push_back(size_t(where.ranks) - 1 - rank);
     stages.push_back(stageOf(s == 0 ? 0 : ends[s - 1], ends[s], devices));
@@ -70,7 +66,9 @@ PlacedSearch::stagesOf(const std::vector<int64_t> &ends) const {
   return stages;
 }
 
-std::vector<int64_t> PlacedSearch::start() const {
+std::vector<int64_t> evenCut(const Problem &problem,
+                             const PlacedRequest &request) {
+  const StagePlacement &where = request.where;
   std::vector<size_t> classOf = problem.cluster.classOfDevices();
   std::vector<std::vector<double>> sums(problem.cluster.classes().size());
   for (size_t c = 0; c < sums.size(); ++c) {
@@ -80,7 +78,7 @@ std::vector<int64_t> PlacedSearch::start() const {
   }
   auto load = [&](int64_t s, int64_t first, int64_t end) {
     int64_t rank = rankOf(where.placement, where.ranks, where.chunks, s);
-    const std::vector<double> &sum = sums[classOf[rank * pipelines]];
+    const std::vector<double> &sum = sums[classOf[rank * request.pipelines]];
     return sum[end] - sum[first];
   };
   int64_t layers = problem.layers.size();
@@ -173,10 +171,12 @@ Result<CutCost> PlacedSearch::costOf(const std::vector<int64_t> &ends) {
   return *error;
 }
 
-std::vector<int64_t> PlacedSearch::improve(std::vector<int64_t> ends) {
+std::vector<int64_t> PlacedSearch::improve(std::vector<int64_t> ends,
+                                           int64_t mostActions) {
   Result<CutCost> best = costOf(ends);
   bool changed = best.ok();
-  while (changed && actions < kMostActions) {
+  mostActions += actions;
+  while (changed && actions < mostActions) {
     changed = false;
     for (size_t s = 0; s + 1 < ends.size(); ++s)
       for (int64_t step : {-1, 1}) {
@@ -184,7 +184,7 @@ std::vector<int64_t> PlacedSearch::improve(std::vector<int64_t> ends) {
         moved[s] += step;
         bool isEmpty =
             moved[s] <= (s == 0 ? 0 : moved[s - 1]) || moved[s] >= moved[s + 1];
-        if (isEmpty || actions >= kMostActions)
+        if (isEmpty || actions >= mostActions)
           continue;
         // All schedules again once this one is exhausted.
         Result<CutCost> cost = costWith(moved, best->schedule);

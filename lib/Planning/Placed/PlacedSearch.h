@@ -36,6 +36,17 @@ struct CutCost {
   bool operator<(const CutCost &other) const;
 };
 
+/// Actions that may be timed while cuts are moved: about two seconds.
+inline constexpr int64_t kMostActions = 20'000'000;
+
+/// What the first of `pipelines` side by side has to do: its share of the
+/// microbatches, beside which it holds the inputs and results of all.
+Problem firstOf(const Problem &problem, int64_t pipelines);
+
+/// The ends of the stages whose largest is smallest.
+std::vector<int64_t> evenCut(const Problem &problem,
+                             const PlacedRequest &request);
+
 class PlacedSearch {
 public:
   /// All must outlive the search.
@@ -47,13 +58,15 @@ public:
   /// needs.
   std::vector<StagePlan> stagesOf(const std::vector<int64_t> &ends,
                                   size_t generator);
-  /// The ends of the stages whose largest is smallest.
-  std::vector<int64_t> start() const;
-  /// Moves single cuts for as long as that costs less.
-  std::vector<int64_t> improve(std::vector<int64_t> ends);
+  /// Moves single cuts for as long as that costs less and fewer than
+  /// `mostActions` are timed.
+  std::vector<int64_t> improve(std::vector<int64_t> ends, int64_t mostActions);
   /// The cost of a cut, the best of all schedules; fails where none of them can
   /// be made for it.
   Result<CutCost> costOf(const std::vector<int64_t> &ends);
+
+  int64_t pipelines() const { return request.pipelines; }
+  const Generator &generator(size_t number) const { return generators[number]; }
 
 private:
   std::vector<StagePlan> stagesOf(const std::vector<int64_t> &ends) const;
@@ -65,11 +78,16 @@ private:
   Problem roomy;
   LevelCurve curve;
   const Network &network;
+  const PlacedRequest &request;
   const StagePlacement &where;
-  int64_t pipelines;
   const std::vector<Generator> &generators;
   int64_t actions = 0; ///< Timed so far.
 };
+
+/// The plan of a cut, for all pipelines of `whole`; the error says how much
+/// memory is missing.
+Result<Plan> planOf(const Problem &whole, const Network &network,
+                    PlacedSearch &search, const std::vector<int64_t> &ends);
 
 } // namespace stagewright
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/PlanJson.h"
+#include "stagewright/Scheduling/Generators.h"
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -58,7 +59,10 @@ std::string planToJson(const Problem &problem, const Plan &plan) {
     result["upper_bound_s"] = plan.upperBound->value;
   if (plan.familyBound.value > 0)
     result["gap"] = plan.time.value / plan.familyBound.value - 1;
-  result["order"] = toString(plan.order);
+  if (plan.schedule.empty())
+    result["order"] = toString(plan.order);
+  else
+    result["schedule"] = plan.schedule;
   result["microbatches"] = problem.microbatches;
   ordered_json &stages = result["stages"] = ordered_json::array();
   for (const StagePlan &stage : plan.stages)
@@ -246,6 +250,14 @@ Result<Plan> planFromJson(const std::string &text, const std::string &file,
     if (!order)
       return Error{file + ": " + order.error().message};
     plan.order = *order;
+  }
+  if (parsed.contains("schedule")) {
+    const json &name = parsed["schedule"];
+    Result<Generator> generator =
+        findGenerator(name.is_string() ? name.get<std::string>() : name.dump());
+    if (!generator)
+      return Error{file + ": " + generator.error().message};
+    plan.schedule = generator->name;
   }
   auto layers = numbersByName(problem.layers);
   auto devices = numbersByName(problem.cluster.devices);

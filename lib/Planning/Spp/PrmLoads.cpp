@@ -74,49 +74,42 @@ void PrmLoads::selectTail(const PrmBlock &block) {
 /// One room for each kind of device in the block; what a room needs grows with
 /// its share.
 void PrmLoads::selectRooms(const PrmBlock &block) {
-  rooms.clear();
-  if (blocks.order.empty())
-    return;
+  std::vector<Room> rooms;
   std::vector<double> seconds;
-  for (size_t p = block.start; p < block.start + block.width; ++p)
+  size_t end = blocks.order.empty() ? block.start : block.start + block.width;
+  for (size_t p = block.start; p < end; ++p)
     seconds.push_back(costs.total(classOf[blocks.order[p]]));
   std::vector<double> shares =
       sharesOf(seconds, problem.model, problem.samples);
   for (size_t i = 0; i < shares.size(); ++i)
     rooms.push_back(
         {shares[i],
-         problem.cluster.devices[blocks.order[block.start + i]].memory.value});
+         problem.cluster.devices[blocks.order[block.start + i]].memory.value +
+             options.extraMemory});
   std::sort(rooms.begin(), rooms.end());
   rooms.erase(std::unique(rooms.begin(), rooms.end()), rooms.end());
+  limits = &options.memory->limits(rooms, hasTurns);
 }
 
-double PrmLoads::missing(const StageMemory &memory, size_t l, size_t l2,
-                         int64_t fromEnd) const {
-  bool inTurn = hasTurns && costs.unsliceable[l2] > costs.unsliceable[l];
+int64_t PrmLoads::inFlight(size_t l, size_t l2, int64_t fromEnd) const {
+  if (problem.forwardOnly)
+    return 0;
   // As if the stages behind had as many replicas.
-  int64_t own = inTurn ? int64_t(width) : 1, count = problem.microbatches;
-  int64_t inFlight =
-      problem.forwardOnly
-          ? 0
-          : inFlightInTurn(options.memoryOrder, fromEnd * own, own, count);
-  double most = -std::numeric_limits<double>::infinity();
-  for (const Room &room : rooms) {
-    double share = inTurn ? 1 : room.share;
-    most = std::max(most, double(memory.with(inFlight, count, share).value) -
-                              double(room.bytes + options.extraMemory));
-  }
-  return most;
+  int64_t own = inTurn(l, l2) ? int64_t(width) : 1;
+  return inFlightInTurn(options.memoryOrder, fromEnd * own, own,
+                        problem.microbatches);
 }
 
 double PrmLoads::again(size_t l, size_t l2, int64_t fromEnd) const {
-  double before = missing(options.memory->at(l, l2, 0), l, l2, fromEnd);
   for (int64_t level = 1; level <= options.memory->mostLevels(); ++level) {
-    double after = missing(options.memory->at(l, l2, level), l, l2, fromEnd);
-    if (after > 0) {
-      before = after;
+    if (!fits(l, l2, fromEnd, level))
       continue;
-    }
     // Whole layers go up from the level below.
+    auto missing = [&](int64_t number) {
+      return limits->missing(l, l2, number, inTurn(l, l2),
+                             inFlight(l, l2, fromEnd));
+    };
+    double before = missing(level - 1), after = missing(level);
     double layers = double(l2 - l);
     double part =
         before > after
@@ -134,13 +127,13 @@ double PrmLoads::again(size_t l, size_t l2, int64_t fromEnd) const {
 
 /// What memory adds to the load: nothing, the forwards again, or all there is.
 double PrmLoads::excess(size_t l, size_t l2, int64_t fromEnd) const {
-  if (fits(l, l2, fromEnd, false))
+  if (fits(l, l2, fromEnd, 0))
     return 0;
   if (!problem.recompute || costs.forwardOnly)
     return std::numeric_limits<double>::infinity();
   if (double seconds = again(l, l2, fromEnd); !std::isinf(seconds))
     return microbatches * forwardShare * seconds;
-  if (!fits(l, l2, fromEnd, true))
+  if (!fits(l, l2, fromEnd, options.memory->wholeForm()))
     return std::numeric_limits<double>::infinity();
   const std::vector<double> &forward = costs.forward[deviceClass];
   return microbatches * forwardShare * (forward[l2] - forward[l]);

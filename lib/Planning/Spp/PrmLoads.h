@@ -41,7 +41,7 @@ public:
   /// The same without the all-reduce, and what that leaves behind.
   double computeLoad(size_t l, size_t l2, int64_t fromEnd) const {
     double all = microbatches * (work[l2] - work[l]);
-    if (hasTurns && costs.unsliceable[l2] > costs.unsliceable[l])
+    if (inTurn(l, l2))
       all = turnScale * (work[l2] - work[l]);
     return options.memory ? all + excess(l, l2, fromEnd) : all;
   }
@@ -57,7 +57,7 @@ public:
   /// Whether layers [l, l2) fit only where the stage runs its forward again as
   /// a whole.
   bool recomputes(size_t l, size_t l2, int64_t fromEnd) const {
-    return options.memory && !fits(l, l2, fromEnd, false) &&
+    return options.memory && !fits(l, l2, fromEnd, 0) &&
            std::isinf(again(l, l2, fromEnd));
   }
 
@@ -67,20 +67,16 @@ private:
   /// Seconds of a microbatch of layers that go up in level until they fit;
   /// infinite if they cannot.
   double again(size_t l, size_t l2, int64_t fromEnd) const;
-  /// Bytes that are missing, on the replica that misses most.
-  double missing(const StageMemory &memory, size_t l, size_t l2,
-                 int64_t fromEnd) const;
-  bool fits(size_t l, size_t l2, int64_t fromEnd, bool recompute) const {
-    return missing(options.memory->of(l, l2, recompute), l, l2, fromEnd) <= 0;
+  bool inTurn(size_t l, size_t l2) const {
+    return hasTurns && costs.unsliceable[l2] > costs.unsliceable[l];
+  }
+  /// Microbatches that the `fromEnd`-th stage keeps.
+  int64_t inFlight(size_t l, size_t l2, int64_t fromEnd) const;
+  bool fits(size_t l, size_t l2, int64_t fromEnd, int64_t form) const {
+    return inFlight(l, l2, fromEnd) <= limits->most(l, l2, form, inTurn(l, l2));
   }
   void selectTail(const PrmBlock &block);
   void selectRooms(const PrmBlock &block);
-
-  struct Room {
-    double share;
-    int64_t bytes;
-    friend auto operator<=>(const Room &, const Room &) = default;
-  };
 
   const Problem &problem;
   const ChainCosts &costs;
@@ -95,7 +91,7 @@ private:
   bool hasTail = false, hasTurns = false;
   double turnScale = 1, forwardShare = 1, reduceLatency = 0;
   size_t deviceClass = 0, width = 1;
-  std::vector<Room> rooms; ///< Distinct ones of the block's devices.
+  RoomLimits *limits = nullptr; ///< Of the distinct devices of the block.
   std::vector<size_t> classOf;
 };
 

@@ -32,6 +32,9 @@ static constexpr double kFillWeights[] = {1.5, 2};
 static constexpr double kParetoSteps = 3e6;
 static constexpr size_t kMostBelow = 64;
 
+/// Orders whose memory is planned for on clusters of more than a few devices.
+static constexpr size_t kFewDevices = 32, kFewOrders = 2;
+
 /// How often the way back of the best plan so far is put into the loads.
 static constexpr int kDrainRounds = 2;
 
@@ -58,6 +61,17 @@ SppCandidates::SppCandidates(const Problem &problem, const Network &network)
     if (std::none_of(memoryOrders.begin(), memoryOrders.end(), sameNeed))
       memoryOrders.push_back(order);
   }
+  // Plans for orders that keep little fit the others too, with more computed
+  // again.
+  auto kept = [&](ExecutionOrder order) {
+    return inFlightOf(order, mostStages, problem.microbatches);
+  };
+  std::stable_sort(
+      memoryOrders.begin(), memoryOrders.end(),
+      [&](ExecutionOrder a, ExecutionOrder b) { return kept(a) < kept(b); });
+  if (problem.cluster.devices.size() > kFewDevices &&
+      memoryOrders.size() > kFewOrders)
+    memoryOrders.resize(kFewOrders);
 }
 
 /// Whether the smallest device holds the whole model with all microbatches.
@@ -81,6 +95,7 @@ void SppCandidates::addOrder(const std::vector<size_t> &devices) {
   bool sharesNics = false;
   for (size_t d = 1; d < devices.size(); ++d)
     sharesNics |= problem.model.sharedNics &&
+                  network.sharesNic(network.hostOf(devices[d])) &&
                   network.hostOf(devices[d]) == network.hostOf(devices[d - 1]);
   for (bool byHost : {false, true}) {
     if (byHost && (!sharesNics || devices.size() > kMostDevicesOfAllRuns))
@@ -266,7 +281,7 @@ void SppCandidates::addCaps(const PrmBlocks &blocks, PrmOptions options,
   std::set<double> caps;
   for (double factor : kCaps)
     caps.insert(least * factor);
-  if (blocks.devices <= 32)
+  if (blocks.devices <= kFewDevices)
     for (double load : loads)
       if (load <= 2 * least)
         caps.insert(load);

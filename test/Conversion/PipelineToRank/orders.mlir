@@ -27,7 +27,7 @@ pipeline.schedule @s of @plan kind "hand" {
   pipeline.order 0 "0F0 0F1 0F2 0F3 0F4 0F5 3F0 3F1 3F2 3F3 3F4 3F5"
   pipeline.order 1 "1F0 1F1 2F0 2F1 1F2 1F3 2F2 2F3 1F4 1F5 2F4 2F5"
 }
-// CHECK-DAG: rank.channel @a.0.to1.stage1 from 0 to 1 depth 4 : memref<4xf32>
+// CHECK-DAG: rank.channel @a.0.to1.stage1 from 0 to 1 depth 2 : memref<4xf32>
 // CHECK-DAG: rank.channel @c.0.to0.stage3 from 1 to 0 depth 2 : memref<4xf32>
 // CHECK-LABEL: rank.program @v.0 rank 0 device "d0" of @v microbatches 6 only schedule "hand"
 // CHECK-LABEL: rank.program @v.1

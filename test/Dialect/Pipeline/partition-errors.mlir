@@ -9,7 +9,7 @@
 // RUN: not pp-opt %s -pipeline-partition="cluster=%inputs/cluster-missing-field.json" 2>&1 | FileCheck %s --check-prefix=FIELD
 // RUN: not pp-opt %s -pipeline-partition="planner=best" 2>&1 | FileCheck %s --check-prefix=PLANNER
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 schedule=zigzag" 2>&1 | FileCheck %s --check-prefix=SCHEDULE
-// RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=0" 2>&1 | FileCheck %s --check-prefix=CHUNKS
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=-1" 2>&1 | FileCheck %s --check-prefix=CHUNKS
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=2 max-replicas=1" 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:2 chunks=2 stages=3" 2>&1 | FileCheck %s --check-prefix=MULTIPLE
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:1 chunks=2 planner=dapple" 2>&1 | FileCheck %s --check-prefix=ONE
@@ -17,10 +17,10 @@
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:1 placement=twin" 2>&1 | FileCheck %s --check-prefix=TWIN
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:1 placement=twin chunks=2" 2>&1 | FileCheck %s --check-prefix=TWINS
 // RUN: not pp-opt %s -pipeline-partition="cluster=local:1 chunks=2 schedule=1f1b" 2>&1 | FileCheck %s --check-prefix=FIT
-// RUN: not pp-opt %s -pipeline-partition="cluster=local:1 schedule=zb-v" 2>&1 | FileCheck %s --check-prefix=V
+// RUN: not pp-opt %s -pipeline-partition="cluster=local:1 schedule=zb-v chunks=1" 2>&1 | FileCheck %s --check-prefix=V
 
-// CHUNKS: error: chunks must be at least 1, got 0
-// MANY: error: 2 devices with 2 chunks each need as many layers as stages, the graph has 2; use fewer devices or chunks, or ask for fewer stages
+// CHUNKS: error: chunks must be at least 1, or 0 for what is best, got -1
+// MANY: error: no schedule of those asked for runs 2 layers on 2 devices with 2 chunks each; ask for fewer stages or chunks, or a larger cluster
 // MULTIPLE: error: 3 stages cannot be 2 chunks on each device; ask for a multiple of 2
 // ONE: error: planner 'dapple' plans one stage per device; leave it out with chunks= and placement=
 // PLACEMENT: error: unknown placement 'ring'; there are linear, loop, v, twin
@@ -37,7 +37,7 @@
 // NONE: error: device 'd0' needs positive flops, bandwidth and memory
 // CLUSTER: error: unknown cluster 'moon'; there are local:N, dapple-a[:HOSTS], {{.*}} and the path of a .json file
 // FIELD: error: {{.*}}cluster-missing-field.json: device 'd1' has no field 'memory'
-// PLANNER: error: unknown planner 'best'; there are spp, 
+// PLANNER: error: unknown planner 'best'; there are auto, spp, 
 // SCHEDULE: error: unknown schedule 'zigzag'; there are gpipe, 1f1b
 module attributes {pipeline.microbatches = 8 : i64} {
   // The first stage holds two parameters and one gradient of 4 KiB each.

@@ -25,7 +25,7 @@
 // Nine replicas of everything would be as fast as eight, with one of them idle.
 // MOST: rows = array<i64: 1, 1, 1, 1, 1, 1, 1, 1>
 // SHARED: error: stages 0 and 1 of the plan share device 'd1'; a plan that is given has one stage per device
-// TWIN: error: a plan that is given has one stage per device; leave out chunks= and placement=, or the schedule that needs them
+// TWIN: error: a plan that is given says itself where its stages lie; leave out chunks= and placement=, or the schedule that needs them
 // NONE: error: stage 0 has 9 replicas for the 8 samples of a microbatch, and one gets none; give it at most 8, or larger microbatches
 pipeline.graph @step(%x: tensor<8xf32> {pipeline.role = "batch"}) -> (tensor<8xf32> {pipeline.role = "output"})
     attributes {layers = ["a", "b"]} {

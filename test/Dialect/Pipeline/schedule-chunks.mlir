@@ -3,7 +3,7 @@
 // RUN: pp-opt %s -pipeline-partition="chunks=2 max-replicas=1 placement=v" -pipeline-schedule | FileCheck %s --check-prefix=PLAN
 // RUN: not pp-opt %s -pipeline-partition="chunks=2 max-replicas=1 placement=v schedule=zb-v" -pipeline-schedule=kind=interleaved 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not pp-opt %s -pipeline-partition="max-replicas=1" -pipeline-schedule=kind=dualpipe 2>&1 | FileCheck %s --check-prefix=TWIN
-// RUN: not pp-opt %s -pipeline-partition="chunks=2 max-replicas=1" 2>&1 | FileCheck %s --check-prefix=NEIGHBOURS
+// RUN: not pp-opt %s -pipeline-partition="chunks=2 max-replicas=1 placement=linear" 2>&1 | FileCheck %s --check-prefix=NEIGHBOURS
 
 // NEIGHBOURS: error: no schedule of those asked for runs 2 chunks per device placed linear; place them loop or v, or ask for one chunk
 // Without a program the stages are placed as the schedule needs them.

@@ -160,11 +160,11 @@ TEST(Memory, RecomputationKeepsWhatIsReceived) {
   Problem problem = chain(3, 16, 0);
   std::vector<bool> isHere = {false, true, true};
   StageMemory kept = stageMemory(problem, isHere, false);
-  EXPECT_EQ(kept.receivedStash, 16);
-  EXPECT_EQ(kept.stash, 16);
+  EXPECT_EQ(kept.receivedStash.all(), 16);
+  EXPECT_EQ(kept.stash.all(), 16);
   StageMemory again = stageMemory(problem, isHere, true);
-  EXPECT_EQ(again.receivedStash, 16);
-  EXPECT_EQ(again.stash, 0);
+  EXPECT_EQ(again.receivedStash.all(), 16);
+  EXPECT_EQ(again.stash.all(), 0);
   EXPECT_EQ(again.recomputed, 16);
   EXPECT_EQ(kept.with(3, 8, 0.5), Bytes(3 * 8 + 4 * 8));
   EXPECT_EQ(again.with(3, 8, 0.5), Bytes(4 * 8 + 8));

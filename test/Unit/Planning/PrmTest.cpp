@@ -291,7 +291,8 @@ TEST(Prm, MemoryOfIntervalsIsThatOfStages) {
         std::vector<bool> isHere(6, false);
         std::fill(isHere.begin() + first, isHere.begin() + end, true);
         StageMemory want = stageMemory(problem, isHere, recompute);
-        const StageMemory &got = table.at(first, end, recompute ? table.wholeForm() : 0);
+        const StageMemory &got =
+            table.at(first, end, recompute ? table.wholeForm() : 0);
         for (int64_t inFlight : {0, 1, 5})
           EXPECT_EQ(got.with(inFlight, 8, 0.5).value,
                     want.with(inFlight, 8, 0.5).value);

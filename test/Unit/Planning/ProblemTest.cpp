@@ -122,5 +122,5 @@ TEST(Plan, UnknownPlannerListsTheKnownOnes) {
     known += (known.empty() ? "" : ", ") + std::string(planner.name);
   EXPECT_EQ(findPlanner("best").error().message,
             "unknown planner 'best'; there are " + known);
-  EXPECT_EQ(known.substr(0, 4), "spp,");
+  EXPECT_EQ(known.substr(0, 5), "auto,");
 }

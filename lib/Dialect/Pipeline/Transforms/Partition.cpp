@@ -13,11 +13,8 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "stagewright/Planning/Evaluate.h"
-#include "stagewright/Planning/Placed.h"
-#include "stagewright/Planning/Planners.h"
-
-#include <map>
+#include "stagewright/Planning/Request.h"
+#include "stagewright/Scheduling/Generators.h"
 
 using namespace mlir;
 
@@ -27,13 +24,6 @@ namespace stagewright::pipeline {
 
 /// What is taken where neither options nor module say it.
 static constexpr StringLiteral kDefaultCluster = "local:2";
-
-static StringRef scheduleOf(ExecutionOrder order) {
-  for (auto &[name, simulated] : kSimulatedSchedules)
-    if (simulated == order)
-      return name;
-  return "1f1b";
-}
 
 namespace {
 struct PartitionPass : impl::PartitionBase<PartitionPass> {
@@ -45,12 +35,12 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
   }
 
   LogicalResult partition() {
-    Result<Planner> algorithm =
-        findPlanner(plan.empty() ? planner.getValue() : "fixed");
-    if (!algorithm)
-      return emitError(getOperation().getLoc(), algorithm.error().message);
-    if (failed(checkOptions()))
-      return failure();
+    if (stages == 0)
+      return emitError(getOperation().getLoc(),
+                       "number of stages must be at least 1, got 0");
+    PlanRequest request = {planner, schedule, chunks, placement};
+    if (Status status = request.check(stages, !plan.empty()); !status)
+      return emitError(getOperation().getLoc(), status.error().message);
     FailureOr<Cluster> machines = chooseCluster();
     if (failed(machines))
       return failure();
@@ -70,157 +60,19 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     problem->recompute = recompute;
     problem->level = recomputeLevel;
     problem->stages = stages == -1 ? 0 : int64_t(stages);
-    Result<PlacedPlan> found = isPlaced() ? planStages(*graph, *problem)
-                                          : planDevices(*algorithm, *problem);
+    Result<Plan> found = makePlan(*problem, request);
     if (!found)
       return emitError(graph->getLoc(), found.error().message);
+    if (Status status = finishForProgram(*problem, *found); !status)
+      return emitError(graph->getLoc(), status.error().message);
 
     removeOlder();
     ClusterOp place = writeCluster(getOperation(), *machines);
     ProgramOp program = writeProgram(getOperation(), *graph, place, *problem,
-                                     found->plan, found->schedule);
+                                     *found, scheduleOf(*found));
     numBoundaries +=
         llvm::range_size(program.getBody().front().getOps<BoundaryOp>());
     return success();
-  }
-
-  /// Says how many samples each replica gets that works on a slice.
-  Status shareSamples(const Problem &problem, Plan &plan) {
-    for (auto [number, stage] : llvm::enumerate(plan.stages)) {
-      if (problem.samples == 0 || stage.devices.size() == 1 ||
-          !stage.rows.empty() || takesTurns(problem, stage))
-        continue;
-      for (double share : sharesOf(problem, stage)) {
-        stage.rows.push_back(std::llround(share * double(problem.samples)));
-        if (stage.rows.back() < 1)
-          return Error{"stage " + std::to_string(number) + " has " +
-                       std::to_string(stage.devices.size()) +
-                       " replicas for the " + std::to_string(problem.samples) +
-                       " samples of a microbatch, and one gets none; give it "
-                       "at most " +
-                       std::to_string(problem.samples) +
-                       ", or larger microbatches"};
-      }
-    }
-    return {};
-  }
-
-  /// Whether devices hold several stages.
-  bool isPlaced() const { return chunks != 1 || placement == "twin"; }
-
-  LogicalResult checkOptions() {
-    Location loc = getOperation().getLoc();
-    if (stages == 0)
-      return emitError(loc, "number of stages must be at least 1, got 0");
-    if (chunks < 1)
-      return emitError(loc)
-             << "chunks must be at least 1, got " << int64_t(chunks);
-    Result<Placement> parsed = parsePlacement(placement);
-    if (!parsed)
-      return emitError(loc, parsed.error().message);
-    where.placement = *parsed;
-    where.chunks = chunks;
-    if (*parsed == Placement::Twin && chunks != 1)
-      return emitError(loc) << "placement twin puts every stage on two devices "
-                            << "and takes no chunks, got " << int64_t(chunks);
-    if (stages > 0 && stages % chunks != 0)
-      return emitError(loc)
-             << int64_t(stages) << " stages cannot be " << where.chunks
-             << " chunks on each device; ask for a multiple of "
-             << where.chunks;
-    if (isPlaced() && !plan.empty())
-      return emitError(loc) << "a plan that is given has one stage per device; "
-                            << "leave out chunks= and placement=, or the "
-                            << "schedule that needs them";
-    if (isPlaced() && planner != "spp" && planner != "balance")
-      return emitError(loc)
-             << "planner '" << planner.getValue() << "' plans one stage "
-             << "per device; leave it out with chunks= and "
-             << "placement=";
-    if (schedule == "auto")
-      return success();
-    Result<Generator> generator = findGenerator(schedule);
-    if (!generator)
-      return emitError(loc, generator.error().message);
-    StagePlacement wanted = where;
-    if (!isPlaced())
-      wanted = {Placement::Linear, 1, 1};
-    if (!fits(*generator, wanted))
-      return emitError(loc, demandOf(*generator));
-    return success();
-  }
-
-  /// One that is given may put two stages on one device.
-  static Status checkDevicesApart(const Problem &problem, const Plan &plan) {
-    std::map<size_t, size_t> stageOf; ///< By device.
-    for (auto [number, stage] : llvm::enumerate(plan.stages))
-      for (size_t device : stage.devices)
-        if (auto [known, isNew] = stageOf.try_emplace(device, number); !isNew)
-          return Error{"stages " + std::to_string(known->second) + " and " +
-                       std::to_string(number) + " of the plan share device '" +
-                       problem.cluster.devices[device].name +
-                       "'; a plan that is given has one stage per device"};
-    return {};
-  }
-
-  /// A plan with one stage per device by `algorithm`, for the schedules that it
-  /// simulates, or for 1F1B and then timed with the schedule that is asked for.
-  Result<PlacedPlan> planDevices(const Planner &algorithm, Problem &problem) {
-    problem.orders.clear();
-    for (auto &[name, order] : kSimulatedSchedules)
-      if ((schedule == "auto" || schedule == name) && findGenerator(name))
-        problem.orders.push_back(order);
-    bool isSimulated = !problem.orders.empty();
-    if (!isSimulated) {
-      problem.orders.push_back(ExecutionOrder::OneFOneB);
-      if (plan.empty() && maxReplicas == 0)
-        problem.maxReplicas = 1;
-      problem.recompute = false;
-    }
-    Result<Plan> made = runPlanner(algorithm, problem);
-    if (!made)
-      return made.error();
-    if (Status status = checkDevicesApart(problem, *made); !status)
-      return status.error();
-    if (Status status = shareSamples(problem, *made); !status)
-      return status.error();
-    if (isSimulated)
-      return PlacedPlan{*made, scheduleOf(made->order).str()};
-    if (Status status = retime(problem, *findGenerator(schedule), *made);
-        !status)
-      return status.error();
-    return PlacedPlan{*made, schedule};
-  }
-
-  /// A plan with several stages per device.
-  Result<PlacedPlan> planStages(GraphOp graph, const Problem &problem) {
-    PlacedRequest request;
-    request.where = where;
-    request.where.ranks = problem.stages > 0
-                              ? problem.stages / where.chunks
-                              : int64_t(problem.cluster.devices.size());
-    bool whole = hasWholeBackward(graph);
-    for (const Generator &generator : allGenerators())
-      if ((schedule == "auto" && !(whole && generator.splitsBackward)) ||
-          schedule == generator.name)
-        request.generators.push_back(generator);
-    Result<PlacedPlan> best = planPlaced(problem, request);
-    if (problem.stages > 0 || where.placement == Placement::Twin ||
-        joinsResults(graph))
-      return best;
-    // The same devices as fewer ranks of several pipelines side by side.
-    auto devices = int64_t(problem.cluster.devices.size());
-    int64_t most = maxReplicas > 0 ? int64_t(maxReplicas) : devices;
-    for (int64_t k = 2; k <= std::min(most, problem.microbatches); ++k) {
-      if (devices % k != 0)
-        continue;
-      request.pipelines = k;
-      request.where.ranks = devices / k;
-      Result<PlacedPlan> other = planPlaced(problem, request);
-      if (other && (!best || other->plan.time < best->plan.time))
-        best = std::move(other);
-    }
-    return best;
   }
 
   /// The cluster of the option or the module, with the memory of the option.
@@ -301,8 +153,6 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
     for (auto op : llvm::to_vector(getOperation().getOps<ClusterOp>()))
       op.erase();
   }
-
-  StagePlacement where; ///< But for its ranks.
 };
 } // namespace
 } // namespace stagewright::pipeline

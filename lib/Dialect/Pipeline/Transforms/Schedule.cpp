@@ -74,6 +74,8 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
   LogicalResult partition() {
     PartitionOptions options;
     options.maxReplicas = 1;
+    if (kind == "auto")
+      options.chunks = 1;
     bool apart = kind == "auto" && split;
     if (Result<Generator> generator = findGenerator(kind)) {
       apart = generator->splitsBackward;

@@ -1,0 +1,25 @@
+//===- Bindings.h - what each stage is limited by ---------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to the planners.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PLANNING_BINDINGS_H
+#define STAGEWRIGHT_LIB_PLANNING_BINDINGS_H
+
+#include "stagewright/Planning/Plan.h"
+
+namespace stagewright {
+
+/// Gives every stage of `plan` the largest of its loads, or memory where layers
+/// of it compute again.
+void findBindings(const PipelineModel &model, Plan &plan);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PLANNING_BINDINGS_H

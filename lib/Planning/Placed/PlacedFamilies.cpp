@@ -1,0 +1,324 @@
+//===- PlacedFamilies.cpp - schedules and placements to choose from -------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Placed/PlacedSearch.h"
+#include "Placed/RankMemory.h"
+#include "stagewright/Planning/Planners.h"
+#include "stagewright/Scheduling/Replicas.h"
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace stagewright {
+
+/// Even cuts that are timed, those that are timed with all their replicas, and
+/// those that are improved, each the most promising ones of the step before.
+static constexpr size_t kMostTimed = 48, kMostEvaluated = 6, kMostImproved = 3;
+
+namespace {
+/// One placement of one number of pipelines.
+struct Candidate {
+  PlacedRequest request;
+  std::vector<int64_t> ends;
+  double bound = 0;    ///< No schedule is faster with this cut.
+  double estimate = 0; ///< With what fills and drains the pipeline.
+  std::optional<CutCost> cost;
+  Seconds time; ///< With all replicas.
+};
+
+/// The plans of a family.
+class Families {
+public:
+  Families(const Problem &problem, const Network &network,
+           const PlacedFamily &family)
+      : problem(problem), network(network), family(family),
+        devices(int64_t(problem.cluster.devices.size())), index(problem) {}
+
+  Result<Plan> best();
+
+private:
+  void enumerate();
+  void add(const StagePlacement &where, int64_t pipelines);
+  int64_t mostPipelines(const StagePlacement &where) const;
+  void estimate(Candidate &candidate);
+  bool mayFit(const Candidate &candidate);
+  void timeCuts();
+  Error noCandidate() const;
+  const Problem &first(int64_t pipelines);
+  PlacedSearch search(const Candidate &candidate);
+
+  const Problem &problem;
+  const Network &network;
+  const PlacedFamily &family;
+  int64_t devices;
+  LayerIndex index;
+  std::vector<Candidate> candidates;
+  std::map<int64_t, Problem> firsts; ///< By number of pipelines.
+};
+} // namespace
+
+const Problem &Families::first(int64_t pipelines) {
+  auto found = firsts.find(pipelines);
+  if (found == firsts.end())
+    found = firsts.emplace(pipelines, firstOf(problem, pipelines)).first;
+  return found->second;
+}
+
+PlacedSearch Families::search(const Candidate &candidate) {
+  return {first(candidate.request.pipelines), network, candidate.request,
+          candidate.request.generators};
+}
+
+/// Replicas of a stage lie on neighbouring devices, which must be alike.
+static bool areAlike(const Cluster &cluster) {
+  const Device &front = cluster.devices.front();
+  return std::all_of(cluster.devices.begin(), cluster.devices.end(),
+                     [&](const Device &device) {
+                       return device.deviceClass == front.deviceClass &&
+                              device.memory == front.memory;
+                     });
+}
+
+int64_t Families::mostPipelines(const StagePlacement &where) const {
+  if (where.placement == Placement::Twin || problem.joinsResults ||
+      !areAlike(problem.cluster))
+    return 1;
+  int64_t most = std::min(devices / where.ranks, problem.microbatches);
+  return problem.maxReplicas > 0 ? std::min(most, problem.maxReplicas) : most;
+}
+
+/// Every placement that some generator is for.
+void Families::enumerate() {
+  auto layers = int64_t(problem.layers.size());
+  for (Placement placement :
+       {Placement::Linear, Placement::Loop, Placement::V, Placement::Twin}) {
+    if (family.placement && placement != *family.placement)
+      continue;
+    for (int64_t chunks = 1; chunks <= layers; ++chunks) {
+      if (family.chunks > 0 && chunks != family.chunks)
+        continue;
+      // With one stage a device all but twins lie alike.
+      bool isLinear = placement == Placement::Linear;
+      bool isTwin = placement == Placement::Twin;
+      if (!family.placement && !isTwin && (chunks == 1) != isLinear)
+        continue;
+      if (isTwin && chunks > 1)
+        break;
+      for (int64_t ranks = 1; ranks <= std::min(devices, layers / chunks);
+           ++ranks) {
+        StagePlacement where = {placement, ranks, chunks};
+        if (problem.stages > 0 &&
+            numStages(placement, ranks, chunks) != problem.stages)
+          continue;
+        // All chunks on one device are one stage.
+        if ((isTwin && ranks % 2 != 0) ||
+            (ranks == 1 && chunks > 1 && devices > 1))
+          continue;
+        if (int64_t pipelines = mostPipelines(where); pipelines > 0)
+          add(where, pipelines);
+      }
+    }
+  }
+}
+
+void Families::add(const StagePlacement &where, int64_t pipelines) {
+  Candidate candidate;
+  candidate.request = {where, {}, pipelines};
+  for (const Generator &generator : family.generators)
+    if (fits(generator, where))
+      candidate.request.generators.push_back(generator);
+  if (candidate.request.generators.empty())
+    return;
+  candidate.ends = evenCut(problem, candidate.request);
+  estimate(candidate);
+  candidates.push_back(std::move(candidate));
+}
+
+/// The busiest rank works on all its microbatches while the others wait for its
+/// first and last, a chunk at a time, or a third of it where backwards run in
+/// halves.
+void Families::estimate(Candidate &candidate) {
+  const auto &[where, generators, pipelines] = candidate.request;
+  std::vector<size_t> classOf = problem.cluster.classOfDevices();
+  std::vector<double> work(where.ranks, 0);
+  for (size_t s = 0; s < candidate.ends.size(); ++s) {
+    int64_t rank =
+        rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
+    size_t number = classOf[rank * pipelines];
+    for (int64_t layer = s == 0 ? 0 : candidate.ends[s - 1];
+         layer < candidate.ends[s]; ++layer)
+      work[rank] += problem.layers[layer].times[number].total().value;
+  }
+  double busiest = *std::max_element(work.begin(), work.end());
+  bool halves = std::any_of(
+      generators.begin(), generators.end(),
+      [](const Generator &generator) { return generator.splitsBackward; });
+  int64_t microbatches = microbatchesOf(0, pipelines, problem.microbatches);
+  candidate.bound = double(microbatches) * busiest;
+  candidate.estimate = candidate.bound + double(where.ranks - 1) * busiest /
+                                             double(where.chunks) /
+                                             (halves ? 3 : 1);
+}
+
+/// Whether devices hold what any schedule needs: layers that compute again all
+/// they can, for one microbatch in flight.
+bool Families::mayFit(const Candidate &candidate) {
+  const auto &[where, generators, pipelines] = candidate.request;
+  if (where.placement == Placement::Twin)
+    return true;
+  std::vector<RankMemory> memory(where.ranks);
+  for (size_t s = 0; s < candidate.ends.size(); ++s) {
+    StagePlan stage = stageOf(s == 0 ? 0 : candidate.ends[s - 1],
+                              candidate.ends[s], {});
+    for (int64_t layer : stage.layers)
+      stage.levels.push_back(
+          problem.recompute ? int64_t(problem.layers[layer].levels.size()) : 0);
+    int64_t rank =
+        rankOf(where.placement, where.ranks, where.chunks, int64_t(s));
+    memory[rank].add(stageMemory(problem, index, stage),
+                     ByLife(problem.forwardOnly ? 0 : 1), problem.microbatches);
+  }
+  for (int64_t r = 0; r < where.ranks; ++r)
+    if (memory[r].total() > problem.cluster.devices[r * pipelines].memory)
+      return false;
+  return true;
+}
+
+/// The most promising even cuts in the fastest schedule of each.
+void Families::timeCuts() {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate &a, const Candidate &b) {
+                     return a.estimate < b.estimate;
+                   });
+  double best = std::numeric_limits<double>::infinity();
+  size_t timed = 0;
+  for (Candidate &candidate : candidates) {
+    if (candidate.bound >= best || timed == kMostTimed || !mayFit(candidate))
+      continue;
+    Result<CutCost> cost = search(candidate).costOf(candidate.ends);
+    if (!cost) // Not defined for so many microbatches.
+      continue;
+    ++timed;
+    candidate.cost = *cost;
+    if (cost->excess == 0)
+      best = std::min(best, cost->time.value);
+  }
+  std::erase_if(candidates, [](const Candidate &c) { return !c.cost; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate &a, const Candidate &b) {
+                     return *a.cost < *b.cost;
+                   });
+}
+
+/// Why there is no candidate.
+Error Families::noCandidate() const {
+  std::string chunks =
+      std::to_string(family.chunks) + (family.chunks == 1 ? " chunk" : " chunks");
+  Placement placement = family.placement.value_or(Placement::Loop);
+  StagePlacement where = {placement, 2, std::max<int64_t>(1, family.chunks)};
+  bool isDefined =
+      std::any_of(family.generators.begin(), family.generators.end(),
+                  [&](const Generator &g) { return fits(g, where); });
+  if (family.chunks > 0 && family.placement && !isDefined)
+    return Error{
+        "no schedule of those asked for runs " + chunks +
+        " per device placed " + toString(placement) + "; " +
+        (family.generators.size() == 1
+             ? demandOf(family.generators.front())
+             : "place them loop or v, or ask for one chunk")};
+  if (family.placement == Placement::Twin && devices == 1)
+    return Error{"placement twin pairs every device with its mirror image, so "
+                 "their number must be even, got 1"};
+  std::string layers = std::to_string(problem.layers.size());
+  if (problem.stages > int64_t(problem.layers.size()))
+    return Error{std::to_string(problem.stages) +
+                 " stages need as many layers, the graph has " + layers +
+                 "; ask for fewer stages"};
+  return Error{"no schedule of those asked for runs " +
+               (problem.stages > 0
+                    ? std::to_string(problem.stages) + " stages of "
+                    : std::string()) +
+               layers + " layers on " + std::to_string(devices) +
+               (devices == 1 ? " device" : " devices") +
+               (family.chunks > 0 ? " with " + chunks + " each" : "") +
+               "; ask for fewer stages or chunks, or a larger cluster"};
+}
+
+Result<Plan> Families::best() {
+  enumerate();
+  if (candidates.empty())
+    return noCandidate();
+  timeCuts();
+  if (candidates.empty())
+    return Error{"no schedule of those asked for fits in memory and is defined "
+                 "for " +
+                 std::to_string(problem.microbatches) +
+                 " microbatches; use more devices or another number"};
+  candidates.resize(std::min(candidates.size(), kMostEvaluated));
+  Result<Plan> best = Error{};
+  auto take = [&](Result<Plan> plan) {
+    bool isFirst = !best && best.error().message.empty();
+    if (plan ? !best || plan->time < best->time : isFirst)
+      best = std::move(plan);
+  };
+  std::vector<std::pair<double, size_t>> byTime;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    PlacedSearch searched = search(candidates[i]);
+    Result<Plan> plan = planOf(problem, network, searched, candidates[i].ends);
+    byTime.push_back(
+        {plan ? plan->time.value : std::numeric_limits<double>::infinity(), i});
+    take(std::move(plan));
+  }
+  std::sort(byTime.begin(), byTime.end());
+  byTime.resize(std::min(byTime.size(), kMostImproved));
+  for (auto [time, i] : byTime) {
+    PlacedSearch searched = search(candidates[i]);
+    std::vector<int64_t> ends = searched.improve(
+        candidates[i].ends, kMostActions / int64_t(kMostImproved));
+    if (ends != candidates[i].ends)
+      take(planOf(problem, network, searched, ends));
+  }
+  return best;
+}
+
+Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family) {
+  Problem asked = problem;
+  asked.stages = 0; // Stages may outnumber devices here.
+  if (Status status = asked.check(); !status)
+    return status.error();
+  Result<Network> network = Network::create(problem.cluster);
+  if (!network)
+    return network.error();
+  return Families(problem, *network, family).best();
+}
+
+/// Every generator that `problem` can run, but for twins, which hold weights
+/// twice.
+static PlacedFamily allFamilies(const Problem &problem) {
+  PlacedFamily family;
+  for (const Generator &generator : allGenerators())
+    if (generator.placement != Placement::Twin &&
+        !(generator.splitsBackward && problem.wholeBackward))
+      family.generators.push_back(generator);
+  return family;
+}
+
+Result<Plan> planPlaced(const Problem &problem) {
+  return planPlaced(problem, allFamilies(problem));
+}
+
+Result<Plan> planAuto(const Problem &problem) {
+  Result<Plan> plain = planSpp(problem);
+  if (problem.stages > 0) // One on each device.
+    return plain;
+  Result<Plan> placed = planPlaced(problem);
+  bool isBetter = placed && (!plain || placed->time < plain->time *
+                                                           (1 - kLeastSaved));
+  return isBetter ? placed : plain;
+}
+
+} // namespace stagewright

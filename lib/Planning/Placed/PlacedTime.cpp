@@ -1,0 +1,206 @@
+//===- PlacedTime.cpp - plans in the order of a schedule ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Bindings.h"
+#include "Placed/RankMemory.h"
+#include "stagewright/Planning/Bounds.h"
+#include "stagewright/Planning/Placed.h"
+#include "stagewright/Scheduling/InFlight.h"
+#include "stagewright/Scheduling/Replicas.h"
+#include "stagewright/Simulation/PipelineTimeline.h"
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace stagewright {
+
+namespace {
+/// Where the stages of a plan lie.
+struct Ranks {
+  ReplicaRanks ofStages;
+  std::vector<size_t> devices; ///< By rank.
+  int64_t pipelines = 1;       ///< Side by side.
+  bool inTurn = false;         ///< Whether stages have replicas.
+};
+
+/// A plan in the order of a schedule.
+struct Run {
+  ScheduledPlan plan;
+  Ranks ranks;
+  Problem first; ///< What the first of the pipelines has to do.
+};
+} // namespace
+
+static Ranks ranksOf(const std::vector<StagePlan> &stages) {
+  Ranks ranks;
+  std::map<size_t, int64_t> rankOf; // By device.
+  auto number = [&](size_t device) {
+    auto [entry, isNew] =
+        rankOf.try_emplace(device, int64_t(ranks.devices.size()));
+    if (isNew)
+      ranks.devices.push_back(device);
+    return entry->second;
+  };
+  for (const StagePlan &stage : stages)
+    number(stage.devices.front());
+  for (const StagePlan &stage : stages) {
+    ranks.ofStages.emplace_back();
+    // Replicas that share microbatches run as one.
+    size_t count = stage.rows.empty() ? stage.devices.size() : 1;
+    for (size_t i = 0; i < count; ++i)
+      ranks.ofStages.back().push_back(number(stage.devices[i]));
+  }
+  ranks.inTurn = areReplicas(ranks.ofStages);
+  if (ranks.inTurn)
+    ranks.pipelines = pipelinesOf(ranks.ofStages);
+  return ranks;
+}
+
+Problem firstOf(const Problem &problem, int64_t pipelines) {
+  Problem one = problem;
+  one.microbatches = microbatchesOf(0, pipelines, problem.microbatches);
+  for (Resident &resident : one.residents)
+    if (resident.kind == ResidentKind::PerMicrobatch)
+      resident.bytes = Bytes(resident.bytes.value * pipelines);
+  return one;
+}
+
+static Result<Run> runOf(const Problem &problem, const Network &network,
+                         const Generator &generator, Plan &plan) {
+  Run run;
+  run.ranks = ranksOf(plan.stages);
+  const Ranks &ranks = run.ranks;
+  std::vector<StagePlan> firsts = plan.stages;
+  std::vector<std::vector<int64_t>> lie = ranks.ofStages;
+  if (ranks.inTurn)
+    for (size_t s = 0; s < firsts.size(); ++s) {
+      if (firsts[s].rows.empty())
+        firsts[s].devices.resize(1);
+      lie[s].resize(1);
+    }
+  Result<StagePlacement> where = placementOf(lie);
+  if (!where)
+    return where.error();
+  if (!fits(generator, *where))
+    return Error{demandOf(generator)};
+  run.first = firstOf(problem, ranks.pipelines);
+  Result<ScheduleProblem> costs =
+      scheduleProblemOf(run.first, network, firsts, *where);
+  if (!costs)
+    return costs.error();
+  ScheduleShape shape = shapeOf(*costs);
+  shape.microbatches = problem.microbatches;
+  Result<Schedule> schedule =
+      ranks.inTurn ? generateInTurn(generator, shape, ranks.ofStages)
+                   : generator.generate(shape);
+  if (!schedule)
+    return schedule.error();
+  Problem turns = problem;
+  if (std::all_of(plan.stages.begin(), plan.stages.end(),
+                  [](const StagePlan &stage) { return stage.rows.empty(); }))
+    turns.samples = 1;
+  run.plan = {pipelineOf(turns, network, plan), std::move(*schedule),
+              ranks.devices};
+  return run;
+}
+
+/// Gives every stage what it adds to the memory of its devices, and checks
+/// these.
+static Status fillMemory(const Problem &problem, const Run &run, Plan &plan) {
+  std::vector<RankMemory> memory(run.ranks.devices.size());
+  std::vector<StageMemory> stages;
+  for (const StagePlan &stage : plan.stages)
+    stages.push_back(stageMemory(problem, stage));
+  for (StagePlan &stage : plan.stages)
+    stage.memory = Bytes();
+  for (const StashPeak &peak : stashPeaks(run.plan.schedule)) {
+    Bytes before = memory[peak.rank].total();
+    memory[peak.rank].add(stages[peak.stage], heldOf(peak),
+                          run.first.microbatches);
+    Bytes &stage = plan.stages[peak.stage].memory;
+    stage = std::max(stage, memory[peak.rank].total() - before);
+  }
+  for (size_t r = 0; r < memory.size(); ++r) {
+    const Device &device = problem.cluster.devices[run.ranks.devices[r]];
+    Bytes need = memory[r].total();
+    if (need > device.memory)
+      return Error{plan.schedule + " needs " + toString(need) + " on device " +
+                   device.name + ", has " + toString(device.memory) +
+                   "; use more stages, fewer microbatches or a device with " +
+                   toString(need - device.memory) + " more"};
+  }
+  return {};
+}
+
+Status evaluatePlaced(const Problem &problem, const Network &network,
+                      const Generator &generator, Plan &plan) {
+  plan.schedule = generator.name;
+  Result<Run> run = runOf(problem, network, generator, plan);
+  if (!run)
+    return run.error();
+  if (Status status = fillMemory(run->first, *run, plan); !status)
+    return status;
+  const auto &[model, schedule, devices] = run->plan;
+  Result<PipelineTimeline> timeline = simulatePipeline(model, schedule);
+  if (!timeline)
+    return timeline.error();
+  plan.time = timeline->makespan;
+  plan.value = plan.time.value;
+  Seconds least;
+  for (Seconds work : timeline->compute)
+    least = std::max(least, work);
+  if (!generator.splitsBackward)
+    least = std::max(least, planLowerBound(model));
+  plan.planBound = boundOf(least, plan.time);
+  plan.familyBound = boundOf(workLowerBound(problem), plan.time);
+  plan.upperBound.reset();
+  findBindings(model, plan);
+  return {};
+}
+
+Result<ScheduledPlan> scheduled(const Problem &problem, const Network &network,
+                                Plan &plan) {
+  Result<Generator> generator = findGenerator(plan.schedule);
+  if (!generator)
+    return generator.error();
+  Result<Run> run = runOf(problem, network, *generator, plan);
+  if (!run)
+    return run.error();
+  return std::move(run->plan);
+}
+
+Status verifyPlaced(const Problem &problem, const Plan &plan) {
+  Result<Network> network = Network::create(problem.cluster);
+  if (!network)
+    return network.error();
+  Result<Generator> generator = findGenerator(plan.schedule);
+  if (!generator)
+    return generator.error();
+  Plan copy = plan;
+  Result<Run> run = runOf(problem, *network, *generator, copy);
+  if (!run)
+    return run.error();
+  return fillMemory(run->first, *run, copy);
+}
+
+Status retime(const Problem &problem, const Generator &generator, Plan &plan) {
+  Result<Network> network = Network::create(problem.cluster);
+  if (!network)
+    return network.error();
+  std::set<size_t> devices;
+  auto isTaken = [&](size_t device) { return !devices.insert(device).second; };
+  for (const StagePlan &stage : plan.stages)
+    if (std::any_of(stage.devices.begin(), stage.devices.end(), isTaken))
+      return Error{std::string(generator.name) +
+                   " wants a device of its own for every stage, planner '" +
+                   plan.planner + "' has put several on device " +
+                   problem.cluster.devices[stage.devices.front()].name +
+                   "; take planner balance"};
+  return evaluatePlaced(problem, *network, generator, plan);
+}
+
+} // namespace stagewright

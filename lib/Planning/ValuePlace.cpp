@@ -1,0 +1,43 @@
+//===- ValuePlace.cpp - how a stage holds a value -------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ValuePlace.h"
+
+namespace stagewright {
+
+void ValuePlace::addUse(ActionKind phase) {
+  switch (phase) {
+  case ActionKind::Forward:
+    forwardUse = true;
+    break;
+  case ActionKind::WeightGradient:
+    weightUse = true;
+    break;
+  default:
+    inputUse = true;
+  }
+}
+
+int64_t *counterOf(const Value &value, const ValuePlace &place, bool recompute,
+                   StageMemory &memory) {
+  bool forward = value.producer.phase == ActionKind::Forward;
+  bool weight = value.producer.phase == ActionKind::WeightGradient;
+  bool kept = forward ? place.inputUse || place.weightUse
+                      : !weight && place.weightUse;
+  if (place.producer && kept && forward && recompute)
+    return &memory.recomputed; // Made once more right before the backward.
+  if (kept || (!place.producer && forward && recompute && place.forwardUse)) {
+    ByLife &bytes = place.producer ? memory.stash : memory.receivedStash;
+    if (!forward)
+      return &bytes.between;
+    return place.weightUse ? &bytes.toWeight : &bytes.toInput;
+  }
+  bool used = place.forwardUse || place.inputUse || place.weightUse;
+  return !place.producer && used ? &memory.received : nullptr;
+}
+
+} // namespace stagewright

@@ -1,0 +1,34 @@
+//===- ValuePlace.h - how a stage holds a value -----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Private to the planners.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_PLANNING_VALUEPLACE_H
+#define STAGEWRIGHT_LIB_PLANNING_VALUEPLACE_H
+
+#include "stagewright/Planning/Evaluate.h"
+
+namespace stagewright {
+
+/// Which ends of a value lie in a stage.
+struct ValuePlace {
+  bool producer = false, forwardUse = false, inputUse = false,
+       weightUse = false;
+
+  void addUse(ActionKind phase);
+};
+
+/// The counter of `memory` that `value` belongs to where it stands like this;
+/// null where the stage does not hold it from action to action.
+int64_t *counterOf(const Value &value, const ValuePlace &place, bool recompute,
+                   StageMemory &memory);
+
+} // namespace stagewright
+
+#endif // STAGEWRIGHT_LIB_PLANNING_VALUEPLACE_H
