@@ -7,8 +7,10 @@
 
 #include "Report.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "stagewright/Analysis/Work.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Support/Units.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -32,6 +34,39 @@ static std::string describe(DictionaryAttr layer) {
          "\n  repeats " + listOf(layer, "repeats") + "\n";
 }
 
+/// What the plan made of the layers that compute again more than that, by the
+/// names of these.
+static llvm::StringMap<std::string> choicesOf(pipeline::GraphOp graph) {
+  auto nodes = graph.getBody().front().getOps<pipeline::NodeOp>();
+  DenseMap<int64_t, pipeline::NodeOp> forwards;
+  for (pipeline::NodeOp node : nodes)
+    if (node.getPhase() == pipeline::Phase::F)
+      forwards.try_emplace(node.getLayer(), node);
+  llvm::StringMap<std::string> choices;
+  for (pipeline::NodeOp again : nodes) {
+    pipeline::NodeOp forward = forwards.lookup(again.getLayer());
+    StringRef layer = graph.getLayerName(again.getLayer());
+    if (!forward || again.getNodeName() != (layer + pipeline::PipelineDialect::kAgainSuffix).str())
+      continue;
+    int64_t kept = 0;
+    for (OpResult result : forward->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
+            auto reader = dyn_cast<pipeline::NodeOp>(user);
+            return reader && reader.getLayer() == again.getLayer();
+          }))
+        kept += pipeline::bytesOf(result.getType());
+    std::string text = "  the plan keeps " + toString(Bytes(kept));
+    pipeline::CostAttr cost = again.getCostAttr(), all = forward.getCostAttr();
+    if (cost && all && all.getFlops() > 0)
+      text += " and repeats " +
+              std::to_string(std::llround(100.0 * double(cost.getFlops()) /
+                                          double(all.getFlops()))) +
+              " % of the forward's operations";
+    choices[layer] = text + "\n";
+  }
+  return choices;
+}
+
 void describeStash(ModuleOp module, CompileReport *report) {
   if (!report)
     return;
@@ -42,11 +77,16 @@ void describeStash(ModuleOp module, CompileReport *report) {
       continue;
     auto dictionaries = layers.getAsRange<DictionaryAttr>();
     SmallVector<DictionaryAttr> all(dictionaries.begin(), dictionaries.end());
+    llvm::StringMap<std::string> choices = choicesOf(graph);
+    auto textOf = [&](DictionaryAttr layer) {
+      return describe(layer) +
+             choices.lookup(layer.getAs<StringAttr>("layer").getValue());
+    };
     report->stash += "stash of a microbatch, by layer\n";
     for (size_t first = 0; first < all.size();) {
-      std::string text = describe(all[first]);
+      std::string text = textOf(all[first]);
       size_t end = first + 1;
-      while (end < all.size() && describe(all[end]) == text)
+      while (end < all.size() && textOf(all[end]) == text)
         ++end;
       report->stash += all[first].getAs<StringAttr>("layer").str();
       if (end > first + 1)

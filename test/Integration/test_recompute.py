@@ -94,6 +94,7 @@ def test_layers_go_up_in_level_where_memory_is_short(workshop):
     memory = int(0.9 * max(rank["memory"]["arena"] for rank in json.loads(tool("pp-run", whole, "--info=json"))["ranks"]))
     short = workshop.path("levels.short.swx")
     report = tool("pp-compile", workshop.module(model), *flags, f"--memory={memory}", "--explain-memory", "-o", short)
+    assert "  the plan keeps " in report and " % of the forward's operations" in report, report
     assert "levels = array" in tool("pp-compile", workshop.module(model), *flags, f"--memory={memory}", "--emit=program"), report
     assert max(rank["memory"]["arena"] for rank in json.loads(tool("pp-run", short, "--info=json"))["ranks"]) <= memory
     first, second = (workshop.run_artifact(model, artifact, microbatches=8)[0] for artifact in (whole, short))

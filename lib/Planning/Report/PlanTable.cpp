@@ -63,6 +63,25 @@ std::string joinedNames(const Cluster &cluster,
   return text;
 }
 
+/// What a stage computes again before its backward; empty: nothing.
+static std::string againOf(const Problem &problem, const StagePlan &stage) {
+  if (stage.recompute)
+    return " recomputes";
+  size_t number = problem.cluster.classOfDevices()[stage.devices.front()];
+  double again = 0, forward = 0;
+  for (size_t i = 0; i < stage.layers.size(); ++i) {
+    const Layer &layer = problem.layers[stage.layers[i]];
+    again += layer.again(stage.levelOf(i), number).value;
+    forward += layer.times[number].forward.value;
+  }
+  if (again == 0)
+    return "";
+  char text[64];
+  std::snprintf(text, sizeof(text), " recomputes %.0f %% of its forward",
+                100 * again / forward);
+  return text;
+}
+
 /// The columns of one stage; `busiest`: seconds of a microbatch.
 static std::vector<std::string> rowOf(const Problem &problem, const Plan &plan,
                                       size_t index, Seconds busiest) {
@@ -81,7 +100,7 @@ static std::vector<std::string> rowOf(const Problem &problem, const Plan &plan,
   std::string bar(size_t(share * kBar + 0.5), '#');
   if (stage.ways != 1)
     row[2] += " (" + std::to_string(stage.ways) + " a replica)";
-  row.push_back(bar + (stage.recompute ? " recomputes" : ""));
+  row.push_back(bar + againOf(problem, stage));
   return row;
 }
 
@@ -95,7 +114,7 @@ static std::string percentAbove(Seconds time, Seconds bound) {
 /// One sentence on how good the plan can be trusted to be.
 static std::string certificateOf(const Plan &plan) {
   std::string text =
-      precisely(plan.time) + " a step in " + toString(plan.order) + " order";
+      precisely(plan.time) + " a step in " + plan.orderName() + " order";
   if (plan.familyBound.value > 0)
     text += ", " + percentAbove(plan.time, plan.familyBound) +
             " above what any plan of this family can reach (" +
