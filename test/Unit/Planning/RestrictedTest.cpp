@@ -1,0 +1,147 @@
+//===- RestrictedTest.cpp - the free search against its restrictions ------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Whoever forbids something (another number of stages, more replicas, another
+// order, computing again) gets no faster plan than whoever forbids nothing, in
+// 1.05 times the least memory in which there is a plan, where searches that
+// drop too early are found out. STAGEWRIGHT_EFFORT=1 tries 500 random
+// instances instead of a part of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PrototypeRows.h"
+#include "RandomInstances.h"
+#include "stagewright/Planning/Planners.h"
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+using namespace stagewright;
+using namespace stagewright::testing;
+
+static constexpr uint64_t kSeed = 17;
+/// A plan may be so much slower than one under a restriction.
+static constexpr double kWorse = 1.005;
+
+static bool isThorough() { return std::getenv("STAGEWRIGHT_EFFORT"); }
+
+static void setMemory(Problem &problem, double bytes) {
+  for (Device &device : problem.cluster.devices)
+    device.memory = Bytes(int64_t(std::ceil(bytes)));
+}
+
+/// The least memory of every device, to a hundredth, with which spp has a plan.
+static double leastMemory(Problem problem) {
+  double low = 1, high = double(mostMemory(problem).value) + 1;
+  while (high / low > 1.01) {
+    double middle = std::sqrt(low * high);
+    setMemory(problem, middle);
+    (runPlanner(*findPlanner("spp"), problem) ? high : low) = middle;
+  }
+  return high;
+}
+
+/// Layers that keep what they hand on and a value of their own, which some can
+/// compute again.
+static Problem randomProblem(uint64_t instance) {
+  Draw draw(kSeed * 1000 + instance);
+  Problem problem;
+  problem.cluster = randomCluster(draw, size_t(draw.whole(2, 5)), 0.5, 8);
+  problem.microbatches = draw.whole(1, 24);
+  problem.samples = draw.chance(0.3) ? 1 : 0;
+  addRandomLayers(problem, draw, draw.whole(2, 8), 4, 8);
+  for (int64_t l = 0; l < int64_t(problem.layers.size()); ++l) {
+    Layer &layer = problem.layers[l];
+    uint32_t levels = ~0u;
+    if (draw.chance(0.7)) {
+      Seconds again = layer.times[0].forward * draw.real(0.05, 0.9);
+      layer.levels = {
+          {std::vector<Seconds>(layer.times.size(), again), {}, {}}};
+      levels = 1;
+    }
+    problem.values.push_back(
+        {Bytes(int64_t(kUnit * draw.real(0, 6))),
+         {l, ActionKind::Forward},
+         {{l, ActionKind::InputGradient, levels}}});
+  }
+  problem.model.overlapAllReduce = instance % 2;
+  return problem;
+}
+
+namespace {
+/// What restrictions make of problems.
+class Restrictions {
+public:
+  /// Compares on `problem` with its memory cut.
+  void compare(const std::string &name, Problem problem) {
+    setMemory(problem, 1.05 * leastMemory(problem));
+    Result<Plan> free = runPlanner(*findPlanner("spp"), problem);
+    ASSERT_TRUE(free.ok()) << name << ": " << free.error().message;
+    auto restricted = [&](const std::string &how, const Problem &asked) {
+      Result<Plan> plan = runPlanner(*findPlanner("spp"), asked);
+      if (!plan)
+        return;
+      double ratio = free->time.value / plan->time.value;
+      worst = std::max(worst, ratio);
+      worse += ratio > kWorse;
+      ++count;
+      EXPECT_LE(ratio, kWorse) << name << " with " << how << ": "
+                               << plan->time.value << " s in "
+                               << toString(plan->order) << " order, free "
+                               << free->time.value << " s in "
+                               << toString(free->order) << " order";
+    };
+    auto devices = int64_t(problem.cluster.devices.size());
+    auto layers = int64_t(problem.layers.size());
+    for (int64_t stages = 1; stages <= std::min(devices, layers); ++stages) {
+      Problem asked = problem;
+      asked.stages = stages;
+      restricted("stages=" + std::to_string(stages), asked);
+    }
+    for (int64_t replicas = 1; replicas <= devices; replicas *= 2) {
+      Problem asked = problem;
+      asked.maxReplicas = replicas;
+      restricted("max-replicas=" + std::to_string(replicas), asked);
+    }
+    for (ExecutionOrder order : problem.orders) {
+      Problem asked = problem;
+      asked.orders = {order};
+      restricted(std::string("order ") + toString(order), asked);
+    }
+    Problem asked = problem;
+    asked.recompute = false;
+    restricted("nothing computed again", asked);
+  }
+
+  void print(const char *what) const {
+    std::printf("%s: %zu restrictions, worst ratio %.5f, %zu above %.3f\n",
+                what, count, worst, worse, kWorse);
+  }
+
+private:
+  double worst = 0;
+  size_t count = 0, worse = 0;
+};
+} // namespace
+
+TEST(Restricted, RandomInstancesAreNeverFasterUnderARestriction) {
+  Restrictions restrictions;
+  uint64_t instances = isThorough() ? 500 : 60 / kPart;
+  for (uint64_t i = 0; i < instances; ++i)
+    restrictions.compare("instance " + std::to_string(i), randomProblem(i));
+  restrictions.print("random instances");
+}
+
+TEST(Restricted, PublishedChainsAreNeverFasterUnderARestriction) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
+  Restrictions restrictions;
+  std::vector<PrototypeRow> rows = prototypeRows();
+  for (size_t i = 0; i < rows.size(); i += isThorough() ? 1 : 10)
+    restrictions.compare(rows[i].model + " on " + rows[i].config,
+                         prototypeProblem(rows[i]));
+  restrictions.print("published chains");
+}
