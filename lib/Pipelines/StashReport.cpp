@@ -46,7 +46,8 @@ static llvm::StringMap<std::string> choicesOf(pipeline::GraphOp graph) {
   for (pipeline::NodeOp again : nodes) {
     pipeline::NodeOp forward = forwards.lookup(again.getLayer());
     StringRef layer = graph.getLayerName(again.getLayer());
-    if (!forward || again.getNodeName() != (layer + pipeline::PipelineDialect::kAgainSuffix).str())
+    if (!forward || again.getNodeName() !=
+                        (layer + pipeline::PipelineDialect::kAgainSuffix).str())
       continue;
     int64_t kept = 0;
     for (OpResult result : forward->getResults())

@@ -61,9 +61,8 @@ static Status checkPlaces(const PlanRequest &request, int64_t stages,
                  "chunks, got " +
                  chunks};
   if (stages > 0 && request.chunks > 0 && stages % request.chunks != 0)
-    return Error{std::to_string(stages) + " stages cannot be " +
-                 chunks + " chunks on each device; ask for a multiple of " +
-                 chunks};
+    return Error{std::to_string(stages) + " stages cannot be " + chunks +
+                 " chunks on each device; ask for a multiple of " + chunks};
   if (!asksForPlaces(request))
     return {};
   if (hasPlan)
@@ -150,7 +149,8 @@ static Result<Plan> planDevices(const PlanRequest &request, Problem problem) {
   std::string name = request.planner;
   if (!problem.fixedPlan.empty())
     name = "fixed";
-  else if (name == "auto" && (request.schedule != "auto" || request.chunks == 1))
+  else if (name == "auto" &&
+           (request.schedule != "auto" || request.chunks == 1))
     name = "spp";
   Result<Plan> plan = runPlanner(*findPlanner(name), problem);
   if (!plan || !retimes || !plan->schedule.empty())
@@ -164,8 +164,7 @@ static Result<Plan> planDevices(const PlanRequest &request, Problem problem) {
 }
 
 Result<Plan> makePlan(Problem problem, const PlanRequest &request) {
-  if (Status status =
-          request.check(problem.stages, !problem.fixedPlan.empty());
+  if (Status status = request.check(problem.stages, !problem.fixedPlan.empty());
       !status)
     return status.error();
   for (auto [name, order] : kSimulatedSchedules)

@@ -25,11 +25,11 @@ double RoomLimits::missing(size_t l, size_t l2, int64_t form, bool inTurn,
   const StageMemory &memory = table.at(l, l2, form);
   double most = -std::numeric_limits<double>::infinity();
   for (const Room &room : rooms)
-    most = std::max(most, double(memory
-                                     .with(inFlight, microbatches,
-                                           inTurn ? 1 : room.share)
-                                     .value) -
-                              double(room.bytes));
+    most = std::max(
+        most,
+        double(memory.with(inFlight, microbatches, inTurn ? 1 : room.share)
+                   .value) -
+            double(room.bytes));
   return most;
 }
 

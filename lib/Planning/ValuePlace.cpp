@@ -26,8 +26,8 @@ int64_t *counterOf(const Value &value, const ValuePlace &place, bool recompute,
                    StageMemory &memory) {
   bool forward = value.producer.phase == ActionKind::Forward;
   bool weight = value.producer.phase == ActionKind::WeightGradient;
-  bool kept = forward ? place.inputUse || place.weightUse
-                      : !weight && place.weightUse;
+  bool kept =
+      forward ? place.inputUse || place.weightUse : !weight && place.weightUse;
   if (place.producer && kept && forward && recompute)
     return &memory.recomputed; // Made once more right before the backward.
   if (kept || (!place.producer && forward && recompute && place.forwardUse)) {

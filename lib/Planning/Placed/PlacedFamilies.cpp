@@ -172,8 +172,8 @@ bool Families::mayFit(const Candidate &candidate) {
     return true;
   std::vector<RankMemory> memory(where.ranks);
   for (size_t s = 0; s < candidate.ends.size(); ++s) {
-    StagePlan stage = stageOf(s == 0 ? 0 : candidate.ends[s - 1],
-                              candidate.ends[s], {});
+    StagePlan stage =
+        stageOf(s == 0 ? 0 : candidate.ends[s - 1], candidate.ends[s], {});
     for (int64_t layer : stage.layers)
       stage.levels.push_back(
           problem.recompute ? int64_t(problem.layers[layer].levels.size()) : 0);
@@ -208,28 +208,26 @@ void Families::timeCuts() {
       best = std::min(best, cost->time.value);
   }
   std::erase_if(candidates, [](const Candidate &c) { return !c.cost; });
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate &a, const Candidate &b) {
-                     return *a.cost < *b.cost;
-                   });
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const Candidate &a, const Candidate &b) { return *a.cost < *b.cost; });
 }
 
 /// Why there is no candidate.
 Error Families::noCandidate() const {
-  std::string chunks =
-      std::to_string(family.chunks) + (family.chunks == 1 ? " chunk" : " chunks");
+  std::string chunks = std::to_string(family.chunks) +
+                       (family.chunks == 1 ? " chunk" : " chunks");
   Placement placement = family.placement.value_or(Placement::Loop);
   StagePlacement where = {placement, 2, std::max<int64_t>(1, family.chunks)};
   bool isDefined =
       std::any_of(family.generators.begin(), family.generators.end(),
                   [&](const Generator &g) { return fits(g, where); });
   if (family.chunks > 0 && family.placement && !isDefined)
-    return Error{
-        "no schedule of those asked for runs " + chunks +
-        " per device placed " + toString(placement) + "; " +
-        (family.generators.size() == 1
-             ? demandOf(family.generators.front())
-             : "place them loop or v, or ask for one chunk")};
+    return Error{"no schedule of those asked for runs " + chunks +
+                 " per device placed " + toString(placement) + "; " +
+                 (family.generators.size() == 1
+                      ? demandOf(family.generators.front())
+                      : "place them loop or v, or ask for one chunk")};
   if (family.placement == Placement::Twin && devices == 1)
     return Error{"placement twin pairs every device with its mirror image, so "
                  "their number must be even, got 1"};
@@ -316,8 +314,8 @@ Result<Plan> planAuto(const Problem &problem) {
   if (problem.stages > 0) // One on each device.
     return plain;
   Result<Plan> placed = planPlaced(problem);
-  bool isBetter = placed && (!plain || placed->time < plain->time *
-                                                           (1 - kLeastSaved));
+  bool isBetter =
+      placed && (!plain || placed->time < plain->time * (1 - kLeastSaved));
   return isBetter ? placed : plain;
 }
 

@@ -135,11 +135,10 @@ TEST(Placed, SearchFindsTheBestOfAllCutsOfASmallChain) {
   for (int64_t a = 1; a < 7; ++a)
     for (int64_t b = a + 1; b < 7; ++b)
       for (int64_t c = b + 1; c < 7; ++c)
-        least = std::min(
-            least, timeOf(problem, where,
-                          {stageOf(0, a, {0}), stageOf(a, b, {1}),
-                           stageOf(b, c, {0}), stageOf(c, 7, {1})})
-                       .value);
+        least = std::min(least, timeOf(problem, where,
+                                       {stageOf(0, a, {0}), stageOf(a, b, {1}),
+                                        stageOf(b, c, {0}), stageOf(c, 7, {1})})
+                                    .value);
   EXPECT_DOUBLE_EQ(found.time.value, least);
 }
 

@@ -63,10 +63,9 @@ static Problem randomProblem(uint64_t instance) {
           {std::vector<Seconds>(layer.times.size(), again), {}, {}}};
       levels = 1;
     }
-    problem.values.push_back(
-        {Bytes(int64_t(kUnit * draw.real(0, 6))),
-         {l, ActionKind::Forward},
-         {{l, ActionKind::InputGradient, levels}}});
+    problem.values.push_back({Bytes(int64_t(kUnit * draw.real(0, 6))),
+                              {l, ActionKind::Forward},
+                              {{l, ActionKind::InputGradient, levels}}});
   }
   problem.model.overlapAllReduce = instance % 2;
   return problem;
@@ -89,11 +88,10 @@ public:
       worst = std::max(worst, ratio);
       worse += ratio > kWorse;
       ++count;
-      EXPECT_LE(ratio, kWorse) << name << " with " << how << ": "
-                               << plan->time.value << " s in "
-                               << toString(plan->order) << " order, free "
-                               << free->time.value << " s in "
-                               << toString(free->order) << " order";
+      EXPECT_LE(ratio, kWorse)
+          << name << " with " << how << ": " << plan->time.value << " s in "
+          << toString(plan->order) << " order, free " << free->time.value
+          << " s in " << toString(free->order) << " order";
     };
     auto devices = int64_t(problem.cluster.devices.size());
     auto layers = int64_t(problem.layers.size());
