@@ -233,9 +233,9 @@ Error Families::noCandidate() const {
                  "their number must be even, got 1"};
   std::string layers = std::to_string(problem.layers.size());
   if (problem.stages > int64_t(problem.layers.size()))
-    return Error{std::to_string(problem.stages) +
-                 " stages need as many layers, the graph has " + layers +
-                 "; ask for fewer stages"};
+    return Error{std::to_string(problem.stages) + " stages need at least " +
+                 std::to_string(problem.stages) + " layers, the graph has " +
+                 layers + "; ask for fewer stages"};
   return Error{"no schedule of those asked for runs " +
                (problem.stages > 0
                     ? std::to_string(problem.stages) + " stages of "

@@ -114,11 +114,29 @@ static Error infeasible(const Problem &problem, const Network &network,
   Plan plan = candidates.planOfLeastMemory(order, extra);
   if (plan.stages.empty())
     return Error{"no plan has " + std::to_string(problem.stages) + " stages"};
-  Status status = evaluate(problem, network, plan);
-  Error error =
-      status ? Error{"no plan of the searched ones fits"} : status.error();
-  error.message =
-      "no plan fits in memory; the best one fails: " + error.message;
+  // What it needs, computing again whatever saves memory.
+  Problem roomy = problem;
+  for (Device &device : roomy.cluster.devices)
+    device.memory += Bytes(extra);
+  Status status = evaluate(roomy, network, plan);
+  if (!status)
+    return Error{"no plan fits in memory; the best one fails: " +
+                 status.error().message};
+  auto missing = [&](const StagePlan &stage) {
+    return stage.memory - problem.cluster.devices[stage.devices.front()].memory;
+  };
+  auto shortest = std::max_element(plan.stages.begin(), plan.stages.end(),
+                                   [&](const StagePlan &a, const StagePlan &b) {
+                                     return missing(a) < missing(b);
+                                   });
+  const Device &device = problem.cluster.devices[shortest->devices.front()];
+  Error error{"no plan fits in memory; the best one fails: stage " +
+              std::to_string(shortest - plan.stages.begin()) + " needs " +
+              toString(shortest->memory) + " on device " + device.name +
+              ", has " + toString(device.memory) +
+              "; use more devices, fewer or smaller microbatches, or a device "
+              "with " +
+              toString(missing(*shortest)) + " more"};
   error.notes.push_back(
       "with " + toString(Bytes(extra)) +
       " more on every device there is a plan: " + shapeOf(plan));

@@ -32,7 +32,7 @@
 // DEVICES: error: 2 stages need 2 devices, cluster 'local' has 1; ask for fewer stages or a larger cluster
 // STAGES: error: number of stages must be at least 1, got 0
 // MICROBATCHES: error: number of microbatches must be from 1 to 65536, got 0
-// MEMORY: error: no plan fits in memory; the best one fails: stage 0 needs 12.0 KiB on device d0, has 4.0 KiB; use more stages, fewer microbatches or a device with 8.0 KiB more
+// MEMORY: error: no plan fits in memory; the best one fails: stage 0 needs 12.0 KiB on device d0, has 4.0 KiB; use more devices, fewer or smaller microbatches, or a device with 8.0 KiB more
 // AMOUNT: error: 'much' is not an amount of memory; write bytes or a number with B, KiB, MiB, GiB, TiB, KB, MB, GB or TB, as in 2.5GiB
 // NONE: error: device 'd0' needs positive flops, bandwidth and memory
 // CLUSTER: error: unknown cluster 'moon'; there are local:N, dapple-a[:HOSTS], {{.*}} and the path of a .json file
