@@ -215,6 +215,13 @@ Bytes mostMemory(const Problem &problem) {
   return all.with(problem.microbatches, problem.microbatches, 1);
 }
 
+bool memoryMayBind(const Problem &problem) {
+  Bytes most = mostMemory(problem);
+  return std::any_of(
+      problem.cluster.devices.begin(), problem.cluster.devices.end(),
+      [&](const Device &device) { return most > device.memory; });
+}
+
 static std::vector<Bytes> bytesOf(const Problem &problem, const Plan &plan,
                                   size_t stage, ExecutionOrder order,
                                   const StageMemory &memory) {

@@ -129,6 +129,9 @@ StageTimes timesOfLayer(const Problem &problem, const StagePlan &stage,
 /// and what any part of them would receive.
 Bytes mostMemory(const Problem &problem);
 
+/// Whether some device has less.
+bool memoryMayBind(const Problem &problem);
+
 /// Bytes that stage `stage` of `plan` holds on each of its devices under
 /// `order`.
 std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,

@@ -13,11 +13,7 @@ namespace stagewright {
 
 StageFit::StageFit(const Problem &problem, const LoadGraph &graph)
     : problem(problem), graph(graph), isHere(problem.layers.size()),
-      canBind(false) {
-  Bytes most = mostMemory(problem);
-  for (const Device &device : problem.cluster.devices)
-    canBind |= most > device.memory;
-}
+      canBind(memoryMayBind(problem)) {}
 
 Bytes StageFit::bytes(int64_t fromEnd) const {
   int64_t inFlight = problem.microbatches;

@@ -36,6 +36,11 @@ static constexpr size_t kMostListsOfOthers = 2;
 /// Devices up to which every list is searched by both parts of the bound.
 static constexpr size_t kMostDevicesOfAllLists = 32;
 
+/// Where memory is short, what the dynamic program takes for best may need
+/// levels that cost more than it knows of; on so few devices it is run under
+/// limits of the replicas as well, which leaves other plans.
+static constexpr int64_t kMostDevicesOfLimits = 16;
+
 /// How often the search is repeated around the best plan.
 static constexpr int kRounds = 5;
 
@@ -253,8 +258,26 @@ Result<Plan> planSpp(const Problem &problem) {
   Result<Network> network = Network::create(problem.cluster);
   if (!network)
     return network.error();
-  return planOnLists(problem, *network, chooseLists(problem, *network),
-                     plansOfOthers(problem, *network));
+  std::vector<std::vector<size_t>> lists = chooseLists(problem, *network);
+  Result<Plan> plan =
+      planOnLists(problem, *network, lists, plansOfOthers(problem, *network));
+  auto devices = int64_t(problem.cluster.devices.size());
+  if (!plan || problem.maxReplicas > 0 || devices > kMostDevicesOfLimits ||
+      !memoryMayBind(problem))
+    return plan;
+  for (int64_t limit = 1; limit < devices; limit *= 2) {
+    Problem limited = problem;
+    limited.maxReplicas = limit;
+    Result<Plan> other =
+        planOnLists(limited, *network, lists, plansOfOthers(limited, *network));
+    if (!other || !isBetter(*other, *plan))
+      continue;
+    plan = std::move(other);
+    plan->explanation.push_back("found by a search of stages with at most " +
+                                std::to_string(limit) +
+                                (limit == 1 ? " replica" : " replicas"));
+  }
+  return plan;
 }
 
 } // namespace stagewright

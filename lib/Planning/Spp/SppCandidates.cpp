@@ -45,7 +45,7 @@ SppCandidates::SppCandidates(const Problem &problem, const Network &network)
   if (problem.stages > 0)
     mostStages = problem.stages;
   memoryOrders = {ExecutionOrder::GPipe};
-  if (everythingFits())
+  if (!memoryMayBind(problem))
     return;
   memory.emplace(problem, problem.recompute);
   memoryOrders.clear();
@@ -72,14 +72,6 @@ SppCandidates::SppCandidates(const Problem &problem, const Network &network)
   if (problem.cluster.devices.size() > kFewDevices &&
       memoryOrders.size() > kFewOrders)
     memoryOrders.resize(kFewOrders);
-}
-
-/// Whether the smallest device holds the whole model with all microbatches.
-bool SppCandidates::everythingFits() const {
-  Bytes most = mostMemory(problem);
-  return std::all_of(
-      problem.cluster.devices.begin(), problem.cluster.devices.end(),
-      [&](const Device &device) { return most <= device.memory; });
 }
 
 bool SppCandidates::tellsStages(const PrmBlocks &blocks, double budget) const {

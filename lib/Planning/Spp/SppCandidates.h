@@ -69,7 +69,6 @@ private:
   void add(const PrmBlocks &blocks, const PrmPlan &plan);
   void add(Plan plan);
   Plan planOf(const PrmBlocks &blocks, const PrmPlan &found) const;
-  bool everythingFits() const;
   bool tellsStages(const PrmBlocks &blocks, double budget) const;
 
   const Problem &problem;
