@@ -3,7 +3,7 @@
 Most are as near to `jax.jit` as two orders of a float32 sum. The others are compared with the same program in float64:
 ours may be wrong by a multiple of what JAX's own float32 (or bfloat16) results are, on the same inputs and on inputs
 that differ from them in the last bit. Where those differ wildly, the program is decided by rounding and proves
-nothing. The float64 program is compiled without XLA's algebraic simplifier, which has faults of its own: it merges
+nothing; so it is where its float64 results do when each of its functions has another error (noise.py). The float64 program is compiled without XLA's algebraic simplifier, which has faults of its own: it merges
 `dynamic_slice` of `dynamic_slice` and forgets to clamp the inner start (JAX 0.10.2)."""
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from noise import disturbed
 
 TIGHT = 1e-5          # of the largest element of a result
 MULTIPLE = 12         # of JAX's own errors
@@ -59,14 +61,26 @@ class Reference:
             self.functions[wide] = compiled, jax.tree.structure(tuple(arguments))
         return self.functions[wide]
 
+    def disturbed(self, inputs, rng, size):
+        """Float64 results, with errors of up to a relative `size` on the way."""
+        with jax.enable_x64(True):
+            space = {}
+            exec(compile(self.text.replace(*WIDE), "reference", "exec"), space)
+            function, arguments = space["program"]()
+            found = self.evaluate(disturbed(function, rng, size), jax.tree.structure(tuple(arguments)), _widened(inputs))
+            return [np.asarray(r) for r in found]
+
     def results(self, inputs, wide=False):
         """Of inputs by position; floats of any type are taken."""
         with jax.enable_x64(wide):
             function, tree = self._function(wide)
             if wide:
-                inputs = [jnp.asarray(np.asarray(a), jnp.float64) if jnp.issubdtype(a.dtype, jnp.floating) else a
-                          for a in inputs]
+                inputs = _widened(inputs)
             return [np.asarray(r) for r in self.evaluate(function, tree, inputs)]
+
+
+def _widened(inputs):
+    return [jnp.asarray(np.asarray(a), jnp.float64) if jnp.issubdtype(a.dtype, jnp.floating) else a for a in inputs]
 
 
 def nudged(inputs, rng, size):
@@ -109,6 +123,11 @@ def judge(found, wanted, inputs, reference, short):
         if not error <= allowed:
             problems.append(f"result {number} {ours.dtype}{ours.shape}: error {error:.3g} of {size:.3g}; JAX's own is "
                             f"{max(mistakes):.3g}")
+    if problems:
+        for _ in range(8):
+            changed = [_error(*pair) for pair in zip(reference.disturbed(inputs, rng, LAST_BIT[short]), exact)]
+            if any(c > UNSTABLE * _largest(e) + 1e-7 * whole for c, e in zip(changed, exact)):
+                return "unclear", ["the results change with the last bit of a function"]
     return ("wrong", problems) if problems else ("unclear", unclear) if unclear else ("passed", [])
 
 
