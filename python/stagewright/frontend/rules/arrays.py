@@ -108,7 +108,8 @@ def regroup(evaluator, eqn, values):
     value, aval = values[0], eqn.outvars[0].aval
     if isinstance(value, Splat):
         return [Splat(aval.shape, aval.dtype, value.scalar)]
-    if not isinstance(value, Lazy) or 0 in aval.shape:
+    # With `dimensions` a transpose comes first: rows do not stay rows.
+    if not isinstance(value, Lazy) or 0 in aval.shape or eqn.params["dimensions"] is not None:
         return None
     if aval.ndim == value.ndim + 1 and aval.shape[2:] == value.shape[1:]:
         group = aval.shape[1]
