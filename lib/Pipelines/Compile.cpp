@@ -159,11 +159,11 @@ static bool choosesHalves(const CompileOptions &options) {
 }
 
 /// Seconds of a step that the plan of `module` promises.
-static double promisedTime(ModuleOp module) {
+static Seconds promisedTime(ModuleOp module) {
   for (auto program : module.getOps<pipeline::ProgramOp>())
     if (pipeline::PlanAttr plan = program.getPlanAttr())
-      return plan.getTime().getValueAsDouble();
-  return std::numeric_limits<double>::infinity();
+      return Seconds(plan.getTime().getValueAsDouble());
+  return Seconds(std::numeric_limits<double>::infinity());
 }
 
 /// Plans `module` with backwards in one and, on the side, with their halves
@@ -202,8 +202,7 @@ static LogicalResult toBestProgram(ModuleOp module,
                                    [](Diagnostic &) { return success(); });
     found = toProgram(Level::Program, *apart, placed, split, device, timing);
   }
-  if (failed(found) ||
-      promisedTime(*apart) >= promisedTime(module) * (1 - kLeastSaved))
+  if (failed(found) || !savesEnough(promisedTime(*apart), promisedTime(module)))
     return report();
   module.getBodyRegion().takeBody(apart->getBodyRegion());
   module->setAttrs((*apart)->getAttrs());

@@ -52,23 +52,23 @@ class Reference:
     def __init__(self, text, evaluate):
         self.text, self.evaluate, self.functions = text, evaluate, {}
 
+    def _program(self, wide):
+        space = {}
+        exec(compile(self.text.replace(*WIDE) if wide else self.text, "reference", "exec"), space)
+        function, arguments = space["program"]()
+        return function, jax.tree.structure(tuple(arguments))
+
     def _function(self, wide):
         if wide not in self.functions:
-            space = {}
-            exec(compile(self.text.replace(*WIDE) if wide else self.text, "reference", "exec"), space)
-            function, arguments = space["program"]()
-            compiled = jax.jit(function, compiler_options=PLAIN if wide else None)
-            self.functions[wide] = compiled, jax.tree.structure(tuple(arguments))
+            function, tree = self._program(wide)
+            self.functions[wide] = jax.jit(function, compiler_options=PLAIN if wide else None), tree
         return self.functions[wide]
 
     def disturbed(self, inputs, rng, size):
         """Float64 results, with errors of up to a relative `size` on the way."""
         with jax.enable_x64(True):
-            space = {}
-            exec(compile(self.text.replace(*WIDE), "reference", "exec"), space)
-            function, arguments = space["program"]()
-            found = self.evaluate(disturbed(function, rng, size), jax.tree.structure(tuple(arguments)), _widened(inputs))
-            return [np.asarray(r) for r in found]
+            function, tree = self._program(True)
+            return [np.asarray(r) for r in self.evaluate(disturbed(function, rng, size), tree, _widened(inputs))]
 
     def results(self, inputs, wide=False):
         """Of inputs by position; floats of any type are taken."""

@@ -109,8 +109,7 @@ Result<Planned> planFile(const PlanOptions &options, size_t number) {
   Result<Planned> halves =
       planProblem(options, std::move(apart->problem), request);
   bool isBetter =
-      halves &&
-      (!whole || halves->plan.time < whole->plan.time * (1 - kLeastSaved));
+      halves && (!whole || savesEnough(halves->plan.time, whole->plan.time));
   return isBetter ? halves : whole;
 }
 

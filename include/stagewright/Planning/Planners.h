@@ -40,9 +40,12 @@ Result<Plan> planSpp(const Problem &problem);
 /// side (Placed.h).
 Result<Plan> planPlaced(const Problem &problem);
 
-/// What part of a step a plan of planPlaced() must save to be preferred: its
-/// artifact runs for one number of microbatches.
-inline constexpr double kLeastSaved = 0.005;
+/// Whether a plan of planPlaced() saves enough of a step that takes `plain` to
+/// be preferred: its artifact runs for one number of microbatches.
+inline bool savesEnough(Seconds placed, Seconds plain) {
+  constexpr double kLeastSaved = 0.005;
+  return placed < plain * (1 - kLeastSaved);
+}
 
 /// The better of planSpp() and planPlaced(). Where a number of stages is asked
 /// for they lie on a device each, and the plan is spp's.

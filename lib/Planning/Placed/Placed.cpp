@@ -105,16 +105,20 @@ Result<Plan> planOf(const Problem &whole, const Network &network,
   return plan;
 }
 
-Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request) {
+Result<Network> checkedNetwork(const Problem &problem) {
   Problem asked = problem;
   asked.stages = 0; // Stages may outnumber devices here.
   if (Status status = asked.check(); !status)
     return status.error();
-  if (Status status = checkRequest(problem, request); !status)
-    return status.error();
-  Result<Network> network = Network::create(problem.cluster);
+  return Network::create(problem.cluster);
+}
+
+Result<Plan> planPlaced(const Problem &problem, const PlacedRequest &request) {
+  Result<Network> network = checkedNetwork(problem);
   if (!network)
     return network.error();
+  if (Status status = checkRequest(problem, request); !status)
+    return status.error();
   auto generators = chooseGenerators(request.generators, request.where);
   if (!generators)
     return generators.error();

@@ -284,11 +284,7 @@ Result<Plan> Families::best() {
 }
 
 Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family) {
-  Problem asked = problem;
-  asked.stages = 0; // Stages may outnumber devices here.
-  if (Status status = asked.check(); !status)
-    return status.error();
-  Result<Network> network = Network::create(problem.cluster);
+  Result<Network> network = checkedNetwork(problem);
   if (!network)
     return network.error();
   return Families(problem, *network, family).best();
@@ -314,8 +310,7 @@ Result<Plan> planAuto(const Problem &problem) {
   if (problem.stages > 0) // One on each device.
     return plain;
   Result<Plan> placed = planPlaced(problem);
-  bool isBetter =
-      placed && (!plain || placed->time < plain->time * (1 - kLeastSaved));
+  bool isBetter = placed && (!plain || savesEnough(placed->time, plain->time));
   return isBetter ? placed : plain;
 }
 

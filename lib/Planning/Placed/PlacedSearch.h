@@ -43,6 +43,9 @@ inline constexpr int64_t kMostActions = 20'000'000;
 /// microbatches, beside which it holds the inputs and results of all.
 Problem firstOf(const Problem &problem, int64_t pipelines);
 
+/// The network of `problem`, whose stages may outnumber its devices.
+Result<Network> checkedNetwork(const Problem &problem);
+
 /// The ends of the stages whose largest is smallest.
 std::vector<int64_t> evenCut(const Problem &problem,
                              const PlacedRequest &request);
