@@ -7,6 +7,7 @@
 
 #include "LayerIndex.h"
 #include "ValuePlace.h"
+#include "stagewright/Scheduling/InFlight.h"
 #include <algorithm>
 #include <cmath>
 
@@ -163,7 +164,7 @@ StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
 }
 
 Bytes StageMemory::with(ByLife inFlight, int64_t microbatches, double share,
-                        int64_t routes) const {
+                        int64_t routes, int64_t atOnce) const {
   // A ring that receives has one slot more than are in use, for the next to
   // arrive, but never more than there are microbatches.
   auto part = [&](int64_t number) { return (number + routes - 1) / routes; };
@@ -175,7 +176,7 @@ Bytes StageMemory::with(ByLife inFlight, int64_t microbatches, double share,
   double sliced =
       double(microbatches) * double(perMicrobatch) +
       double(routes) * (stash.times(kept) + receivedStash.times(slots) +
-                        double(std::min<int64_t>(2, most)) * double(received)) +
+                        double(std::min(atOnce, most)) * double(received)) +
       double(recomputed);
   return Bytes(
       once + int64_t(std::min(std::ceil(share * sliced + temporariesOf(share)),
@@ -235,7 +236,8 @@ static std::vector<Bytes> bytesOf(const Problem &problem, const Plan &plan,
   int64_t routes = std::max<int64_t>(1, routesOf(problem, plan) / own);
   std::vector<Bytes> bytes;
   for (double share : sharesOf(problem, here))
-    bytes.push_back(memory.with(inFlight, problem.microbatches, share, routes));
+    bytes.push_back(memory.with(ByLife(inFlight), problem.microbatches, share,
+                                routes, slotsAtOnce(toString(order))));
   return bytes;
 }
 

@@ -81,6 +81,36 @@ std::vector<StashPeak> stashPeaks(const Schedule &schedule) {
   return peaks;
 }
 
+std::vector<StashLife> stashLives(const Order &order) {
+  std::vector<StashLife> lives;
+  std::map<std::pair<int64_t, int64_t>, size_t> number;
+  int64_t place = 0;
+  for (const Action &action : order) {
+    if (action.kind == ActionKind::Update)
+      continue;
+    std::pair key = {action.stage, action.microbatch};
+    if (action.kind == ActionKind::Forward) {
+      number[key] = lives.size();
+      lives.push_back({action.stage, action.microbatch, place, -1, -1});
+    } else if (auto found = number.find(key); found != number.end()) {
+      StashLife &life = lives[found->second];
+      if (action.kind == ActionKind::InputGradient ||
+          action.kind == ActionKind::Backward)
+        life.input = place;
+      if (action.kind == ActionKind::WeightGradient ||
+          action.kind == ActionKind::Backward)
+        life.weight = place;
+    }
+    ++place;
+  }
+  std::erase_if(lives, [](const StashLife &life) {
+    return life.input < 0 || life.weight < 0;
+  });
+  return lives;
+}
+
+int64_t slotsAtOnce(std::string_view kind) { return kind == "window" ? 3 : 2; }
+
 std::vector<int64_t> stashedMicrobatches(const Schedule &schedule) {
   std::vector<int64_t> most(schedule.stages, 0);
   for (const StashPeak &peak : stashPeaks(schedule))

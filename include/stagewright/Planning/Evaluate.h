@@ -103,9 +103,9 @@ struct StageMemory {
 
   /// Bytes of a replica with `share` of each microbatch. `routes` of the
   /// microbatches meet on it: each has rings of its own and an equal part of
-  /// what is in flight.
+  /// what is in flight. `atOnce`: slotsAtOnce() of the order.
   Bytes with(ByLife inFlight, int64_t microbatches, double share,
-             int64_t routes = 1) const;
+             int64_t routes = 1, int64_t atOnce = 2) const;
   Bytes with(int64_t inFlight, int64_t microbatches, double share,
              int64_t routes = 1) const {
     return with(ByLife(inFlight), microbatches, share, routes);

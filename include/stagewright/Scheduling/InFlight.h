@@ -36,10 +36,30 @@ struct StashPeak {
 /// backward. O(actions log actions).
 std::vector<StashPeak> stashPeaks(const Schedule &schedule);
 
+/// When a rank keeps what the forward of a stage makes for a microbatch, in
+/// places of its order without updates, counted from 0.
+struct StashLife {
+  int64_t stage = 0, microbatch = 0;
+  int64_t forward = 0; ///< F
+  int64_t input = 0;   ///< I, or B.
+  int64_t weight = 0;  ///< W, or B.
+
+  friend bool operator==(const StashLife &, const StashLife &) = default;
+};
+
+/// Of every forward that has a backward, in the order of the forwards.
+/// O(actions log actions).
+std::vector<StashLife> stashLives(const Order &order);
+
 /// For each stage, the most microbatches of one rank whose forward has started
 /// and whose last backward action has not ended; 0 in a schedule without
 /// backward. 1F1B: min(stages - stage, M). GPipe: M.
 std::vector<int64_t> stashedMicrobatches(const Schedule &schedule);
+
+/// Slots of a ring between ranks whose values are used when they arrive: one in
+/// use and one for the next to arrive. Under `window` three, since a sender is
+/// so far ahead there that with two the ranks would wait for one another.
+int64_t slotsAtOnce(std::string_view kind);
 
 } // namespace stagewright
 

@@ -36,6 +36,71 @@ static StagePhase arrivalOf(const Plan &plan, const ChannelPlan &channel) {
   return toPhase({made.kind, channel.stage});
 }
 
+namespace {
+/// Slots of the channels to stages next to those that make their values.
+class Caps {
+public:
+  /// `shape` says of which stages, and whether forwards only.
+  Caps(Plan &plan, const StageGraph &shape) : plan(plan), shape(shape) {}
+
+  /// A channel whose receiver holds `held` slots at most.
+  void add(ChannelPlan &channel, StagePhase made, StagePhase first,
+           StagePhase last, RingDepth held) {
+    channels.push_back({&channel, made, first, last, held, channel.depth});
+  }
+  /// Gives the rings that can have them one slot more than are held, unless the
+  /// ranks would wait for one another in a schedule of `runs`: where a sender
+  /// is far ahead, as under window, then rings of what is used at once have a
+  /// few more, or else all as many as are on their way.
+  void choose(ArrayRef<Schedule> runs);
+
+private:
+  struct Entry {
+    ChannelPlan *channel;
+    StagePhase made, first, last;
+    RingDepth held, full;
+  };
+  RingDepth capped(const Entry &entry, int64_t more) const;
+  bool finishes(const Schedule &run, int64_t more) const;
+
+  Plan &plan;
+  StageGraph shape;
+  std::vector<Entry> channels;
+};
+} // namespace
+
+RingDepth Caps::capped(const Entry &entry, int64_t more) const {
+  if (!isNext(plan, *entry.channel) || entry.held.all)
+    return entry.full;
+  int64_t most = entry.held.slots + 1;
+  if (!entry.full.all)
+    most = std::min(most, entry.full.slots);
+  return {entry.held.slots == 1 ? most + more : most, false};
+}
+
+/// Whether all ranks come to the end of `run`.
+bool Caps::finishes(const Schedule &run, int64_t more) const {
+  std::set<std::tuple<StagePhase, StagePhase, StagePhase, int64_t>> edges;
+  for (const Entry &entry : channels)
+    edges.insert({entry.made, entry.first, entry.last,
+                  capped(entry, more).at(run.microbatches)});
+  StageGraph graph = shape;
+  graph.edges.clear();
+  for (const auto &[made, first, last, slots] : edges)
+    graph.edges.push_back({made, first, last, slots});
+  return bool(simulate(run, graph, unitTimes(graph.stages)));
+}
+
+void Caps::choose(ArrayRef<Schedule> runs) {
+  for (int64_t more : {0, 1, 2, 4, 8})
+    if (llvm::all_of(
+            runs, [&](const Schedule &run) { return finishes(run, more); })) {
+      for (const Entry &entry : channels)
+        entry.channel->depth = capped(entry, more);
+      return;
+    }
+}
+
 /// For every number of microbatches.
 static LogicalResult chooseFamilyDepths(Plan &plan) {
   StageGraph graph;
@@ -45,11 +110,11 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
   });
   std::set<std::tuple<StagePhase, StagePhase, StagePhase>> edges;
   // Pipelines side by side are alike.
-  auto phaseOf = [&](const ActionKey &key) {
-    StagePhase phase = toPhase(key);
+  auto alike = [&](StagePhase phase) {
     phase.stage = plan.stageNumber(phase.stage);
     return phase;
   };
+  auto phaseOf = [&](const ActionKey &key) { return alike(toPhase(key)); };
   for (const ChannelPlan &channel : plan.channels)
     edges.insert({phaseOf(plan.values[channel.value].made),
                   phaseOf(channel.first), phaseOf(channel.last)});
@@ -58,52 +123,24 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
   Result<RingDepths> depths = RingDepths::create(*plan.family, graph);
   if (!depths)
     return emitError(plan.schedule.getLoc()) << depths.error().message;
+  Caps caps(plan, graph);
   for (ChannelPlan &channel : plan.channels) {
-    channel.depth = depths->between(phaseOf(plan.values[channel.value].made),
-                                    phaseOf(channel.last));
-    StagePhase arrival = arrivalOf(plan, channel);
-    arrival.stage = plan.stageNumber(arrival.stage);
-    RingDepth held = depths->between(arrival, phaseOf(channel.last));
-    if (!isNext(plan, channel) || held.all)
-      continue;
-    int64_t most = held.slots + 1;
-    channel.depth.slots =
-        channel.depth.all ? most : std::min(channel.depth.slots, most);
-    channel.depth.all = false;
+    StagePhase made = phaseOf(plan.values[channel.value].made),
+               last = phaseOf(channel.last);
+    channel.depth = depths->between(made, last);
+    caps.add(channel, made, phaseOf(channel.first), last,
+             depths->between(alike(arrivalOf(plan, channel)), last));
   }
+  // Those for which programs are proved.
+  SmallVector<Schedule> runs;
+  int64_t ranks = plan.numStages;
+  for (int64_t m : {int64_t(1), ranks, ranks + 1, 2 * ranks + 1, 4 * ranks + 5})
+    runs.push_back((*plan.family)(m));
+  caps.choose(runs);
   for (auto &[value, made] : plan.values)
     for (StashPlan &stash : made.stashes)
       stash.depth = depths->between(phaseOf(made.made), phaseOf(stash.last));
   return success();
-}
-
-/// Whether the ranks finish where every channel has its number of `slots`.
-static bool finishes(const Plan &plan, ArrayRef<int64_t> slots) {
-  StageGraph graph = plan.stageGraph;
-  graph.edges.clear();
-  for (auto [channel, depth] : llvm::zip_equal(plan.channels, slots))
-    graph.edges.push_back(
-        {toPhase(plan.values.find(channel.value)->second.made),
-         toPhase(channel.first), toPhase(channel.last), depth});
-  return bool(simulate(plan.data, graph, unitTimes(graph.stages)));
-}
-
-/// Caps channels to stages next to them, unless the ranks would then wait for
-/// one another.
-static void capChannels(
-    Plan &plan,
-    function_ref<int64_t(const StagePhase &, const ActionKey &)> between) {
-  SmallVector<int64_t> capped;
-  for (const ChannelPlan &channel : plan.channels) {
-    capped.push_back(channel.depth.slots);
-    if (isNext(plan, channel))
-      capped.back() = std::min(
-          capped.back(), between(arrivalOf(plan, channel), channel.last) + 1);
-  }
-  // Copies of stages have slots of their own, which are proved later on.
-  if (plan.numCopies() > 1 || finishes(plan, capped))
-    for (auto [channel, slots] : llvm::zip_equal(plan.channels, capped))
-      channel.depth.slots = slots;
 }
 
 /// The same for the one schedule at hand. Many values live between the same two
@@ -125,13 +162,18 @@ static LogicalResult chooseOrderDepths(Plan &plan) {
     }
     return RingDepth{entry->second, false};
   };
+  Caps caps(plan, plan.stageGraph);
   for (ChannelPlan &channel : plan.channels) {
-    const ActionKey &made = plan.values[channel.value].made;
-    channel.depth = between(toPhase(made), channel.last);
+    StagePhase made = toPhase(plan.values[channel.value].made);
+    channel.depth = between(made, channel.last);
+    caps.add(channel, made, toPhase(channel.first), toPhase(channel.last),
+             between(arrivalOf(plan, channel), channel.last));
   }
-  capChannels(plan, [&](const StagePhase &first, const ActionKey &last) {
-    return between(first, last).slots;
-  });
+  // Copies of stages have slots of their own, which are proved later on.
+  if (plan.numCopies() > 1)
+    caps.choose({});
+  else
+    caps.choose(plan.data);
   for (auto &[value, made] : plan.values)
     for (StashPlan &stash : made.stashes)
       stash.depth = between(toPhase(made.made), stash.last);

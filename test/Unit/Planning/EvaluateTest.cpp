@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Scheduling/InFlight.h"
 #include <gtest/gtest.h>
 
 using namespace stagewright;
@@ -214,6 +215,16 @@ TEST(Memory, InFlightByOrder) {
   EXPECT_EQ(inFlightOf(ExecutionOrder::Window, 3, 16), 9);
   EXPECT_EQ(inFlightOf(ExecutionOrder::Window, 3, 4), 4);
   EXPECT_EQ(inFlightOf(ExecutionOrder::GPipe, 3, 16), 16);
+}
+
+// Under window a sender is four forwards ahead of a rank that has one slot more
+// than it holds: without a third slot for gradients both would wait.
+TEST(Memory, RingsOfWindowHaveOneSlotMore) {
+  StageMemory memory;
+  memory.received = 10;
+  EXPECT_EQ(memory.with(ByLife(2), 8, 1, 1, slotsAtOnce("1f1b")), Bytes(20));
+  EXPECT_EQ(memory.with(ByLife(2), 8, 1, 1, slotsAtOnce("window")), Bytes(30));
+  EXPECT_EQ(memory.with(ByLife(2), 2, 1, 1, slotsAtOnce("window")), Bytes(20));
 }
 
 // One stage takes equally long in every order. That GPipe would need 64 stashes

@@ -32,6 +32,15 @@ TEST(InFlight, TwinsAreNotAdded) {
   EXPECT_EQ(stashPeaks(schedule).size(), 4u);
 }
 
+// Stage 0 in halves, stage 1 whole; what has no backward is not kept.
+TEST(InFlight, LivesGoFromForwardsToBackwards) {
+  Schedule schedule =
+      fromText(2, 2, {"0F0 1F0 1B0 0I0 0F1 0W0 1F1 0I1 0U 0W1"});
+  EXPECT_EQ(stashLives(schedule.ranks[0]),
+            (std::vector<StashLife>{
+                {0, 0, 0, 3, 5}, {1, 0, 1, 2, 2}, {0, 1, 4, 7, 8}}));
+}
+
 TEST(InFlight, NothingWithoutBackward) {
   EXPECT_EQ(stashedMicrobatches(fromText(1, 2, {"0F0 0F1"})),
             (std::vector<int64_t>{0}));
