@@ -168,10 +168,14 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     %x = rank.buffer "x" batch 2 depth all : memref<2x8xf32>
     %k = rank.buffer "layer0.F.1" stash depth 2 : memref<2x4xf32>
     %n = rank.buffer "layer0.F.2" stash at 1024 : memref<2x4xf32>
+    %o = rank.buffer "layer1.F.0" stash depth 2 at 1024 starts [64, 0, 128, 64] : memref<2x4xf32>
     %tmp = rank.buffer "workspace" workspace : memref<4096xi8>
     ```
     `at 1024` places the slots of a stash in the workspace, the first at that byte: what they take while one is held
     others use before and after. Without it a buffer has memory of its own.
+    With `starts [0, 4096, 0]` microbatch m lies `starts[m]` bytes behind that byte instead of in slot m mod depth:
+    stashes that are not full at the same time share the bytes (a frame of slots, for programs of one number of
+    microbatches).
 
     Constraints:
     - (buffer_c1) a position is given for `parameter`, `constant`, `seed`, `state`, `batch`, `accumulator` and `output`, may be
@@ -181,14 +185,18 @@ def Rank_BufferOp : Rank_Op<"buffer", [
       or `all`, and `all by N` of stashes alone;
     - (buffer_c4) a workspace is a vector of i8;
     - (buffer_c5) the slot is a memref of static shape with identity layout;
-    - (buffer_c6) only a stash of a fixed depth has a place in the workspace, which is a multiple of 64 and not negative.
+    - (buffer_c6) only a stash of a fixed depth has a place in the workspace, which is a multiple of 64 and not negative;
+    - (buffer_c7) only a stash with a place has starts, multiples of 64 and not negative, in a program of one number of
+      microbatches.
   }];
   let arguments = (ins StrAttr:$buffer_name, Rank_BufferKind:$kind, OptionalAttr<Rank_IntAttr>:$position,
                        OptionalAttr<Rank_IntAttr>:$slice, DefaultValuedAttr<Rank_IntAttr, "1">:$depth,
-                       Rank_MemoryTypeAttr:$type, OptionalAttr<Rank_IntAttr>:$place);
+                       Rank_MemoryTypeAttr:$type, OptionalAttr<Rank_IntAttr>:$place,
+                       OptionalAttr<DenseI64ArrayAttr>:$starts);
   let results = (outs Rank_Buffer:$buffer);
   let assemblyFormat = [{
     $buffer_name $kind ($position^)? (`slice` $slice^)? (`depth` custom<Depth>($depth)^)? (`at` $place^)?
+    (`starts` $starts^)?
     attr-dict `:` $type
   }];
   let hasVerifier = 1;

@@ -28,8 +28,7 @@ const Ring &ringOf(const sw_rank *rank, int64_t buffer, int64_t m) {
 }
 
 void *addressOf(const sw_rank *rank, const Ring &ring, int64_t m) {
-  int64_t index = ring.slots == 1 ? 0 : m % ring.slots;
-  return rank->arena + ring.offset + index * ring.stride;
+  return rank->arena + ring.at(m);
 }
 
 void *slot(sw_rank *rank, int64_t buffer, int64_t m) {

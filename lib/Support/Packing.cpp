@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 using namespace stagewright;
 
@@ -220,4 +221,23 @@ int64_t stagewright::liveBound(const std::vector<PackItem> &items) {
 
 Packing stagewright::pack(std::vector<PackItem> &items) {
   return Packer(items).pack();
+}
+
+Packing stagewright::packByLife(std::vector<PackItem> &items) {
+  auto keyOf = [&](size_t i) {
+    bool lives = !items[i].lives.empty();
+    return std::tuple(lives ? items[i].lives.front().first : 0,
+                      lives ? items[i].lives.back().last : 0, items[i].bytes);
+  };
+  std::vector<size_t> order(items.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return keyOf(a) < keyOf(b); });
+  std::vector<PackItem> sorted;
+  for (size_t i : order)
+    sorted.push_back(items[i]);
+  Packing found = pack(sorted);
+  for (size_t i = 0; i < order.size(); ++i)
+    items[order[i]].offset = sorted[i].offset;
+  return found;
 }

@@ -60,11 +60,13 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
                                           const StagePlacement &where);
 
 /// Bytes of every device (by its number) that runs `schedule`: what its stages
-/// hold once, and for each the microbatches in flight there.
+/// hold once, and for each the microbatches in flight there. Stages of one rank
+/// share the bytes of their stashes, `packed` as programs have them, else
+/// without any loss, which is quicker to find.
 std::vector<Bytes> memoryOf(const Problem &problem,
                             const std::vector<StagePlan> &stages,
                             const StagePlacement &where,
-                            const Schedule &schedule);
+                            const Schedule &schedule, bool packed = true);
 
 /// What planPlaced() is asked for beside the problem.
 struct PlacedRequest {

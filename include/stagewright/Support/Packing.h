@@ -56,6 +56,10 @@ int64_t liveBound(const std::vector<PackItem> &items);
 /// once.
 Packing pack(std::vector<PackItem> &items);
 
+/// The same with the items in the order of their lives and sizes, so that two
+/// callers who list one set of items in two orders find one total.
+Packing packByLife(std::vector<PackItem> &items);
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_SUPPORT_PACKING_H

@@ -185,8 +185,12 @@ DenseMap<int64_t, int64_t> findReplaced(rank::StepOp step) {
   return replaced;
 }
 
+/// Lists of starts, each once: the buffers of a stage share theirs.
+using StartsLists = llvm::MapVector<Attribute, int64_t>;
+
 json::Object describe(rank::BufferOp buffer, int64_t id,
-                      DenseMap<int64_t, int64_t> &replaced) {
+                      DenseMap<int64_t, int64_t> &replaced,
+                      StartsLists &starts) {
   MemRefType type = buffer.getType();
   bool ofArgument = true, ofResult = true;
   switch (buffer.getKind()) {
@@ -212,6 +216,9 @@ json::Object describe(rank::BufferOp buffer, int64_t id,
     result = found->second;
     replaced.erase(found); // Ranks after the first have the same.
   }
+  int64_t list = -1;
+  if (DenseI64ArrayAttr own = buffer.getStartsAttr())
+    list = starts.insert({own, int64_t(starts.size())}).first->second;
   return json::Object{
       {"id", id},
       {"name", buffer.getBufferName()},
@@ -223,6 +230,7 @@ json::Object describe(rank::BufferOp buffer, int64_t id,
       {"result", result},
       {"slice", int64_t(buffer.getSlice().value_or(-1))},
       {"place", int64_t(buffer.getPlace().value_or(-1))},
+      {"starts", list},
       {"dtype", nameOf(type.getElementType())},
       {"shape", shapeOf(type)},
   };
@@ -259,8 +267,12 @@ json::Object describe(rank::ProgramOp program,
                       DenseMap<int64_t, int64_t> &replaced) {
   json::Array buffers, nodes, stages;
   int64_t id = 0;
+  StartsLists lists;
   for (auto buffer : program.getBody().getOps<rank::BufferOp>())
-    buffers.push_back(describe(buffer, id++, replaced));
+    buffers.push_back(describe(buffer, id++, replaced, lists));
+  json::Array starts;
+  for (auto &[list, unused] : lists)
+    starts.push_back(json::Array(cast<DenseI64ArrayAttr>(list).asArrayRef()));
   for (auto &[node, unused] : numberNodes(program))
     nodes.push_back(node.str());
   llvm::SmallSetVector<int64_t, 4> seen;
@@ -279,6 +291,7 @@ json::Object describe(rank::ProgramOp program,
       {"entry", program.getSymName()},
       {"stages", std::move(stages)},
       {"buffers", std::move(buffers)},
+      {"starts", std::move(starts)},
       {"nodes", std::move(nodes)},
       {"memory", std::move(memory)},
   };
@@ -337,6 +350,9 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
     manifest["only"] = program.getOnly();
     manifest["schedule"] = program.getSchedule();
     ranks.push_back(describe(program, replaced));
+    // Runtimes that know no starts must not take such an artifact.
+    if (!ranks.back().getAsObject()->getArray("starts")->empty())
+      manifest["stagewright"] = 2;
   }
   manifest["ranks"] = std::move(ranks);
   manifest["stages"] = int64_t(stageCount);

@@ -6,15 +6,17 @@
 //===----------------------------------------------------------------------===//
 //
 // What takes bytes in a workspace: the values of actions, the temporaries of
-// calls, and stashes of a fixed depth, each ring as one: it lives while any of
-// its slots is held. Their lives are read off the unrolled programs, for the
-// numbers of microbatches at which loops change their form, one run behind the
-// other on one axis of time. The k-th call is at 4 k + 1, copies behind it at 4
-// k + 2, releases at 4 k + 3, and what is acquired for the next call at 4 k
+// calls, and stashes of a fixed depth, each ring as one, which lives while any
+// of its slots is held, or each slot by itself (StashFrames.h). Their lives are
+// read off the unrolled programs, for the numbers of microbatches at which
+// loops change their form, one run behind the other on one axis of time. The
+// k-th call is at 4 k + 1, copies behind it at 4 k + 2, releases at 4 k + 3,
+// and what is acquired for the next call at 4 k
 // + 4.
 //
 //===----------------------------------------------------------------------===//
 
+#include "StashFrames.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Dialect/Rank/Transforms/Memory.h"
@@ -49,6 +51,7 @@ private:
   /// Of the run at hand: when each call runs.
   DenseMap<Operation *, SmallVector<int64_t>> times;
   int64_t now = 0; ///< Number of calls so far.
+  StashFrames frames;
 };
 
 /// Of what has no call that says when it lives.
@@ -68,7 +71,8 @@ Operation *callBefore(Operation *user) {
 
 } // namespace
 
-Contents::Contents(rank::ProgramOp program) : program(program) {
+Contents::Contents(rank::ProgramOp program)
+    : program(program), frames(program) {
   for (auto buffer : program.getBody().getOps<rank::BufferOp>())
     if (buffer.getKind() == rank::BufferKind::Stash && !buffer.isDepthAll())
       stashes[buffer];
@@ -81,6 +85,7 @@ Contents::Contents(rank::ProgramOp program) : program(program) {
 }
 
 void Contents::read(const rank::RankEvents &events) {
+  frames.read(events);
   times.clear();
   struct Busy {
     int64_t slots = 0, from = 0;
@@ -174,6 +179,13 @@ int64_t Contents::place() {
   }
   llvm::append_range(all, own);
   Packing separate = pack(own), shared = pack(all);
+  int64_t least = std::min(separate.total + apart, shared.total);
+  if (std::optional<int64_t> framed = frames.bytes();
+      framed && *framed + separate.total < least) {
+    applyPlaces(own, 0);
+    frames.place(separate.total);
+    return *framed + separate.total;
+  }
   if (shared.total >= separate.total + apart) {
     applyPlaces(own, 0);
     return separate.total;
@@ -262,7 +274,7 @@ struct HostSizeWorkspacesPass
           rank::BufferKindAttr::get(&getContext(), rank::BufferKind::Workspace),
           IntegerAttr(), IntegerAttr(), builder.getI64IntegerAttr(1),
           TypeAttr::get(MemRefType::get({0}, builder.getI8Type())),
-          IntegerAttr());
+          IntegerAttr(), DenseI64ArrayAttr());
     program.getEntry().walk([&](rank::CallOp call) {
       auto body = symbols.lookup<func::FuncOp>(call.getCallee());
       auto bytes =

@@ -211,30 +211,34 @@ static std::vector<std::vector<StashPeak>> heldByRank(const Schedule &schedule,
 
 static Bytes bytesOf(const Problem &problem, const LayerIndex &index,
                      const std::vector<StagePlan> &stages,
-                     const std::vector<StashPeak> &held) {
-  RankMemory memory;
+                     const std::vector<StashPeak> &held,
+                     const Schedule &schedule, bool packed) {
+  RankMemory memory(schedule.kind);
   for (const StashPeak &peak : held)
     memory.add(stageMemory(problem, index, stages[peak.stage]), heldOf(peak),
-               problem.microbatches);
+               problem.microbatches, peak.stage);
+  if (!held.empty())
+    memory.share(schedule.ranks[held.front().rank], packed);
   return memory.total();
 }
 
 std::vector<Bytes> memoryOf(const Problem &problem,
                             const std::vector<StagePlan> &stages,
                             const StagePlacement &where,
-                            const Schedule &schedule) {
+                            const Schedule &schedule, bool packed) {
   LayerIndex index(problem);
   std::vector<Bytes> bytes(problem.cluster.devices.size());
   std::vector<size_t> devices = devicesOf(stages, where);
   auto held = heldByRank(schedule, where.ranks);
   for (int64_t r = 0; r < where.ranks; ++r)
-    bytes[devices[r]] = bytesOf(problem, index, stages, held[r]);
+    bytes[devices[r]] =
+        bytesOf(problem, index, stages, held[r], schedule, packed);
   return bytes;
 }
 
 void fitLevels(const Problem &problem, const LevelCurve &curve,
                const StagePlacement &where, const Schedule &schedule,
-               std::vector<StagePlan> &stages) {
+               std::vector<StagePlan> &stages, bool packed) {
   if (curve.empty() || where.placement == Placement::Twin)
     return;
   std::vector<size_t> classOf = problem.cluster.classOfDevices(),
@@ -245,8 +249,8 @@ void fitLevels(const Problem &problem, const LevelCurve &curve,
     for (const StashPeak &peak : held[r])
       here.push_back({&stages[peak.stage], double(peak.held)});
     curve.fit(std::move(here), classOf[devices[r]], [&] {
-      return bytesOf(problem, curve.layers(), stages, held[r]) <=
-             problem.cluster.devices[devices[r]].memory;
+      return bytesOf(problem, curve.layers(), stages, held[r], schedule,
+                     packed) <= problem.cluster.devices[devices[r]].memory;
     });
   }
 }

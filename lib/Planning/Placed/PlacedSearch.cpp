@@ -136,7 +136,8 @@ Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
     return schedule.error();
   for (const Order &order : schedule->ranks)
     actions += int64_t(order.size());
-  fitLevels(problem, curve, where, *schedule, stages);
+  bool packed = leveled != nullptr;
+  fitLevels(problem, curve, where, *schedule, stages, packed);
   bool isLeveled =
       std::any_of(stages.begin(), stages.end(),
                   [](const StagePlan &stage) { return !stage.levels.empty(); });
@@ -146,7 +147,7 @@ Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
     return costs.error();
   if (leveled)
     *leveled = stages;
-  addMemory(problem, memoryOf(problem, stages, where, *schedule), cost);
+  addMemory(problem, memoryOf(problem, stages, where, *schedule, packed), cost);
   Result<ScheduleTiming> timing = timeSchedule(*schedule, *costs);
   if (!timing)
     return timing.error();

@@ -19,10 +19,10 @@
 namespace stagewright {
 
 /// Gives `stages` the levels at which the devices hold what `schedule` keeps,
-/// or the highest; those of twins stay.
+/// or the highest; those of twins stay. `packed`: as memoryOf().
 void fitLevels(const Problem &problem, const LevelCurve &curve,
                const StagePlacement &where, const Schedule &schedule,
-               std::vector<StagePlan> &stages);
+               std::vector<StagePlan> &stages, bool packed);
 
 /// What cuts are compared by, in this order.
 struct CutCost {
@@ -58,7 +58,7 @@ public:
                const std::vector<Generator> &generators);
 
   /// Layers [ends[s - 1], ends[s]) on stage s, with the levels that `generator`
-  /// needs.
+  /// needs, packed.
   std::vector<StagePlan> stagesOf(const std::vector<int64_t> &ends,
                                   size_t generator);
   /// Moves single cuts for as long as that costs less and fewer than

@@ -111,20 +111,26 @@ static Result<Run> runOf(const Problem &problem, const Network &network,
 /// Gives every stage what it adds to the memory of its devices, and checks
 /// these.
 static Status fillMemory(const Problem &problem, const Run &run, Plan &plan) {
-  std::vector<RankMemory> memory(run.ranks.devices.size());
+  std::vector<RankMemory> memory(run.ranks.devices.size(),
+                                 RankMemory(run.plan.schedule.kind));
   std::vector<StageMemory> stages;
   for (const StagePlan &stage : plan.stages)
     stages.push_back(stageMemory(problem, stage));
   for (StagePlan &stage : plan.stages)
     stage.memory = Bytes();
+  std::vector<std::vector<int64_t>> stagesOf(memory.size());
   for (const StashPeak &peak : stashPeaks(run.plan.schedule)) {
-    Bytes before = memory[peak.rank].total();
     memory[peak.rank].add(stages[peak.stage], heldOf(peak),
-                          run.first.microbatches);
-    Bytes &stage = plan.stages[peak.stage].memory;
-    stage = std::max(stage, memory[peak.rank].total() - before);
+                          run.first.microbatches, peak.stage);
+    stagesOf[peak.rank].push_back(peak.stage);
   }
   for (size_t r = 0; r < memory.size(); ++r) {
+    memory[r].share(run.plan.schedule.ranks[r], /*packed=*/true);
+    std::vector<Bytes> parts = memory[r].parts();
+    for (size_t i = 0; i < parts.size(); ++i) {
+      Bytes &stage = plan.stages[stagesOf[r][i]].memory;
+      stage = std::max(stage, parts[i]);
+    }
     const Device &device = problem.cluster.devices[run.ranks.devices[r]];
     Bytes need = memory[r].total();
     if (need > device.memory)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room.
+// Private to this room: bytes of the stages of one rank under a schedule.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Scheduling/InFlight.h"
 #include <algorithm>
+#include <limits>
 
 namespace stagewright {
 
@@ -25,20 +26,39 @@ inline ByLife heldOf(const StashPeak &peak) {
           std::max(peak.kept, std::min<int64_t>(peak.held, 1))};
 }
 
-/// What the stages of a rank hold together: they run one after the other, so
-/// that the temporaries of one are enough.
+/// What the stages of a rank hold together. They run one after the other, so
+/// that the temporaries of one are enough; and where they are several, what
+/// they made for their backwards may lie where that of another stage has lain
+/// (RankToHost/StashFrames.h).
 class RankMemory {
 public:
-  void add(StageMemory stage, ByLife inFlight, int64_t microbatches) {
-    temporaries = std::max(temporaries, stage.temporaries);
-    stage.temporaries = stage.sampleTemporaries = 0;
-    kept += stage.with(inFlight, microbatches, 1);
+  /// Under the schedule called `kind`.
+  explicit RankMemory(std::string_view kind = {}) : atOnce(slotsAtOnce(kind)) {}
+
+  void add(StageMemory stage, ByLife inFlight, int64_t microbatches,
+           int64_t number = 0);
+  Bytes total() const {
+    return kept + Bytes(std::min(rings, shared) + temporaries);
   }
-  Bytes total() const { return kept + Bytes(temporaries); }
+
+  /// The stages run in this order, and share what they can: what lives at once,
+  /// or what `packed` slots take, which is no less.
+  void share(const Order &order, bool packed);
+  /// What each stage adds to the total, in the order in which they were added.
+  std::vector<Bytes> parts() const;
 
 private:
-  Bytes kept;
-  int64_t temporaries = 0;
+  struct Part {
+    int64_t number;
+    ByLife stash;
+    Bytes kept;
+    int64_t ring, temporaries;
+  };
+  int64_t atOnce;
+  std::vector<Part> stages;
+  Bytes kept; ///< But for stashes and temporaries.
+  int64_t temporaries = 0, rings = 0;
+  int64_t shared = std::numeric_limits<int64_t>::max();
 };
 
 } // namespace stagewright

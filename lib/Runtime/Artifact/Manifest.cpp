@@ -19,7 +19,8 @@ namespace stagewright::runtime {
 
 namespace {
 
-constexpr int64_t manifestVersion = 1;
+/// From 2 on stashes may have starts.
+constexpr int64_t manifestVersion = 2;
 
 RankManifest parseRank(const json &object, const Manifest &manifest) {
   RankManifest rank;
@@ -29,8 +30,12 @@ RankManifest parseRank(const json &object, const Manifest &manifest) {
     rank.host = integer(object, "host", 0, maxDepth);
   rank.stages = object.at("stages").get<std::vector<int64_t>>();
   rank.nodes = object.at("nodes").get<std::vector<std::string>>();
+  // Artifacts from before there were starts have none.
+  for (const json &list : object.value("starts", json::array()))
+    rank.starts.push_back(parseStarts(list, manifest));
   for (const json &buffer : object.at("buffers"))
-    rank.buffers.push_back(parseBuffer(buffer, manifest));
+    rank.buffers.push_back(
+        parseBuffer(buffer, manifest, int64_t(rank.starts.size())));
   const json &memory = object.at("memory");
   rank.arena = integer(memory, "arena", 0, kMostBytes);
   rank.livePeak = integer(memory, "live_peak", 0, kMostBytes);
@@ -84,7 +89,7 @@ ProcessorManifest parseProcessor(const json &object) {
 
 Manifest parse(std::string_view text) {
   json root = json::parse(text);
-  integer(root, "stagewright", manifestVersion, manifestVersion);
+  integer(root, "stagewright", 1, manifestVersion);
 
   Manifest manifest;
   manifest.name = string(root, "name");

@@ -98,6 +98,7 @@ struct Buffer : RingSize {
   int64_t result = -1;   ///< index into Manifest::results
   int64_t slice = -1;    ///< part of a sliced argument or result
   int64_t place = -1;    ///< byte of the workspace where its slots begin
+  int64_t starts = -1;   ///< index into RankManifest::starts
 };
 
 /// A function of the device code, and how every launch of it is shaped.
@@ -120,6 +121,9 @@ struct RankManifest {
   int64_t host = 0; ///< where the device is, in numbers of the plan
   std::vector<int64_t> stages;
   std::vector<Buffer> buffers;
+  /// Where the microbatches of stashes lie that have no ring, in bytes behind
+  /// their place.
+  std::vector<std::vector<int64_t>> starts;
   std::vector<std::string> nodes;
   int64_t arena = 0;    ///< bytes for Manifest::microbatches
   int64_t livePeak = 0; ///< bytes for Manifest::microbatches

@@ -129,7 +129,26 @@ static void checkPart(const Buffer &buffer, const Interface &whole) {
           " bytes, but its part of '", whole.name, "' has ", expected);
 }
 
-Buffer parseBuffer(const json &object, const Manifest &manifest) {
+std::vector<int64_t> parseStarts(const json &list, const Manifest &manifest) {
+  if (!manifest.only)
+    raise("malformed manifest: 'starts' of ", list.size(),
+          " microbatches in a program for any number");
+  std::vector<int64_t> starts;
+  for (const json &value : list) {
+    int64_t start = value.is_number_integer() ? value.get<int64_t>() : -1;
+    if (start < 0 || start > kMostBytes || start % 64 != 0)
+      raise("malformed manifest: 'starts' holds ", value.dump(),
+            ", expected multiples of 64");
+    starts.push_back(start);
+  }
+  if (starts.empty() || int64_t(starts.size()) > manifest.microbatches)
+    raise("malformed manifest: 'starts' of ", starts.size(),
+          " microbatches, expected 1 to ", manifest.microbatches);
+  return starts;
+}
+
+Buffer parseBuffer(const json &object, const Manifest &manifest,
+                   int64_t starts) {
   Buffer buffer;
   parseSize(object, buffer);
   buffer.name = string(object, "name");
@@ -143,6 +162,11 @@ Buffer parseBuffer(const json &object, const Manifest &manifest) {
     raise("malformed manifest: buffer '", buffer.name, "' has place ",
           buffer.place,
           ", but is no stash of a fixed depth at a multiple of 64");
+  if (object.contains("starts"))
+    buffer.starts = integer(object, "starts", -1, starts - 1);
+  if (buffer.starts >= 0 && buffer.place < 0)
+    raise("malformed manifest: buffer '", buffer.name,
+          "' has starts, but no place in the workspace");
   buffer.argument =
       indexOf(manifest.arguments, integer(object, "argument", -1, maxDepth),
               buffer.name);

@@ -31,8 +31,11 @@ std::string string(const json &object, const char *key);
 
 Interface parseInterface(const json &object, bool isResult);
 Channel parseChannel(const json &object, int64_t ranks);
-/// `manifest` has its arguments, results and channels.
-Buffer parseBuffer(const json &object, const Manifest &manifest);
+std::vector<int64_t> parseStarts(const json &list, const Manifest &manifest);
+/// `manifest` has its arguments, results and channels; its rank has `starts`
+/// lists of starts.
+Buffer parseBuffer(const json &object, const Manifest &manifest,
+                   int64_t starts);
 /// Limits of all devices of compute capability 8.0 and later, CUDA C++
 /// Programming Guide, "Compute Capabilities".
 Kernel parseKernel(const json &object);

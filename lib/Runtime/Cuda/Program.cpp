@@ -93,8 +93,7 @@ template <typename Body> auto recorded(sw_rank *rank, Body body) {
 void *pointer(Address address) { return reinterpret_cast<void *>(address); }
 
 Address slotAddress(const Recording &rank, const Ring &ring, int64_t m) {
-  return rank.memory.arenas[rank.index] + Address(ring.offset) +
-         Address(ring.slots == 1 ? 0 : m % ring.slots * ring.stride);
+  return rank.memory.arenas[rank.index] + Address(ring.at(m));
 }
 
 void *slot(sw_rank *rank, int64_t buffer, int64_t m) {
@@ -303,7 +302,7 @@ Address Memory::received(const Manifest &manifest, int64_t channel,
                          int64_t m) const {
   int64_t to = manifest.channels[channel].to;
   const Ring &ring = layouts[to].channels[channel];
-  return arenas[to] + Address(ring.offset + m % ring.slots * ring.stride);
+  return arenas[to] + Address(ring.at(m));
 }
 
 Address Memory::sent(const Manifest &manifest, int64_t channel,

@@ -123,9 +123,8 @@ void Verification::follow(size_t rank, const Command &command) {
     return hold(rank, command.to, memory.layouts[rank].buffers[id].stride,
                 nullptr);
   case Command::Release: {
-    const Ring &ring = memory.layouts[rank].buffers[id];
-    held[rank].erase(memory.arenas[rank] + Address(ring.offset) +
-                     Address(m % ring.slots * ring.stride));
+    held[rank].erase(memory.arenas[rank] +
+                     Address(memory.layouts[rank].buffers[id].at(m)));
     return;
   }
   case Command::Claim:
@@ -154,8 +153,8 @@ bool Verification::isAddress(uint64_t value) const {
 std::string Verification::nameOf(Address address) const {
   for (size_t r = 0; r < programs.size(); ++r) {
     auto inside = [&](const Ring &ring) {
-      Address begin = memory.arenas[r] + Address(ring.offset);
-      return address >= begin && address < begin + Address(ring.bytes());
+      return address >= memory.arenas[r] &&
+             ring.has(int64_t(address - memory.arenas[r]));
     };
     const Layout &layout = memory.layouts[r];
     for (size_t b = 0; b < layout.buffers.size(); ++b)

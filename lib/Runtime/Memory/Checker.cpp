@@ -49,7 +49,7 @@ void Checker::begin() {
   for (auto &slots : held)
     std::fill(slots.begin(), slots.end(), nobody);
   for (size_t i = 0; i < rank.buffers.size(); ++i)
-    if (!filledByHost(rank.buffers[i].kind))
+    if (!filledByHost(rank.buffers[i].kind) && rank.buffers[i].place < 0)
       std::memset(arena + layout.buffers[i].offset, poison,
                   layout.buffers[i].bytes());
   for (const Ring &ring : layout.channels)
@@ -84,8 +84,7 @@ void Checker::release(int64_t buffer, int64_t m) {
     raise("stash '", rank.buffers[buffer].name, "' slot ", m % ring.slots,
           " is released for microbatch ", m, ", which does not hold it");
   owner = nobody;
-  std::memset(arena + ring.offset + m % ring.slots * ring.stride, poison,
-              ring.stride);
+  std::memset(arena + ring.at(m), poison, ring.stride);
   live -= ring.stride;
 }
 
@@ -105,13 +104,12 @@ void Checker::beginAction() {
   // All but the slots of stashes that are held in it.
   std::map<int64_t, int64_t> kept;
   for (size_t i = 0; i < rank.buffers.size(); ++i)
-    for (size_t slot = 0; rank.buffers[i].place >= 0 && slot < held[i].size();
-         ++slot)
-      if (held[i][slot] != nobody) {
-        const Ring &ring = layout.buffers[i];
-        int64_t from = ring.offset + int64_t(slot) * ring.stride;
-        kept[from] = from + ring.stride;
-      }
+    if (rank.buffers[i].place >= 0)
+      for (int64_t owner : held[i])
+        if (owner != nobody) {
+          const Ring &ring = layout.buffers[i];
+          kept[ring.at(owner)] = ring.at(owner) + ring.stride;
+        }
   for (size_t i = 0; i < rank.buffers.size(); ++i) {
     if (rank.buffers[i].kind != BufferKind::Workspace)
       continue;

@@ -130,8 +130,7 @@ std::byte *placeOf(const Buffer &buffer, std::byte *data) {
 const std::byte *lastSlot(const HostArenas &arenas, size_t rank,
                           size_t buffer) {
   const Ring &ring = arenas.layouts[rank].buffers[buffer];
-  return arenas.bases[rank] + ring.offset +
-         (arenas.microbatches - 1) % ring.slots * ring.stride;
+  return arenas.bases[rank] + ring.at(arenas.microbatches - 1);
 }
 
 void copyOut(const HostArenas &arenas, size_t number, const sw_tensor &tensor) {

@@ -48,6 +48,28 @@ bool needsAllMicrobatches(const Buffer &buffer, const Manifest &manifest) {
 
 } // namespace
 
+int64_t Ring::at(int64_t m) const {
+  if (starts.empty())
+    return offset + (slots == 1 ? 0 : m % slots * stride);
+  if (m >= int64_t(starts.size()))
+    raise("microbatch ", m, " has no slot in a stash of ", starts.size());
+  return offset + starts[size_t(m)];
+}
+
+int64_t Ring::bytes() const {
+  if (starts.empty())
+    return stride * slots;
+  return *std::max_element(starts.begin(), starts.end()) + stride;
+}
+
+bool Ring::has(int64_t at) const {
+  if (starts.empty())
+    return at >= offset && at < offset + bytes();
+  return std::any_of(starts.begin(), starts.end(), [&](int64_t start) {
+    return at >= offset + start && at < offset + start + stride;
+  });
+}
+
 Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
   Layout layout;
   const Ring *workspace = nullptr;
@@ -57,6 +79,9 @@ Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
     if (buffer.place >= 0) { // In the workspace, which may come later.
       layout.buffers.push_back(
           ringOf(layout, buffer.bytes, slots, buffer.name));
+      if (buffer.starts >= 0)
+        layout.buffers.back().starts =
+            manifest.ranks[rank].starts[size_t(buffer.starts)];
       continue;
     }
     if (needsAllMicrobatches(buffer, manifest) && slots < microbatches)

@@ -25,10 +25,18 @@ namespace stagewright::runtime {
 inline constexpr int64_t alignment = 64;
 
 /// A ring of `slots` slots, `stride` bytes apart, `offset` bytes into the
-/// arena.
+/// arena; with starts, a slot for each microbatch so many bytes behind that.
 struct Ring {
   int64_t offset = 0, stride = 0, slots = 1;
-  int64_t bytes() const { return stride * slots; }
+  std::vector<int64_t> starts;
+
+  /// Where the slot of microbatch `m` begins in the arena; throws where it has
+  /// none.
+  int64_t at(int64_t m) const;
+  /// From the first byte of all slots to behind the last.
+  int64_t bytes() const;
+  /// Whether byte `at` of the arena is in a slot.
+  bool has(int64_t at) const;
 };
 
 struct Layout {

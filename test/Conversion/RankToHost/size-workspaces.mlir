@@ -113,3 +113,84 @@ rank.program @three.0 rank 0 device "d0" of @three microbatches 2 only schedule 
     }
   }
 }
+
+// -----
+
+// Two stages of which one fills while the other drains: of each at most two microbatches are held, and of both together
+// at most three. Rings take four slots. Buffers of one stage move together.
+// CHECK-LABEL: rank.program @four.0
+// CHECK-SAME: arena = 384 : i64
+// CHECK-SAME: live_peak = 384 : i64
+// CHECK-SAME: shared = 512 : i64, stash = 512 : i64
+// CHECK-SAME: workspace = 384 : i64
+// CHECK: %k = rank.buffer "k" stash depth 2 at 0 starts [0, 128, 0] : memref<16xf32>
+// CHECK: %l = rank.buffer "l" stash depth 2 at 64 starts [0, 128, 0] : memref<16xf32>
+// CHECK: %n = rank.buffer "n" stash depth 2 at 0 starts [256, 0, 128] : memref<32xf32>
+func.func private @f() -> (tensor<16xf32>, tensor<16xf32>)
+func.func private @b(tensor<16xf32>, tensor<16xf32>)
+func.func private @g() -> tensor<32xf32>
+func.func private @h(tensor<32xf32>)
+rank.step @four() -> ()
+rank.program @four.0 rank 0 device "d0" of @four microbatches 3 only schedule "hand" {
+  %k = rank.buffer "k" stash depth 2 : memref<16xf32>
+  %l = rank.buffer "l" stash depth 2 : memref<16xf32>
+  %n = rank.buffer "n" stash depth 2 : memref<32xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c10 = arith.constant 10 : index
+    scf.for %i = %c0 to %c10 step %c1 {
+      %case, %m = rank.table[%i] cases [0, 0, 2, 1, 2, 3, 1, 3, 0, 2] microbatches [0, 1, 0, 0, 1, 0, 1, 1, 2, 2]
+      scf.index_switch %case
+      case 0 {
+        rank.action F stage 0 microbatch %m {
+          %0 = rank.acquire %k[%m] : memref<16xf32>
+          %1 = rank.acquire %l[%m] : memref<16xf32>
+          rank.call @f outs(%0, %1 : memref<16xf32>, memref<16xf32>) node "f"
+        }
+        scf.yield
+      }
+      case 1 {
+        rank.action B stage 0 microbatch %m {
+          %0 = rank.slot %k[%m] : memref<16xf32>
+          %1 = rank.slot %l[%m] : memref<16xf32>
+          rank.call @b ins(%0, %1 : memref<16xf32>, memref<16xf32>) node "b"
+          rank.release %k[%m]
+          rank.release %l[%m]
+        }
+        scf.yield
+      }
+      case 2 {
+        rank.action F stage 1 microbatch %m {
+          %0 = rank.acquire %n[%m] : memref<32xf32>
+          rank.call @g outs(%0 : memref<32xf32>) node "g"
+        }
+        scf.yield
+      }
+      case 3 {
+        rank.action B stage 1 microbatch %m {
+          %0 = rank.slot %n[%m] : memref<32xf32>
+          rank.call @h ins(%0 : memref<32xf32>) node "h"
+          rank.release %n[%m]
+        }
+        scf.yield
+      }
+      default {
+      }
+    }
+    rank.action B stage 1 microbatch %c0 {
+      %2 = arith.constant 2 : index
+      %0 = rank.slot %n[%2] : memref<32xf32>
+      rank.call @h ins(%0 : memref<32xf32>) node "h"
+      rank.release %n[%2]
+    }
+    rank.action B stage 0 microbatch %c0 {
+      %2 = arith.constant 2 : index
+      %0 = rank.slot %k[%2] : memref<16xf32>
+      %1 = rank.slot %l[%2] : memref<16xf32>
+      rank.call @b ins(%0, %1 : memref<16xf32>, memref<16xf32>) node "b"
+      rank.release %k[%2]
+      rank.release %l[%2]
+    }
+  }
+}

@@ -243,6 +243,39 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" 
 
 // -----
 
+// buffer_c7
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "hand" {
+  // expected-error @below {{has starts, but no place in the workspace; write 'at' before them}}
+  %a = rank.buffer "k" stash starts [0, 64] : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c7
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 2 schedule "1f1b" {
+  // expected-error @below {{has starts for 2 microbatches in a program for any number; mark the program 'only'}}
+  %a = rank.buffer "k" stash at 64 starts [0, 64] : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
+// buffer_c7
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "hand" {
+  // expected-error @below {{needs starts that are multiples of 64 and not negative, got 32 for microbatch 1}}
+  %a = rank.buffer "k" stash at 64 starts [0, 32] : memref<4xf32>
+  rank.entry (%M) {
+  }
+}
+
+// -----
+
 // buffer_c5
 rank.step @step(tensor<8x4xf32>, tensor<2x8xf32>) -> (tensor<f32>, tensor<8x4xf32>)
 rank.program @step.0 rank 0 device "d0" of @step microbatches 8 schedule "1f1b" {

@@ -122,3 +122,12 @@ rank.program @step.1 rank 1 device "d1" of @step microbatches 8 only schedule "h
     }
   }
 }
+
+// CHECK-LABEL: rank.program @frames.0
+rank.step @frames() -> ()
+rank.program @frames.0 rank 0 device "d0" of @frames microbatches 3 only schedule "hand" {
+  // CHECK: rank.buffer "k" stash depth 2 at 128 starts [0, 128, 64] : memref<2x4xf32>
+  %k = rank.buffer "k" stash depth 2 at 128 starts [0, 128, 64] : memref<2x4xf32>
+  rank.entry (%M) {
+  }
+}

@@ -176,3 +176,47 @@ rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "h
     }
   }
 }
+
+// -----
+
+// Two stashes that move: the second microbatch of one lies where the first of the other is still held.
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "hand" {
+  // expected-note @below {{the stash stands here}}
+  %k = rank.buffer "k" stash at 0 starts [64, 128] : memref<16xf32>
+  %l = rank.buffer "l" stash at 0 starts [0, 64] : memref<16xf32>
+  rank.entry (%M) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    rank.action F stage 0 microbatch %c0 {
+      %0 = rank.acquire %k[%c0] : memref<16xf32>
+    }
+    rank.action F stage 1 microbatch %c0 {
+      %0 = rank.acquire %l[%c0] : memref<16xf32>
+      rank.release %l[%c0]
+    }
+    rank.action F stage 1 microbatch %c1 {
+      // expected-error @below {{bytes 64 to 128 of the workspace are used here, but stash 'k' is held in them}}
+      %0 = rank.acquire %l[%c1] : memref<16xf32>
+      rank.release %l[%c1]
+      rank.release %k[%c0]
+    }
+  }
+}
+
+// -----
+
+// A microbatch for which a stash has no start.
+rank.step @step() -> ()
+rank.program @step.0 rank 0 device "d0" of @step microbatches 2 only schedule "hand" {
+  // expected-note @below {{the stash stands here}}
+  %k = rank.buffer "k" stash at 0 starts [64] : memref<16xf32>
+  rank.entry (%M) {
+    %c1 = arith.constant 1 : index
+    rank.action F stage 0 microbatch %c1 {
+      // expected-error @below {{microbatch 1 of stash 'k' does not exist; there are 1}}
+      %0 = rank.acquire %k[%c1] : memref<16xf32>
+      rank.release %k[%c1]
+    }
+  }
+}

@@ -205,12 +205,13 @@ TEST(Placed, MemoryIsRespectedOrTheErrorSaysByHowMuch) {
   Result<Plan> plan =
       planPlaced(problem, {{Placement::Loop, 2, 2}, {kAllForwards}});
   ASSERT_FALSE(plan);
-  // Two stages of 4 microbatches of 10 bytes and of 4 that I makes for W, two
-  // slots of 3 bytes for each gradient and of 2 for each value that arrives.
+  // Two stages of 4 microbatches of 10 bytes, 4 that the I of one at a time
+  // makes for its W, two slots of 3 bytes for each gradient and of 2 for each
+  // value that arrives.
   EXPECT_EQ(plan.error().message,
-            "no cut found that fits in memory; the best one needs 104 B on "
+            "no cut found that fits in memory; the best one needs 100 B on "
             "device d0, has 64 B; use more devices, fewer microbatches or a "
-            "device with 40 B more");
+            "device with 36 B more");
 }
 
 TEST(Placed, RetimedStagesHaveADeviceEach) {

@@ -147,8 +147,8 @@ TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
 }
 
 TEST(Manifest, ContradictionsAreNamed) {
-  EXPECT_EQ(errorWith("/stagewright", 2),
-            "malformed manifest: 'stagewright' is 2, expected 1 to 1");
+  EXPECT_EQ(errorWith("/stagewright", 3),
+            "malformed manifest: 'stagewright' is 3, expected 1 to 2");
   EXPECT_EQ(errorWith("/arguments/0/dtype", "f31"),
             "malformed manifest: element type 'f31' is unknown");
   EXPECT_EQ(errorWith("/arguments/0/shape", {8}),
@@ -249,6 +249,53 @@ TEST(Layout, APlacedStashTakesNoBytesOfItsOwn) {
   stash["place"] = 0;
   stash["depth_all"] = true;
   EXPECT_THROW(parseManifest(text.dump()), Error);
+}
+
+TEST(Layout, AStashMayMoveFromMicrobatchToMicrobatch) {
+  json text = pipelineManifest();
+  text["only"] = true;
+  text["ranks"][0]["starts"] = {{64, 0, 64, 0}};
+  json &stash = text["ranks"][0]["buffers"][4];
+  stash["depth"] = 1;
+  stash["place"] = 0;
+  stash["starts"] = 0;
+  Layout layout = layOut(parseManifest(text.dump()), 0, 4);
+  const Ring &ring = layout.buffers[4], &workspace = layout.buffers[5];
+  EXPECT_EQ(ring.at(0), workspace.offset + 64);
+  EXPECT_EQ(ring.at(1), workspace.offset);
+  EXPECT_EQ(ring.bytes(), 128);
+  EXPECT_TRUE(ring.has(workspace.offset + 127));
+  EXPECT_FALSE(ring.has(workspace.offset + 128));
+  EXPECT_THROW(ring.at(4), Error);
+  auto error = [&] {
+    try {
+      layOut(parseManifest(text.dump()), 0, 4);
+      return std::string();
+    } catch (const Error &found) {
+      return std::string(found.what());
+    }
+  };
+  stash["starts"] = 1;
+  EXPECT_EQ(error(), "malformed manifest: 'starts' is 1, expected -1 to 0");
+  stash["starts"] = 0;
+  stash["place"] = 64; // The workspace has 128 bytes.
+  EXPECT_EQ(error(), "stash 'stash.x' of rank 0 with 128 bytes lies at byte 64 "
+                     "of a workspace of 128");
+  stash["place"] = -1;
+  EXPECT_EQ(error(), "malformed manifest: buffer 'stash.x' has starts, but no "
+                     "place in the workspace");
+  stash["place"] = 0;
+  for (json bad : {json(32), json(-64), json("0"), json(int64_t(1) << 60)}) {
+    text["ranks"][0]["starts"][0][1] = bad;
+    EXPECT_EQ(error(), "malformed manifest: 'starts' holds " + bad.dump() +
+                           ", expected multiples of 64");
+  }
+  text["ranks"][0]["starts"] = {{0, 0, 0, 0, 0}};
+  EXPECT_EQ(error(), "malformed manifest: 'starts' of 5 microbatches, expected "
+                     "1 to 4");
+  text["only"] = false;
+  EXPECT_EQ(error(), "malformed manifest: 'starts' of 5 microbatches in a "
+                     "program for any number");
 }
 
 TEST(Layout, APartOfTheBatchIsNotEnough) {

@@ -106,6 +106,22 @@ TEST(Packing, TakesTheGapBetweenTwoLives) {
   EXPECT_EQ(pack(items).total, 128);
 }
 
+/// Two callers who list one set of items in two orders find one total, and
+/// places that do.
+TEST(Packing, ByLifeWhateverTheOrder) {
+  Draw draw(17);
+  for (uint64_t round = 0; round < 40 / kPart + 1; ++round) {
+    std::vector<PackItem> items = drawItems(draw, 40, 60, 20);
+    for (PackItem &item : items)
+      item.lives.resize(1);
+    std::vector<PackItem> turned(items.rbegin(), items.rend());
+    Packing found = packByLife(items), other = packByLife(turned);
+    expectDisjoint(items, found);
+    expectDisjoint(turned, other);
+    EXPECT_EQ(found.total, other.total);
+  }
+}
+
 /// By size alone the item in the middle is placed where it splits the space of
 /// a large one.
 TEST(Packing, AsSmallAsAnyOnSmallCases) {

@@ -45,7 +45,8 @@ Value RankEmitter::declare(Twine name, BufferKind kind,
       builder.getStringAttr(unique), kindAttr,
       number(place ? std::optional(place->position) : std::nullopt),
       number(place ? place->slice : std::nullopt),
-      builder.getI64IntegerAttr(depth), TypeAttr::get(type), IntegerAttr());
+      builder.getI64IntegerAttr(depth), TypeAttr::get(type), IntegerAttr(),
+      DenseI64ArrayAttr());
 }
 
 LogicalResult RankEmitter::declareArgument(BlockArgument argument) {

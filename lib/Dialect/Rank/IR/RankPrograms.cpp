@@ -217,6 +217,26 @@ int64_t BufferOp::getSlots(int64_t microbatches) {
   return getSlotCount(getDepth(), microbatches);
 }
 
+/// buffer_c7
+static LogicalResult verifyStarts(BufferOp buffer) {
+  std::optional<ArrayRef<int64_t>> starts = buffer.getStarts();
+  if (!starts)
+    return success();
+  if (!buffer.getPlace())
+    return buffer.emitOpError() << "has starts, but no place in the workspace; "
+                                << "write 'at' before them";
+  if (!buffer->getParentOfType<ProgramOp>().getOnly())
+    return buffer.emitOpError()
+           << "has starts for " << starts->size() << " microbatches in a "
+           << "program for any number; mark the program 'only'";
+  for (auto [m, start] : llvm::enumerate(*starts))
+    if (start < 0 || start % RankDialect::kAlignment)
+      return buffer.emitOpError()
+             << "needs starts that are multiples of " << RankDialect::kAlignment
+             << " and not negative, got " << start << " for microbatch " << m;
+  return success();
+}
+
 LogicalResult BufferOp::verify() {
   StringRef kind = stringifyBufferKind(getKind());
   bool never = llvm::is_contained(
@@ -256,6 +276,8 @@ LogicalResult BufferOp::verify() {
     return emitOpError() << "needs a place that is a multiple of "
                          << RankDialect::kAlignment << " and not negative, got "
                          << *getPlace();
+  if (failed(verifyStarts(*this)))
+    return failure();
   return verifySlotType(*this, getType());
 }
 

@@ -34,7 +34,9 @@ public:
   /// Of the slot that `event` acquires or releases.
   int64_t firstByte(const Event &event) const {
     const Ring &ring = rank.stashes[event.object];
-    return ring.place + event.microbatch % ring.slots * ring.stride;
+    return ring.place + (ring.starts.empty()
+                             ? event.microbatch % ring.slots * ring.stride
+                             : ring.starts[event.microbatch]);
   }
 
 private:

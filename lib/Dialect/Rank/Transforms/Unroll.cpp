@@ -314,11 +314,15 @@ LogicalResult Unroller::unroll(ProgramOp program, int64_t microbatches) {
   for (BufferOp buffer : program.getBody().front().getOps<BufferOp>())
     if (buffer.getKind() == BufferKind::Stash) {
       stashes[buffer] = rank.stashes.size();
-      rank.stashes.push_back({buffer.getBufferName().str(),
-                              buffer.getSlots(microbatches), microbatches,
-                              getSlotStride(buffer.getType()), -1, -1,
-                              buffer.getOperation(), false,
-                              int64_t(buffer.getPlace().value_or(-1))});
+      int64_t messages = buffer.getStarts()
+                             ? int64_t(buffer.getStarts()->size())
+                             : microbatches;
+      rank.stashes.push_back(
+          {buffer.getBufferName().str(), buffer.getSlots(microbatches),
+           messages, getSlotStride(buffer.getType()), -1, -1,
+           buffer.getOperation(), false,
+           int64_t(buffer.getPlace().value_or(-1)),
+           buffer.getStarts().value_or(ArrayRef<int64_t>()).vec()});
     }
   EntryOp entry = program.getEntry();
   values[entry.getMicrobatches()] = microbatches;

@@ -80,6 +80,8 @@ struct Ring {
   const void *origin = nullptr;
   bool sparse = false; ///< Not every message is sent.
   int64_t place = -1;  ///< Byte of the workspace where its slots begin, or -1.
+  /// Of each microbatch, bytes behind `place`; empty for a ring.
+  std::vector<int64_t> starts = {};
 };
 
 /// What a call finds in the workspace, placed stashes apart.

@@ -1,0 +1,69 @@
+//===- RankMemory.cpp - what a rank's stages hold together ----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Placed/RankMemory.h"
+#include "stagewright/Support/Packing.h"
+#include <map>
+
+namespace stagewright {
+
+/// So that no sum of bytes overflows.
+static constexpr int64_t kMostRing = int64_t(1) << 60;
+
+void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
+                     int64_t number) {
+  Part part{number, stage.stash, {}, 0, 0};
+  part.ring = int64_t(std::min(stage.stash.times(inFlight), double(kMostRing)));
+  part.temporaries = std::max<int64_t>(0, stage.temporaries - temporaries);
+  temporaries += part.temporaries;
+  stage.temporaries = stage.sampleTemporaries = 0;
+  stage.stash = {};
+  part.kept = stage.with(inFlight, microbatches, 1, 1, atOnce);
+  kept += part.kept;
+  rings = std::min(rings + part.ring, kMostRing);
+  stages.push_back(part);
+}
+
+void RankMemory::share(const Order &order, bool packed) {
+  if (stages.size() < 2)
+    return;
+  std::map<int64_t, ByLife> stashOf;
+  for (const Part &part : stages)
+    stashOf[part.number] = part.stash;
+  std::vector<PackItem> items;
+  auto keep = [&](int64_t bytes, int64_t from, int64_t to) {
+    if (bytes > 0)
+      items.push_back({bytes, {{from, to}}, 0});
+  };
+  for (const StashLife &life : stashLives(order)) {
+    const ByLife &stash = stashOf[life.stage];
+    if (life.input == life.weight)
+      keep(stash.toInput + stash.toWeight, life.forward, life.weight);
+    else {
+      keep(stash.toInput, life.forward, life.input);
+      keep(stash.toWeight, life.forward, life.weight);
+    }
+    keep(stash.between, life.input, life.weight);
+  }
+  shared = packed ? packByLife(items).total : liveBound(items);
+}
+
+std::vector<Bytes> RankMemory::parts() const {
+  std::vector<Bytes> bytes;
+  int64_t saved = rings - std::min(rings, shared), of = rings;
+  for (const Part &part : stages) {
+    // Of what is saved, as much as its ring is of those that are left.
+    double share = of > 0 ? double(part.ring) / double(of) : 0;
+    auto own = int64_t(share * double(saved));
+    saved -= own;
+    of -= part.ring;
+    bytes.push_back(part.kept + Bytes(part.ring - own + part.temporaries));
+  }
+  return bytes;
+}
+
+} // namespace stagewright
