@@ -24,6 +24,8 @@ static constexpr const char *kExamples = R"(Examples:
       The format brings its own devices.
   pp-plan vgg19.txt --cluster=dapple-a --microbatches=64 --plan='[0,19)x15 [19,26)x1'
       What the plan of somebody else takes.
+  pp-plan llama.mlir --cluster=h100:8 --microbatches=256 --target=cuda --uniform
+      The plan, and below it what every plan with equal stages would take.
 
 Exit status: 0 a plan was found, 1 there is none or a value or an input is
 wrong, 2 the command line cannot be read.)";
@@ -166,6 +168,11 @@ static void declareOutput(CLI::App &app, PlanOptions &options) {
       ->group(group);
   app.add_flag("--explain", options.explain,
                "The runner-up and why it lost, below the table")
+      ->group(group);
+  app.add_flag("--uniform", options.uniform,
+               "What plans by hand would take, by the same clock: every number "
+               "of replicas, devices of a pipeline and chunks that uses all "
+               "devices, with all layers at one level")
       ->group(group);
   app.add_option("-o", options.output, "Where the plan goes instead of stdout")
       ->type_name("FILE")

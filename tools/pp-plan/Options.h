@@ -29,7 +29,7 @@ struct PlanOptions {
   bool recompute = true;
   CostModel model;
 
-  bool json = false, explain = false;
+  bool json = false, explain = false, uniform = false;
   std::string output = "-", svg, trace;
   bool listClusters = false, listPlanners = false;
 };

@@ -18,6 +18,7 @@
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Planning/Request.h"
+#include "stagewright/Planning/Uniform.h"
 #include "stagewright/Support/Files.h"
 
 #include <CLI/CLI.hpp>
@@ -33,6 +34,7 @@ namespace {
 struct Planned {
   Problem problem;
   Plan plan;
+  std::vector<UniformPlan> uniform;
 };
 
 void list(const std::string &name, const std::string &summary, size_t width) {
@@ -75,7 +77,14 @@ Result<Planned> planProblem(const PlanOptions &options, Problem problem,
   Result<Plan> plan = makePlan(problem, request);
   if (!plan)
     return plan.error();
-  return Planned{std::move(problem), std::move(*plan)};
+  Planned planned{std::move(problem), std::move(*plan), {}};
+  if (options.uniform) {
+    Result<std::vector<UniformPlan>> uniform = uniformPlans(planned.problem);
+    if (!uniform)
+      return uniform.error();
+    planned.uniform = std::move(*uniform);
+  }
+  return planned;
 }
 
 /// Whether schedules may be chosen among that run the halves of backwards
@@ -108,9 +117,14 @@ Result<Planned> planFile(const PlanOptions &options, size_t number) {
   request.planner = "placed";
   Result<Planned> halves =
       planProblem(options, std::move(apart->problem), request);
-  bool isBetter =
-      halves && (!whole || savesEnough(halves->plan.time, whole->plan.time));
-  return isBetter ? halves : whole;
+  if (!halves || !whole)
+    return halves ? halves : whole;
+  bool isBetter = savesEnough(halves->plan.time, whole->plan.time);
+  Planned &best = isBetter ? *halves : *whole;
+  for (UniformPlan &other : (isBetter ? *whole : *halves).uniform)
+    best.uniform.push_back(std::move(other));
+  sortByTime(best.uniform);
+  return best;
 }
 
 /// The best plan of all files; a file without one loses.
@@ -177,13 +191,15 @@ int run(const PlanOptions &options) {
   Result<Planned> best = planBest(options);
   if (!best)
     return fail(best.error());
-  const auto &[problem, plan] = *best;
+  const auto &[problem, plan, uniform] = *best;
   if (Status status = writePictures(problem, plan, options.svg, options.trace);
       !status)
     return fail(status.error());
-  Status status = writeTextFile(
-      options.output, options.json ? planToJson(problem, plan)
-                                   : planTable(problem, plan, options.explain));
+  std::string text = options.json ? planToJson(problem, plan, uniform)
+                                  : planTable(problem, plan, options.explain);
+  if (options.uniform && !options.json)
+    text += "\n" + uniformTable(problem, uniform, plan.time);
+  Status status = writeTextFile(options.output, text);
   return status ? 0 : fail(status.error());
 }
 

@@ -13,14 +13,15 @@
 #ifndef STAGEWRIGHT_PLANNING_PLANJSON_H
 #define STAGEWRIGHT_PLANNING_PLANJSON_H
 
-#include "stagewright/Planning/Plan.h"
+#include "stagewright/Planning/Uniform.h"
 
 namespace stagewright {
 
 /// The plan as one JSON object, ended by a newline. Seconds and bytes;
 /// `gap` is the time over the family bound, minus 1. A quantity that the plan
-/// does not have is missing.
-std::string planToJson(const Problem &problem, const Plan &plan);
+/// does not have is missing. Those of `uniform` that fit are listed as well.
+std::string planToJson(const Problem &problem, const Plan &plan,
+                       const std::vector<UniformPlan> &uniform = {});
 
 /// Reads the first part of each stage (nodes, devices, recompute, ways) and the
 /// order back; evaluate() finds the rest. `file` names the text in errors.

@@ -11,8 +11,8 @@
 // stage's has just been given back. What is acquired in one action and released
 // in one other action is one frame; its buffers lie in it one after the other,
 // and every microbatch's frame has a place of its own. A life counts whole
-// actions, as the planner counts it (Planning/Placed/RankMemory.h), so that both
-// find the same bytes.
+// actions, as the planner counts it (Planning/Placed/RankMemory.h), so that
+// both find the same bytes.
 //
 //===----------------------------------------------------------------------===//
 

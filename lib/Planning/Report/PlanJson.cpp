@@ -47,7 +47,14 @@ static ordered_json stageToJson(const Problem &problem,
   return result;
 }
 
-std::string planToJson(const Problem &problem, const Plan &plan) {
+static ordered_json uniformToJson(const UniformPlan &uniform) {
+  return {{"replicas", uniform.replicas}, {"devices", uniform.ranks},
+          {"chunks", uniform.chunks},     {"level", uniform.level},
+          {"schedule", uniform.schedule}, {"time_s", uniform.plan->time.value}};
+}
+
+std::string planToJson(const Problem &problem, const Plan &plan,
+                       const std::vector<UniformPlan> &uniform) {
   ordered_json result;
   result["planner"] = plan.planner;
   result["objective"] = plan.objective;
@@ -67,6 +74,9 @@ std::string planToJson(const Problem &problem, const Plan &plan) {
   ordered_json &stages = result["stages"] = ordered_json::array();
   for (const StagePlan &stage : plan.stages)
     stages.push_back(stageToJson(problem, stage));
+  for (const UniformPlan &it : uniform)
+    if (it.plan)
+      result["uniform"].push_back(uniformToJson(it));
   result["explanation"] = plan.explanation;
   // Names come from files: bytes that are no UTF-8 are replaced.
   return result.dump(2, ' ', false, json::error_handler_t::replace) + "\n";

@@ -1,0 +1,148 @@
+//===- Uniform.cpp - the plans that people make by hand -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Planning/Uniform.h"
+#include "Placed/PlacedSearch.h"
+#include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Planning/Placed.h"
+#include <algorithm>
+#include <tuple>
+
+namespace stagewright {
+
+namespace {
+/// Tries the levels and schedules of one shape.
+class Shape {
+public:
+  Shape(const Problem &problem, const Network &network, StagePlacement where)
+      : problem(problem), network(network), where(where),
+        replicas(int64_t(problem.cluster.devices.size()) / where.ranks) {}
+
+  UniformPlan best();
+
+private:
+  void tryInTurn(const Problem &leveled, int64_t level);
+  void tryShared(const Problem &leveled, int64_t level);
+  void take(Plan plan, int64_t level);
+
+  const Problem &problem;
+  const Network &network;
+  StagePlacement where;
+  int64_t replicas;
+  UniformPlan found;
+};
+} // namespace
+
+void Shape::take(Plan plan, int64_t level) {
+  if (found.plan && !(plan.time < found.plan->time))
+    return;
+  found.level = level;
+  found.schedule = plan.orderName();
+  found.plan = std::move(plan);
+}
+
+/// Whole microbatches go to the replicas in turn: pipelines side by side.
+void Shape::tryInTurn(const Problem &leveled, int64_t level) {
+  if (replicas > leveled.microbatches || (replicas > 1 && leveled.joinsResults))
+    return;
+  PlacedRequest request{where, {}, replicas};
+  for (const Generator &generator : allGenerators())
+    if (fits(generator, where) &&
+        generator.placement != Placement::Twin &&
+        !(generator.splitsBackward && leveled.wholeBackward))
+      request.generators.push_back(generator);
+  if (request.generators.empty())
+    return;
+  Problem first = firstOf(leveled, replicas);
+  PlacedSearch search(first, network, request, request.generators);
+  std::vector<int64_t> ends = evenCut(first, request);
+  Result<CutCost> cost = search.costOf(ends);
+  if (!cost)
+    return;
+  if (cost->excess > 0) {
+    if (found.need == Bytes() || cost->need < found.need)
+      found.need = cost->need;
+    return;
+  }
+  // No order of all replicas is faster than that of one pipeline alone.
+  if (found.plan && !(cost->time < found.plan->time))
+    return;
+  if (Result<Plan> plan = planOf(leveled, network, search, ends))
+    take(std::move(*plan), level);
+}
+
+/// Replicas share every microbatch.
+void Shape::tryShared(const Problem &leveled, int64_t level) {
+  if (where.chunks > 1 || replicas == 1 || leveled.samples < replicas)
+    return;
+  Plan plan;
+  plan.planner = "uniform";
+  std::vector<int64_t> ends = evenCut(leveled, {where, {}, replicas});
+  for (size_t s = 0; s < ends.size(); ++s) {
+    std::vector<size_t> devices;
+    for (int64_t k = 0; k < replicas; ++k)
+      devices.push_back(s * size_t(replicas) + size_t(k));
+    plan.stages.push_back(stageOf(s == 0 ? 0 : ends[s - 1], ends[s], devices));
+  }
+  LevelCurve(leveled).state(plan.stages);
+  if (evaluate(leveled, network, plan))
+    take(std::move(plan), level);
+}
+
+UniformPlan Shape::best() {
+  found.replicas = replicas;
+  found.ranks = where.ranks;
+  found.chunks = where.chunks;
+  int64_t most = problem.recompute ? problem.mostLevels() : 0;
+  for (int64_t level = 0; level <= most; ++level) {
+    Problem leveled = problem;
+    leveled.level = level;
+    tryInTurn(leveled, level);
+    tryShared(leveled, level);
+  }
+  return std::move(found);
+}
+
+Result<std::vector<UniformPlan>> uniformPlans(const Problem &problem) {
+  Result<Network> network = checkedNetwork(problem);
+  if (!network)
+    return network.error();
+  auto devices = int64_t(problem.cluster.devices.size()),
+       layers = int64_t(problem.layers.size());
+  std::vector<UniformPlan> plans;
+  for (int64_t ranks = 1; ranks <= std::min(devices, layers); ++ranks) {
+    if (devices % ranks != 0)
+      continue;
+    for (int64_t chunks = 1; chunks * ranks <= layers; ++chunks) {
+      if (ranks == 1 && chunks > 1)
+        break;
+      for (Placement placement :
+           {Placement::Linear, Placement::Loop, Placement::V})
+        if ((placement == Placement::Linear) == (chunks == 1))
+          plans.push_back(
+              Shape(problem, *network, {placement, ranks, chunks}).best());
+    }
+  }
+  std::erase_if(plans, [](const UniformPlan &plan) {
+    return !plan.plan && plan.need == Bytes();
+  });
+  sortByTime(plans);
+  return plans;
+}
+
+void sortByTime(std::vector<UniformPlan> &plans) {
+  auto keyOf = [](const UniformPlan &it) {
+    return std::tuple(!it.plan, it.plan ? it.plan->time.value : 0,
+                      it.need.value);
+  };
+  std::stable_sort(plans.begin(), plans.end(),
+                   [&](const UniformPlan &a, const UniformPlan &b) {
+                     return keyOf(a) < keyOf(b);
+                   });
+}
+
+} // namespace stagewright
