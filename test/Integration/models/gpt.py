@@ -13,6 +13,7 @@ STAGEWRIGHT_GPT="V,D,H,L,T,B" (or names, "L=24,T=32") sets vocabulary, width, he
     gpt_slices_dropout  that with dropout
     gpt_single    the same with one sample, so that replicas take turns
     gpt_deep_tied that with one matrix for embedding and output
+    gpt_100m      a hundred million parameters: 12 layers, width 768
     gpt_long      narrow, over a sequence of 1024
 """
 
@@ -27,6 +28,7 @@ from common import layer_norm, layer_norm_parameters, mean_token_loss, normals, 
 DEFAULT = dict(V=512, D=256, H=4, L=4, T=128, B=4)
 DEEP = dict(V=64, D=32, H=2, L=8, T=16, B=2)
 SLICES = dict(V=64, D=32, H=2, L=3, T=16, B=7)
+HUNDRED_MILLION = dict(V=10000, D=768, H=12, L=12, T=256, B=1)
 LONG = dict(V=64, D=32, H=2, L=2, T=1024, B=1)
 
 
@@ -128,6 +130,10 @@ def gpt():
 
 def gpt_deep():
     return _made(loss, parameters, default=DEEP)
+
+
+def gpt_100m():
+    return _made(loss, parameters, default=HUNDRED_MILLION)
 
 
 def gpt_slices():

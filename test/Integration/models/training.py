@@ -2,6 +2,7 @@
 
     gpt_adamw   the small GPT of eight layers: gradients clipped by their global norm, AdamW, its rate an argument
     gpt_adamw_wide  the same of the size of gpt
+    gpt_adamw_100m  a hundred million parameters: 12 layers, width 768, sequence 256
     tied_adamw  the same with one matrix for embedding and output, which the first stage owns and the last reads
     slices_adamw  a small GPT with seven samples to share among replicas
     mlp_sgd     the perceptron: momentum
@@ -39,6 +40,10 @@ def gpt_adamw():
 
 def gpt_adamw_wide():
     return _adamw(gpt.gpt())
+
+
+def gpt_adamw_100m():
+    return _adamw(gpt.gpt_100m())
 
 
 def tied_adamw():
