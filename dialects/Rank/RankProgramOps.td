@@ -18,7 +18,9 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 // What the ranks have in common
 //===----------------------------------------------------------------------===//
 
-def Rank_StepOp : Rank_Op<"step", [FunctionOpInterface, IsolatedFromAbove, OpAsmOpInterface]> {
+def Rank_StepOp : Rank_Op<"step", [
+    FunctionOpInterface, IsolatedFromAbove, OpAsmOpInterface,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the step that the rank programs run together, seen from outside";
   let description = [{
     Arguments and results with their role attributes, as the graph had them; no body, the programs are its body.

@@ -10,6 +10,8 @@
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Scheduling/Replicas.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 
@@ -20,19 +22,16 @@ static auto stagesOf(ProgramOp program) {
 }
 
 SmallVector<StringRef> devicesOfRanks(ProgramOp program) {
-  SmallVector<StringRef> devices;
+  llvm::SmallSetVector<StringRef, 16> devices;
   for (StageOp stage : stagesOf(program))
-    if (!stage.getDevices().empty()) {
-      auto first = cast<FlatSymbolRefAttr>(stage.getDevices()[0]).getValue();
-      if (!llvm::is_contained(devices, first))
-        devices.push_back(first);
-    }
+    if (!stage.getDevices().empty())
+      devices.insert(cast<FlatSymbolRefAttr>(stage.getDevices()[0]).getValue());
   // Devices that are nobody's first, of replicas in turn, come last.
   for (StageOp stage : stagesOf(program))
     for (auto device : stage.getDevices().getAsRange<FlatSymbolRefAttr>())
-      if (!stage.getRows() && !llvm::is_contained(devices, device.getValue()))
-        devices.push_back(device.getValue());
-  return devices;
+      if (!stage.getRows())
+        devices.insert(device.getValue());
+  return devices.takeVector();
 }
 
 std::vector<std::vector<int64_t>> ranksOfStages(ProgramOp program) {
@@ -145,14 +144,16 @@ FailureOr<std::vector<Bytes>> memoryOfRanks(ProgramOp program,
   FailureOr<Planned> planned = plannedOf(program);
   if (failed(planned))
     return failure();
+  LifePacker packer;
   std::vector<Bytes> byDevice = stagewright::memoryOf(
-      planned->problem, planned->stages, planned->where, schedule);
+      planned->problem, planned->stages, planned->where, schedule, &packer);
+  llvm::StringMap<Bytes> bytesOf;
+  for (auto [device, bytes] :
+       llvm::zip_equal(planned->problem.cluster.devices, byDevice))
+    bytesOf[device.name] = bytes;
   std::vector<Bytes> bytes;
   for (StringRef name : devicesOfRanks(program))
-    for (auto [number, device] :
-         llvm::enumerate(planned->problem.cluster.devices))
-      if (device.name == name)
-        bytes.push_back(byDevice[number]);
+    bytes.push_back(bytesOf[name]);
   return bytes;
 }
 

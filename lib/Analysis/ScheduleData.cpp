@@ -91,20 +91,15 @@ static FailureOr<ScheduleProblem> knownProblemOf(ProgramOp program) {
   return scheduleProblemOf(program);
 }
 
-/// The pipelines that `program` runs side by side; 1 where it is one.
-static int64_t pipelinesOf(ProgramOp program) {
-  return hasReplicas(program) ? stagewright::pipelinesOf(ranksOfStages(program))
-                              : 1;
+/// Of those that run side by side in `ranks`.
+static int64_t countPipelines(const ReplicaRanks &ranks) {
+  return areReplicas(ranks) ? pipelinesOf(ranks) : 1;
 }
 
-/// One of them, timed, and `problem` of its microbatches.
-static Result<ScheduleTiming> timeOne(ProgramOp program, Schedule &schedule,
-                                      int64_t number,
-                                      ScheduleProblem &problem) {
-  if (pipelinesOf(program) > 1)
-    schedule = oneOf(schedule, ranksOfStages(program), number);
-  problem.microbatches = schedule.microbatches;
-  return timeSchedule(schedule, problem);
+/// One of them.
+static Schedule pickPipeline(const Schedule &schedule,
+                             const ReplicaRanks &ranks, int64_t number) {
+  return countPipelines(ranks) > 1 ? oneOf(schedule, ranks, number) : schedule;
 }
 
 std::vector<double> idleShares(ProgramOp program, const Schedule &schedule) {
@@ -113,16 +108,18 @@ std::vector<double> idleShares(ProgramOp program, const Schedule &schedule) {
     return {};
   std::vector<double> work(schedule.ranks.size(), 0);
   Seconds makespan;
-  for (int64_t k = 0; k < pipelinesOf(program); ++k) {
-    Schedule one = schedule;
-    Result<ScheduleTiming> timing = timeOne(program, one, k, *problem);
+  ReplicaRanks all = ranksOfStages(program);
+  int64_t pipelines = countPipelines(all);
+  for (int64_t k = 0; k < pipelines; ++k) {
+    Schedule one = pickPipeline(schedule, all, k);
+    problem->microbatches = one.microbatches;
+    Result<ScheduleTiming> timing = timeSchedule(one, *problem);
     if (!timing)
       return {};
     makespan = std::max(makespan, timing->makespan);
-    std::vector<int64_t> ranks = ranksOfPipeline(ranksOfStages(program), k);
+    std::vector<int64_t> ranks = ranksOfPipeline(all, k);
     for (auto [place, own] : llvm::enumerate(timing->work))
-      work[one.ranks.size() == schedule.ranks.size() ? place : ranks[place]] =
-          own.value;
+      work[pipelines == 1 ? place : ranks[place]] = own.value;
   }
   if (makespan.value <= 0)
     return {};
@@ -135,8 +132,10 @@ std::string describeTimes(ProgramOp program, const Schedule &schedule) {
   FailureOr<ScheduleProblem> problem = knownProblemOf(program);
   if (failed(problem))
     return "";
-  Schedule one = schedule;
-  Result<ScheduleTiming> timing = timeOne(program, one, 0, *problem);
+  ReplicaRanks ranks = ranksOfStages(program);
+  Schedule one = pickPipeline(schedule, ranks, 0);
+  problem->microbatches = one.microbatches;
+  Result<ScheduleTiming> timing = timeSchedule(one, *problem);
   if (!timing)
     return "";
   // The bound of orders that may split backwards holds for all.
@@ -145,7 +144,7 @@ std::string describeTimes(ProgramOp program, const Schedule &schedule) {
     return bounds.error().message;
   double most = *llvm::max_element(timing->peaks);
   std::string text = describe(*timing, *bounds, problem->placement);
-  if (int64_t pipelines = pipelinesOf(program); pipelines > 1)
+  if (int64_t pipelines = countPipelines(ranks); pipelines > 1)
     text += llvm::formatv("; of {0} pipelines side by side", pipelines);
   if (most > problem->memory)
     text += llvm::formatv("; of orders that take as much memory as this one, "

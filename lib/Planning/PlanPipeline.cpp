@@ -266,10 +266,10 @@ void Builder::addChannels() {
       Seconds slowest;
       for (size_t u = 0; u < sender.devices.size(); ++u)
         for (size_t v = 0; v < receiver.devices.size(); ++v)
-          slowest = std::max(slowest,
-                             transferTime(network, {sender.devices[u]}, {1.0},
-                                          {receiver.devices[v]}, {1.0},
-                                          Bytes(what.bytes), what.given));
+          slowest =
+              std::max(slowest, transferTime(network, sender.devices[u],
+                                             receiver.devices[v],
+                                             Bytes(what.bytes), what.given));
       return slowest;
     };
     PipelineChannel channel;

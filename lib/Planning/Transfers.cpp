@@ -50,6 +50,19 @@ Seconds transferTime(const Network &network, const std::vector<size_t> &from,
   return Seconds(slowest + latency);
 }
 
+Seconds transferTime(const Network &network, size_t from, size_t to,
+                     Bytes bytes, Seconds given) {
+  if (from == to || (bytes.value <= 0 && given.value <= 0))
+    return Seconds();
+  auto count = double(bytes.value);
+  double slowest = count / network.bandwidth(from, to) + given.value;
+  size_t a = network.hostOf(from), b = network.hostOf(to);
+  if (a != b)
+    slowest =
+        std::max({slowest, count / network.nic(a), count / network.nic(b)});
+  return Seconds(slowest + network.latency(from, to));
+}
+
 Seconds allReduceTime(const Network &network,
                       const std::vector<size_t> &devices, Bytes bytes) {
   size_t replicas = devices.size();

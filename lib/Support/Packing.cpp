@@ -46,7 +46,7 @@ public:
       : items(items), meets(items.size()), offset(items.size()) {
     findMeetings();
   }
-  Packing pack();
+  Packing pack(bool mayExchange);
 
 private:
   void findMeetings();
@@ -183,7 +183,7 @@ void Packer::search() {
   }
 }
 
-Packing Packer::pack() {
+Packing Packer::pack(bool mayExchange) {
   found.bound = liveBound(items);
   if (items.empty())
     return {0, 0};
@@ -204,7 +204,7 @@ Packing Packer::pack() {
       attempt(with([&](int i) { return span(i); })) ||
       attempt(with([&](int i) { return -first(i); })) || attempt(with(last)))
     return found;
-  if (found.total > found.bound + found.bound / 100)
+  if (mayExchange && found.total > found.bound + found.bound / 100)
     search();
   return found;
 }
@@ -220,24 +220,35 @@ int64_t stagewright::liveBound(const std::vector<PackItem> &items) {
 }
 
 Packing stagewright::pack(std::vector<PackItem> &items) {
-  return Packer(items).pack();
+  return Packer(items).pack(/*mayExchange=*/true);
 }
 
-Packing stagewright::packByLife(std::vector<PackItem> &items) {
+Packing LifePacker::pack(std::vector<PackItem> &items) {
   auto keyOf = [&](size_t i) {
-    bool lives = !items[i].lives.empty();
-    return std::tuple(lives ? items[i].lives.front().first : 0,
-                      lives ? items[i].lives.back().last : 0, items[i].bytes);
+    const PackItem &item = items[i];
+    return std::tuple(item.lives.front().first, item.lives.front().last,
+                      item.bytes);
   };
   std::vector<size_t> order(items.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return keyOf(a) < keyOf(b); });
-  std::vector<PackItem> sorted;
-  for (size_t i : order)
-    sorted.push_back(items[i]);
-  Packing found = pack(sorted);
+  std::vector<int64_t> key;
+  for (size_t i : order) {
+    auto [first, last, bytes] = keyOf(i);
+    key.insert(key.end(), {first, last, bytes});
+  }
+  auto [found, isNew] = known.try_emplace(std::move(key));
+  Packed &packed = found->second;
+  if (isNew) {
+    std::vector<PackItem> sorted;
+    for (size_t i : order)
+      sorted.push_back(items[i]);
+    packed.packing = Packer(sorted).pack(/*mayExchange=*/false);
+    for (const PackItem &item : sorted)
+      packed.offsets.push_back(item.offset);
+  }
   for (size_t i = 0; i < order.size(); ++i)
-    items[order[i]].offset = sorted[i].offset;
-  return found;
+    items[order[i]].offset = packed.offsets[i];
+  return packed.packing;
 }

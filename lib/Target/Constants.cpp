@@ -8,6 +8,7 @@
 #include "Constants.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
+#include "stagewright/Support/Text.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/JSON.h"
@@ -51,12 +52,12 @@ void exportConstants(ModuleOp module) {
                                       {"bytes", bytesOf(it.getType())}});
   }
   auto text = module->getAttrOfType<StringAttr>("rank.manifest");
-  llvm::json::Value manifest =
-      llvm::cantFail(llvm::json::parse(text.getValue()));
-  (*manifest.getAsObject())["constants"] = std::move(list);
-  std::string all;
-  llvm::raw_string_ostream(all) << manifest;
-  module->setAttr("rank.manifest", StringAttr::get(module.getContext(), all));
+  std::string more;
+  llvm::raw_string_ostream(more)
+      << llvm::json::Value(llvm::json::Object{{"constants", std::move(list)}});
+  module->setAttr(
+      "rank.manifest",
+      StringAttr::get(module.getContext(), withMembers(text.getValue(), more)));
 }
 
 } // namespace stagewright

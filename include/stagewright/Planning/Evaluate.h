@@ -42,6 +42,10 @@ Seconds transferTime(const Network &network, const std::vector<size_t> &from,
                      const std::vector<double> &toShares, Bytes bytes,
                      Seconds given = {});
 
+/// The same of a whole microbatch between two devices.
+Seconds transferTime(const Network &network, size_t from, size_t to,
+                     Bytes bytes, Seconds given = {});
+
 /// Seconds of a ring all-reduce of `bytes` over `devices`.
 Seconds allReduceTime(const Network &network,
                       const std::vector<size_t> &devices, Bytes bytes);

@@ -20,6 +20,7 @@
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/ScheduleProblem.h"
+#include "stagewright/Support/Packing.h"
 #include <optional>
 
 namespace stagewright {
@@ -61,12 +62,12 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
 
 /// Bytes of every device (by its number) that runs `schedule`: what its stages
 /// hold once, and for each the microbatches in flight there. Stages of one rank
-/// share the bytes of their stashes, `packed` as programs have them, else
+/// share the bytes of their stashes: with a packer as programs have them, else
 /// without any loss, which is quicker to find.
 std::vector<Bytes> memoryOf(const Problem &problem,
                             const std::vector<StagePlan> &stages,
                             const StagePlacement &where,
-                            const Schedule &schedule, bool packed = true);
+                            const Schedule &schedule, LifePacker *packer);
 
 /// What planPlaced() is asked for beside the problem.
 struct PlacedRequest {

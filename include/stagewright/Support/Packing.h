@@ -20,6 +20,7 @@
 #define STAGEWRIGHT_SUPPORT_PACKING_H
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace stagewright {
@@ -56,9 +57,19 @@ int64_t liveBound(const std::vector<PackItem> &items);
 /// once.
 Packing pack(std::vector<PackItem> &items);
 
-/// The same with the items in the order of their lives and sizes, so that two
-/// callers who list one set of items in two orders find one total.
-Packing packByLife(std::vector<PackItem> &items);
+/// Packs many sets of items of one life each, without exchanging any: the same
+/// set is packed once, and in whatever order it is listed it takes the same.
+class LifePacker {
+public:
+  Packing pack(std::vector<PackItem> &items);
+
+private:
+  struct Packed {
+    Packing packing;
+    std::vector<int64_t> offsets; ///< By the order of lives and sizes.
+  };
+  std::map<std::vector<int64_t>, Packed> known;
+};
 
 } // namespace stagewright
 

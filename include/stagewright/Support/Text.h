@@ -9,6 +9,7 @@
 #define STAGEWRIGHT_SUPPORT_TEXT_H
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stagewright {
@@ -24,6 +25,11 @@ std::string alignColumns(const std::vector<std::vector<std::string>> &rows);
 
 /// A number without a unit, to eight digits: "33", "28.5", "1236.6042".
 std::string plainly(double number);
+
+/// The text of a JSON object with the members of another behind its own, which
+/// has none of them: nothing is parsed, so that a large one costs a copy. Both
+/// begin and end with a brace.
+std::string withMembers(std::string_view object, std::string_view more);
 
 } // namespace stagewright
 

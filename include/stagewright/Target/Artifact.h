@@ -32,6 +32,10 @@ class Module;
 
 namespace stagewright {
 
+/// Attribute of the module: what the manifest says of the device that its
+/// kernels are for, as a JSON object.
+inline constexpr llvm::StringLiteral kDeviceTarget = "rank.target";
+
 struct ArtifactOptions {
   /// Processor to compile for, as LLVM names it; "native" is this machine's. Of
   /// several, parted by commas, the runtime takes the best that it can run.

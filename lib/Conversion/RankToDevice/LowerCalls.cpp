@@ -9,6 +9,7 @@
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
+#include "stagewright/Support/Text.h"
 #include "llvm/Support/JSON.h"
 #include <cstring>
 
@@ -257,8 +258,6 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
     auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(kKernels);
     if (!text || !kernels)
       return;
-    llvm::json::Value manifest =
-        llvm::cantFail(llvm::json::parse(text.getValue()));
     llvm::json::Array list;
     for (auto kernel : kernels.getOps<gpu::GPUFuncOp>()) {
       auto numbers = [&](StringRef name) {
@@ -275,10 +274,12 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
           {"shared", kernel->getAttrOfType<IntegerAttr>(kShared).getInt()},
           {"arguments", int64_t(kernel.getNumArguments())}});
     }
-    (*manifest.getAsObject())["kernels"] = std::move(list);
-    std::string all;
-    llvm::raw_string_ostream(all) << manifest;
-    module->setAttr("rank.manifest", StringAttr::get(&getContext(), all));
+    std::string more;
+    llvm::raw_string_ostream(more)
+        << llvm::json::Value(llvm::json::Object{{"kernels", std::move(list)}});
+    module->setAttr(
+        "rank.manifest",
+        StringAttr::get(&getContext(), withMembers(text.getValue(), more)));
   }
 };
 

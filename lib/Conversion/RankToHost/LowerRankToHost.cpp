@@ -29,6 +29,7 @@ bool takesRank(func::FuncOp body) {
 /// Writes one program as a function `(rank, microbatches)`.
 struct Writer {
   ModuleOp module;
+  SymbolTable &symbols; ///< Of `module`, which has thousands.
   rank::ProgramOp program;
   OpBuilder &builder;
   const llvm::StringMap<int64_t> &channels, &collectives;
@@ -49,6 +50,8 @@ struct Writer {
         builder, loc, program.getSymName(),
         builder.getFunctionType({pointer(), builder.getI64Type()}, {}));
     function->setAttr("host.entry", builder.getUnitAttr());
+    symbols.remove(program); // The function takes its name.
+    symbols.insert(function);
     Block *entry = function.addEntryBlock();
     builder.setInsertionPointToStart(entry);
     context = entry->getArgument(0);
@@ -146,11 +149,10 @@ struct Writer {
       OpBuilder top(module.getBodyRegion());
       Type type = LLVM::LLVMArrayType::get(top.getI64Type(), numbers.size());
       std::string symbol = (program.getSymName() + "." + name).str();
-      while (module.lookupSymbol(symbol))
-        symbol += "_";
       auto data = LLVM::GlobalOp::create(top, loc, type, /*isConstant=*/true,
                                          LLVM::Linkage::Internal, symbol,
                                          top.getI64TensorAttr(numbers));
+      symbols.insert(data); // Under another name where it is taken.
       Value address =
           LLVM::GEPOp::create(builder, loc, pointer(), builder.getI64Type(),
                               LLVM::AddressOfOp::create(builder, loc, data),
@@ -179,7 +181,7 @@ struct Writer {
 
   void writeCall(rank::CallOp op) {
     Location loc = op.getLoc();
-    auto body = module.lookupSymbol<func::FuncOp>(op.getCallee());
+    auto body = symbols.lookup<func::FuncOp>(op.getCallee());
     SmallVector<Value> arguments;
     if (takesRank(body))
       arguments.push_back(context);
@@ -249,7 +251,7 @@ struct Writer {
              bool returns = false) {
     SmallVector<Value> arguments = {context};
     llvm::append_range(arguments, rest);
-    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    auto callee = symbols.lookup<LLVM::LLVMFuncOp>(name);
     if (!callee) {
       OpBuilder top(module.getBodyRegion());
       Type result =
@@ -258,6 +260,7 @@ struct Writer {
           top, module.getLoc(), name,
           LLVM::LLVMFunctionType::get(
               result, llvm::to_vector(ValueRange(arguments).getTypes())));
+      symbols.insert(callee);
     }
     auto op = LLVM::CallOp::create(builder, loc, callee, arguments);
     return returns ? op.getResult() : Value();
@@ -268,8 +271,9 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());
+    SymbolTable symbols(module);
     for (rank::ProgramOp program : programs)
-      if (failed(checkCalls(program)))
+      if (failed(checkCalls(program, symbols)))
         return signalPassFailure();
     FailureOr<llvm::json::Object> manifest = buildManifest(module);
     if (failed(manifest))
@@ -285,7 +289,7 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
     llvm::StringMap<int64_t> collectives = numberCollectives(module);
     OpBuilder builder(&getContext());
     for (rank::ProgramOp program : programs)
-      Writer{module, program, builder, channels, collectives}.write();
+      Writer{module, symbols, program, builder, channels, collectives}.write();
     for (Operation &op :
          llvm::make_early_inc_range(module.getBody()->getOperations()))
       if (isa_and_present<rank::RankDialect, pipeline::PipelineDialect>(
@@ -318,9 +322,10 @@ struct LowerRankToHostPass : impl::LowerRankToHostBase<LowerRankToHostPass> {
     return success();
   }
 
-  LogicalResult checkCalls(rank::ProgramOp program) {
+  LogicalResult checkCalls(rank::ProgramOp program,
+                           const SymbolTable &symbols) {
     WalkResult walk = program.walk([&](rank::CallOp call) {
-      auto body = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
+      auto body = symbols.lookup<func::FuncOp>(call.getCallee());
       auto isBuffer = [](Type type) { return isa<MemRefType>(type); };
       if (body && !body.isExternal() && body.getNumResults() == 0 &&
           llvm::all_of(body.getArgumentTypes().drop_front(takesRank(body)),

@@ -40,7 +40,7 @@ public:
   /// Adds the lives of one run.
   void read(const rank::RankEvents &events);
   /// Places everything; the bytes of the workspace.
-  int64_t place();
+  int64_t place(LifePacker &packer);
 
 private:
   void readViews();
@@ -149,7 +149,7 @@ void Contents::applyPlaces(ArrayRef<PackItem> items, size_t first) {
     cast<rank::ViewOp>(entry.first).setOffset(items[first++].offset);
 }
 
-int64_t Contents::place() {
+int64_t Contents::place(LifePacker &packer) {
   std::vector<PackItem> own;
   for (auto &[op, lives] : calls)
     own.push_back({int64_t(llvm::alignTo(
@@ -180,7 +180,7 @@ int64_t Contents::place() {
   llvm::append_range(all, own);
   Packing separate = pack(own), shared = pack(all);
   int64_t least = std::min(separate.total + apart, shared.total);
-  if (std::optional<int64_t> framed = frames.bytes();
+  if (std::optional<int64_t> framed = frames.bytes(packer);
       framed && *framed + separate.total < least) {
     applyPlaces(own, 0);
     frames.place(separate.total);
@@ -225,8 +225,9 @@ struct HostSizeWorkspacesPass
       for (auto [content, events] : llvm::zip_equal(contents, machine->ranks))
         content.read(events);
     }
+    LifePacker packer; // Replicas have the same stashes.
     for (auto [program, content] : llvm::zip_equal(programs, contents))
-      resize(workspaceOf(program), content.place());
+      resize(workspaceOf(program), content.place(packer));
   }
 
   /// The numbers of microbatches that show every form that loops take, as those

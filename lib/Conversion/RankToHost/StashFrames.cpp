@@ -48,7 +48,7 @@ void StashFrames::read(const rank::RankEvents &events) {
   }
 }
 
-std::optional<int64_t> StashFrames::bytes() {
+std::optional<int64_t> StashFrames::bytes(LifePacker &packer) {
   for (auto &[op, lives] : held) {
     std::vector<int64_t> key;
     for (auto [m, life] : lives)
@@ -65,7 +65,7 @@ std::optional<int64_t> StashFrames::bytes() {
   }
   if (items.empty())
     return std::nullopt;
-  return packByLife(items).total;
+  return packer.pack(items).total;
 }
 
 void StashFrames::place(int64_t first) {

@@ -34,7 +34,7 @@ public:
   void read(const rank::RankEvents &events);
   /// What all frames take together; nothing for a program of any number of
   /// microbatches, or one that no stash of a fixed depth is in.
-  std::optional<int64_t> bytes();
+  std::optional<int64_t> bytes(LifePacker &packer);
   /// Places them in the workspace from byte `first` on, as `bytes` found.
   void place(int64_t first);
 

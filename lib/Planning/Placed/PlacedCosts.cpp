@@ -107,10 +107,9 @@ static Seconds hopOf(const Problem &problem, const Network &network,
   for (size_t i = 0; i < pairs; ++i)
     for (const Load &load : {loads.first, loads.second})
       if (from.devices[i] != to.devices[i])
-        slowest =
-            std::max(slowest, transferTime(network, {from.devices[i]}, {1.0},
-                                           {to.devices[i]}, {1.0},
-                                           Bytes(load.bytes), load.given));
+        slowest = std::max(slowest,
+                           transferTime(network, from.devices[i], to.devices[i],
+                                        Bytes(load.bytes), load.given));
   return slowest;
 }
 
@@ -212,33 +211,33 @@ static std::vector<std::vector<StashPeak>> heldByRank(const Schedule &schedule,
 static Bytes bytesOf(const Problem &problem, const LayerIndex &index,
                      const std::vector<StagePlan> &stages,
                      const std::vector<StashPeak> &held,
-                     const Schedule &schedule, bool packed) {
+                     const Schedule &schedule, LifePacker *packer) {
   RankMemory memory(schedule.kind);
   for (const StashPeak &peak : held)
     memory.add(stageMemory(problem, index, stages[peak.stage]), heldOf(peak),
                problem.microbatches, peak.stage);
   if (!held.empty())
-    memory.share(schedule.ranks[held.front().rank], packed);
+    memory.share(schedule.ranks[held.front().rank], packer);
   return memory.total();
 }
 
 std::vector<Bytes> memoryOf(const Problem &problem,
                             const std::vector<StagePlan> &stages,
                             const StagePlacement &where,
-                            const Schedule &schedule, bool packed) {
+                            const Schedule &schedule, LifePacker *packer) {
   LayerIndex index(problem);
   std::vector<Bytes> bytes(problem.cluster.devices.size());
   std::vector<size_t> devices = devicesOf(stages, where);
   auto held = heldByRank(schedule, where.ranks);
   for (int64_t r = 0; r < where.ranks; ++r)
     bytes[devices[r]] =
-        bytesOf(problem, index, stages, held[r], schedule, packed);
+        bytesOf(problem, index, stages, held[r], schedule, packer);
   return bytes;
 }
 
 void fitLevels(const Problem &problem, const LevelCurve &curve,
                const StagePlacement &where, const Schedule &schedule,
-               std::vector<StagePlan> &stages, bool packed) {
+               std::vector<StagePlan> &stages, LifePacker *packer) {
   if (curve.empty() || where.placement == Placement::Twin)
     return;
   std::vector<size_t> classOf = problem.cluster.classOfDevices(),
@@ -250,7 +249,7 @@ void fitLevels(const Problem &problem, const LevelCurve &curve,
       here.push_back({&stages[peak.stage], double(peak.held)});
     curve.fit(std::move(here), classOf[devices[r]], [&] {
       return bytesOf(problem, curve.layers(), stages, held[r], schedule,
-                     packed) <= problem.cluster.devices[devices[r]].memory;
+                     packer) <= problem.cluster.devices[devices[r]].memory;
     });
   }
 }

@@ -136,8 +136,8 @@ Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
     return schedule.error();
   for (const Order &order : schedule->ranks)
     actions += int64_t(order.size());
-  bool packed = leveled != nullptr;
-  fitLevels(problem, curve, where, *schedule, stages, packed);
+  LifePacker *exact = leveled ? &packer : nullptr;
+  fitLevels(problem, curve, where, *schedule, stages, exact);
   bool isLeveled =
       std::any_of(stages.begin(), stages.end(),
                   [](const StagePlan &stage) { return !stage.levels.empty(); });
@@ -147,7 +147,7 @@ Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
     return costs.error();
   if (leveled)
     *leveled = stages;
-  addMemory(problem, memoryOf(problem, stages, where, *schedule, packed), cost);
+  addMemory(problem, memoryOf(problem, stages, where, *schedule, exact), cost);
   Result<ScheduleTiming> timing = timeSchedule(*schedule, *costs);
   if (!timing)
     return timing.error();

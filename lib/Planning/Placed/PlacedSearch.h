@@ -19,10 +19,10 @@
 namespace stagewright {
 
 /// Gives `stages` the levels at which the devices hold what `schedule` keeps,
-/// or the highest; those of twins stay. `packed`: as memoryOf().
+/// or the highest; those of twins stay. `packer`: as for memoryOf().
 void fitLevels(const Problem &problem, const LevelCurve &curve,
                const StagePlacement &where, const Schedule &schedule,
-               std::vector<StagePlan> &stages, bool packed);
+               std::vector<StagePlan> &stages, LifePacker *packer);
 
 /// What cuts are compared by, in this order.
 struct CutCost {
@@ -85,6 +85,7 @@ private:
   const StagePlacement &where;
   const std::vector<Generator> &generators;
   int64_t actions = 0; ///< Timed so far.
+  LifePacker packer;
 };
 
 /// The plan of a cut, for all pipelines of `whole`; the error says how much

@@ -124,8 +124,9 @@ static Status fillMemory(const Problem &problem, const Run &run, Plan &plan) {
                           run.first.microbatches, peak.stage);
     stagesOf[peak.rank].push_back(peak.stage);
   }
+  LifePacker packer; // Replicas have the same stashes.
   for (size_t r = 0; r < memory.size(); ++r) {
-    memory[r].share(run.plan.schedule.ranks[r], /*packed=*/true);
+    memory[r].share(run.plan.schedule.ranks[r], &packer);
     std::vector<Bytes> parts = memory[r].parts();
     for (size_t i = 0; i < parts.size(); ++i) {
       Bytes &stage = plan.stages[stagesOf[r][i]].memory;

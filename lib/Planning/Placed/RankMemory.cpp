@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Placed/RankMemory.h"
-#include "stagewright/Support/Packing.h"
 #include <map>
 
 namespace stagewright {
@@ -28,7 +27,7 @@ void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
   stages.push_back(part);
 }
 
-void RankMemory::share(const Order &order, bool packed) {
+void RankMemory::share(const Order &order, LifePacker *packer) {
   if (stages.size() < 2)
     return;
   std::map<int64_t, ByLife> stashOf;
@@ -49,7 +48,7 @@ void RankMemory::share(const Order &order, bool packed) {
     }
     keep(stash.between, life.input, life.weight);
   }
-  shared = packed ? packByLife(items).total : liveBound(items);
+  shared = packer ? packer->pack(items).total : liveBound(items);
 }
 
 std::vector<Bytes> RankMemory::parts() const {

@@ -14,6 +14,7 @@
 
 #include "stagewright/Planning/Evaluate.h"
 #include "stagewright/Scheduling/InFlight.h"
+#include "stagewright/Support/Packing.h"
 #include <algorithm>
 #include <limits>
 
@@ -42,8 +43,8 @@ public:
   }
 
   /// The stages run in this order, and share what they can: what lives at once,
-  /// or what `packed` slots take, which is no less.
-  void share(const Order &order, bool packed);
+  /// or with a packer what slots take, which is no less.
+  void share(const Order &order, LifePacker *packer);
   /// What each stage adds to the total, in the order in which they were added.
   std::vector<Bytes> parts() const;
 

@@ -51,8 +51,7 @@ void Shape::tryInTurn(const Problem &leveled, int64_t level) {
     return;
   PlacedRequest request{where, {}, replicas};
   for (const Generator &generator : allGenerators())
-    if (fits(generator, where) &&
-        generator.placement != Placement::Twin &&
+    if (fits(generator, where) && generator.placement != Placement::Twin &&
         !(generator.splitsBackward && leveled.wholeBackward))
       request.generators.push_back(generator);
   if (request.generators.empty())

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   replicas  devices  chunks  level  schedule     memory    step    beside the plan
-//   8         8        10      3      interleaved  70.1 GiB  8.62 s  +5.2 %
-//   12 more do not fit; the smallest of these, 64 x 1 devices with 1 chunk,
+//   replicas  devices  chunks  level  schedule     memory    step    beside the
+//   plan 8         8        10      3      interleaved  70.1 GiB  8.62 s  +5.2
+//   % 12 more do not fit; the smallest of these, 64 x 1 devices with 1 chunk,
 //   needs 131 GiB
 //
 //===----------------------------------------------------------------------===//

@@ -12,6 +12,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "stagewright/Support/Text.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/JSON.h"
@@ -34,10 +35,11 @@ static llvm::json::Object describe(const Processor &processor) {
       {"features", llvm::json::Array(processor.features)}};
 }
 
-/// The manifest with what is known about the target.
+/// The manifest with what is known about the target, and about a device, or
+/// null.
 static std::string completeManifest(StringRef text,
+                                    const llvm::json::Object *device,
                                     ArrayRef<Processor> processors) {
-  llvm::json::Value manifest = llvm::cantFail(llvm::json::parse(text));
   llvm::json::Object target = describe(processors.front());
   target["triple"] = processors.front().machine->getTargetTriple().str();
   llvm::json::Array others;
@@ -48,17 +50,16 @@ static std::string completeManifest(StringRef text,
   }
   if (!others.empty())
     target["others"] = std::move(others);
-  llvm::json::Object &object = *manifest.getAsObject();
-  // A device's part is known already, with the libraries it needs.
-  if (llvm::json::Object *device = object.getObject("target"))
-    for (auto &entry : *device)
-      target[entry.first] = std::move(entry.second);
+  llvm::json::Array libraries;
+  if (!device)
+    libraries.push_back("blas");
   else
-    object["libraries"] = llvm::json::Array{"blas"};
-  object["target"] = std::move(target);
-  std::string complete;
-  llvm::raw_string_ostream(complete) << manifest;
-  return complete;
+    for (const auto &entry : *device)
+      target[entry.first] = entry.second;
+  std::string more;
+  llvm::raw_string_ostream(more) << llvm::json::Value(llvm::json::Object{
+      {"libraries", std::move(libraries)}, {"target", std::move(target)}});
+  return withMembers(text, more);
 }
 
 /// The module of one processor; the first holds the manifest.
@@ -93,12 +94,23 @@ translate(ModuleOp module, llvm::LLVMContext &context,
 static FailureOr<std::pair<std::vector<Processor>, std::string>>
 prepare(ModuleOp module, const ArtifactOptions &options) {
   auto manifest = module->getAttrOfType<StringAttr>("rank.manifest");
-  if (!manifest || !llvm::json::parse(manifest.getValue()))
+  if (!manifest || !manifest.getValue().starts_with("{") ||
+      !manifest.getValue().ends_with("}"))
     return module.emitError("no manifest; run lower-rank-to-host first");
   auto processors = processorsOf(options);
   if (!processors)
     return module.emitError() << llvm::toString(processors.takeError());
-  std::string complete = completeManifest(manifest.getValue(), *processors);
+  llvm::json::Value device = nullptr;
+  if (auto text = module->getAttrOfType<StringAttr>(kDeviceTarget)) {
+    auto parsed = llvm::json::parse(text.getValue());
+    if (!parsed || !parsed->getAsObject())
+      return module.emitError()
+             << "'" << kDeviceTarget << "' is no JSON object"
+             << (parsed ? "" : ": ") << llvm::toString(parsed.takeError());
+    device = std::move(*parsed);
+  }
+  std::string complete =
+      completeManifest(manifest.getValue(), device.getAsObject(), *processors);
   return std::pair(std::move(*processors), std::move(complete));
 }
 

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
+#include "stagewright/Target/Artifact.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/ThreadPool.h"
@@ -111,22 +112,16 @@ private:
     return code;
   }
 
-  /// Says in the manifest for which devices the kernels are.
+  /// Says for the manifest for which devices the kernels are.
   void describe(ModuleOp module) {
-    auto text = module->getAttrOfType<StringAttr>("rank.manifest");
-    llvm::json::Value manifest =
-        llvm::cantFail(llvm::json::parse(text.getValue()));
     llvm::json::Array architectures;
     for (const std::string &name : names)
       architectures.push_back(name);
-    llvm::json::Object &object = *manifest.getAsObject();
-    object["target"] = llvm::json::Object{
-        {"kind", "cuda"}, {"architectures", std::move(architectures)}};
-    object["libraries"] = llvm::json::Array();
-    std::string complete;
-    llvm::raw_string_ostream(complete) << manifest;
-    module->setAttr("rank.manifest",
-                    StringAttr::get(module.getContext(), complete));
+    std::string target;
+    llvm::raw_string_ostream(target) << llvm::json::Value(llvm::json::Object{
+        {"kind", "cuda"}, {"architectures", std::move(architectures)}});
+    module->setAttr(kDeviceTarget,
+                    StringAttr::get(module.getContext(), target));
   }
 
   std::vector<std::string> names; ///< of architectures

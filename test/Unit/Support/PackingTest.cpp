@@ -115,10 +115,18 @@ TEST(Packing, ByLifeWhateverTheOrder) {
     for (PackItem &item : items)
       item.lives.resize(1);
     std::vector<PackItem> turned(items.rbegin(), items.rend());
-    Packing found = packByLife(items), other = packByLife(turned);
+    LifePacker packer, same;
+    Packing found = packer.pack(items), other = same.pack(turned);
     expectDisjoint(items, found);
     expectDisjoint(turned, other);
     EXPECT_EQ(found.total, other.total);
+    EXPECT_LE(double(found.total), 1.2 * double(found.bound));
+    // What is known gives the same offsets.
+    std::vector<PackItem> again(items.rbegin(), items.rend());
+    for (PackItem &item : again)
+      item.offset = -1;
+    EXPECT_EQ(packer.pack(again).total, found.total);
+    expectDisjoint(again, found);
   }
 }
 

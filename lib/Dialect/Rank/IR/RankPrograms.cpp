@@ -68,6 +68,48 @@ StepOp::TypeByPlace StepOp::collectResults() {
   });
 }
 
+/// rank_program_c5
+static LogicalResult verifyPlaces(StepOp step, ProgramOp program,
+                                  const StepOp::TypeByPlace &arguments,
+                                  const StepOp::TypeByPlace &results) {
+  for (BufferOp buffer : program.getBody().front().getOps<BufferOp>()) {
+    if (!buffer.getPosition())
+      continue;
+    int64_t position = *buffer.getPosition();
+    int64_t slice = buffer.getSlice().value_or(-1);
+    bool isResult = buffer.getKind() == BufferKind::Gradient ||
+                    buffer.getKind() == BufferKind::Accumulator ||
+                    buffer.getKind() == BufferKind::Output;
+    const StepOp::TypeByPlace &places = isResult ? results : arguments;
+    auto found = places.find({position, slice});
+    MemRefType slot = buffer.getType();
+    if (found == places.end() || !found->second)
+      return buffer.emitOpError()
+             << "@" << step.getSymName() << " has no "
+             << (isResult ? "result" : "argument") << " at position "
+             << position << (slice < 0 ? "" : " with this slice");
+    RankedTensorType type = found->second;
+    if (type.getShape() != slot.getShape() ||
+        type.getElementType() != slot.getElementType())
+      return buffer.emitOpError()
+             << "type differs from " << (isResult ? "result" : "argument")
+             << " " << position << " of @" << step.getSymName() << ", got "
+             << slot << " and " << type;
+  }
+  return success();
+}
+
+/// The programs of the step, which may be a thousand: its arguments are
+/// collected once for all.
+LogicalResult StepOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  TypeByPlace arguments = collectArguments(), results = collectResults();
+  for (ProgramOp program : (*this)->getParentRegion()->getOps<ProgramOp>())
+    if (program.getStep() == getSymName() &&
+        failed(verifyPlaces(*this, program, arguments, results)))
+      return failure();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Depth: a number of slots, `all`, or `all by 4` for every fourth microbatch
 //===----------------------------------------------------------------------===//
@@ -164,36 +206,10 @@ LogicalResult ProgramOp::verifyRegions() {
 }
 
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto step = symbols.lookupNearestSymbolFrom<StepOp>(*this, getStepAttr());
-  if (!step) // rank_program_c1
-    return emitOpError() << "@" << getStep() << " is not a 'rank.step'";
-  StepOp::TypeByPlace arguments = step.collectArguments();
-  StepOp::TypeByPlace results = step.collectResults();
-  for (BufferOp buffer : getBody().front().getOps<BufferOp>()) {
-    if (!buffer.getPosition())
-      continue;
-    int64_t position = *buffer.getPosition();
-    int64_t slice = buffer.getSlice().value_or(-1);
-    bool isResult = buffer.getKind() == BufferKind::Gradient ||
-                    buffer.getKind() == BufferKind::Accumulator ||
-                    buffer.getKind() == BufferKind::Output;
-    const StepOp::TypeByPlace &places = isResult ? results : arguments;
-    auto found = places.find({position, slice});
-    MemRefType slot = buffer.getType();
-    if (found == places.end() || !found->second) // rank_program_c5
-      return buffer.emitOpError()
-             << "@" << getStep() << " has no "
-             << (isResult ? "result" : "argument") << " at position "
-             << position << (slice < 0 ? "" : " with this slice");
-    RankedTensorType type = found->second;
-    if (type.getShape() != slot.getShape() ||
-        type.getElementType() != slot.getElementType()) // rank_program_c5
-      return buffer.emitOpError()
-             << "type differs from " << (isResult ? "result" : "argument")
-             << " " << position << " of @" << getStep() << ", got " << slot
-             << " and " << type;
-  }
-  return success();
+  if (symbols.lookupNearestSymbolFrom<StepOp>(*this, getStepAttr()))
+    return success();
+  return emitOpError() << "@" << getStep() // rank_program_c1
+                       << " is not a 'rank.step'";
 }
 
 //===----------------------------------------------------------------------===//
