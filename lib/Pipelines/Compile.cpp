@@ -166,6 +166,23 @@ static Seconds promisedTime(ModuleOp module) {
   return Seconds(std::numeric_limits<double>::infinity());
 }
 
+/// Lets `module` promise no higher bound of all plans than `other` does.
+static void lowerBound(ModuleOp module, ModuleOp other) {
+  auto planOf = [](ModuleOp of) {
+    auto programs = of.getOps<pipeline::ProgramOp>();
+    return programs.empty() ? pipeline::PlanAttr()
+                            : (*programs.begin()).getPlanAttr();
+  };
+  pipeline::PlanAttr own = planOf(module), its = planOf(other);
+  if (!own || !its ||
+      own.getBound().getValueAsDouble() <= its.getBound().getValueAsDouble())
+    return;
+  (*module.getOps<pipeline::ProgramOp>().begin())
+      .setPlanAttr(pipeline::PlanAttr::get(
+          own.getContext(), own.getTime(), its.getBound(), own.getPlanner(),
+          own.getPlanBound(), own.getSchedule()));
+}
+
 /// Plans `module` with backwards in one and, on the side, with their halves
 /// apart, and keeps the better one.
 static LogicalResult toBestProgram(ModuleOp module,
@@ -202,7 +219,12 @@ static LogicalResult toBestProgram(ModuleOp module,
                                    [](Diagnostic &) { return success(); });
     found = toProgram(Level::Program, *apart, placed, split, device, timing);
   }
-  if (failed(found) || !savesEnough(promisedTime(*apart), promisedTime(module)))
+  if (failed(found))
+    return report();
+  bool isBetter = savesEnough(promisedTime(*apart), promisedTime(module));
+  if (succeeded(whole))
+    lowerBound(isBetter ? *apart : module, isBetter ? module : *apart);
+  if (!isBetter)
     return report();
   module.getBodyRegion().takeBody(apart->getBodyRegion());
   module->setAttrs((*apart)->getAttrs());

@@ -76,8 +76,13 @@ Result<Plan> runPlanner(const Planner &planner, const Problem &asked) {
   Result<Plan> plan = planner.plan(problem);
   if (!plan)
     return plan.error();
-  plan->familyBound = isOfFamily(*plan) ? familyLowerBound(problem, *network)
-                                        : workLowerBound(problem);
+  Seconds work = workLowerBound(problem);
+  if (isOfFamily(*plan))
+    plan->familyBound = familyLowerBound(problem, *network);
+  else if (plan->schedule.empty())
+    plan->familyBound = work;
+  else // Of its own family.
+    plan->familyBound = std::max(plan->familyBound, work);
   plan->familyBound = boundOf(plan->familyBound, plan->time);
   if (Status status = verify(problem, *plan); !status)
     return status.error();

@@ -121,8 +121,11 @@ Result<Planned> planFile(const PlanOptions &options, size_t number) {
     return halves ? halves : whole;
   bool isBetter = savesEnough(halves->plan.time, whole->plan.time);
   Planned &best = isBetter ? *halves : *whole;
-  for (UniformPlan &other : (isBetter ? *whole : *halves).uniform)
-    best.uniform.push_back(std::move(other));
+  Planned &other = isBetter ? *whole : *halves;
+  best.plan.familyBound = // Of plans of both kinds.
+      std::min(best.plan.familyBound, other.plan.familyBound);
+  for (UniformPlan &it : other.uniform)
+    best.uniform.push_back(std::move(it));
   sortByTime(best.uniform);
   return best;
 }

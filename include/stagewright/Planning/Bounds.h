@@ -44,6 +44,18 @@ bool isOfFamily(const Plan &plan);
 /// fewest seconds of devices, and all devices busy all the time.
 Seconds workLowerBound(const Problem &problem);
 
+/// Pipelines side by side, each on as many ranks.
+struct PipelineShape {
+  int64_t ranks = 1, pipelines = 1;
+};
+
+/// No plan of one of `shapes` is faster, however its stages are cut, lie on the
+/// ranks, and are ordered, but for twins, which run both ways.
+/// `splitsBackward`: halves of backwards may run apart.
+Seconds placedLowerBound(const Problem &problem, const Network &network,
+                         const std::vector<PipelineShape> &shapes,
+                         bool splitsBackward);
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_PLANNING_BOUNDS_H

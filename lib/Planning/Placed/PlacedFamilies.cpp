@@ -7,6 +7,7 @@
 
 #include "Placed/PlacedSearch.h"
 #include "Placed/RankMemory.h"
+#include "stagewright/Planning/Bounds.h"
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Scheduling/Replicas.h"
 #include <algorithm>
@@ -47,6 +48,7 @@ private:
   void estimate(Candidate &candidate);
   bool mayFit(const Candidate &candidate);
   void timeCuts();
+  Seconds leastTime() const;
   Error noCandidate() const;
   const Problem &first(int64_t pipelines);
   PlacedSearch search(const Candidate &candidate);
@@ -213,6 +215,21 @@ void Families::timeCuts() {
       [](const Candidate &a, const Candidate &b) { return *a.cost < *b.cost; });
 }
 
+/// No candidate can be made to take less.
+Seconds Families::leastTime() const {
+  std::vector<PipelineShape> shapes;
+  bool splits = false;
+  for (const Candidate &candidate : candidates) {
+    if (candidate.request.where.placement == Placement::Twin)
+      return workLowerBound(problem);
+    shapes.push_back(
+        {candidate.request.where.ranks, candidate.request.pipelines});
+    for (const Generator &generator : candidate.request.generators)
+      splits |= generator.splitsBackward;
+  }
+  return placedLowerBound(problem, network, shapes, splits);
+}
+
 /// Why there is no candidate.
 Error Families::noCandidate() const {
   std::string chunks = std::to_string(family.chunks) +
@@ -250,6 +267,7 @@ Result<Plan> Families::best() {
   enumerate();
   if (candidates.empty())
     return noCandidate();
+  Seconds bound = leastTime();
   timeCuts();
   if (candidates.empty())
     return Error{"no schedule of those asked for fits in memory and is defined "
@@ -280,6 +298,8 @@ Result<Plan> Families::best() {
     if (ends != candidates[i].ends)
       take(planOf(problem, network, searched, ends));
   }
+  if (best)
+    best->familyBound = boundOf(bound, best->time);
   return best;
 }
 
@@ -310,8 +330,13 @@ Result<Plan> planAuto(const Problem &problem) {
   if (problem.stages > 0) // One on each device.
     return plain;
   Result<Plan> placed = planPlaced(problem);
-  bool isBetter = placed && (!plain || savesEnough(placed->time, plain->time));
-  return isBetter ? placed : plain;
+  if (!placed || (plain && !savesEnough(placed->time, plain->time)))
+    return plain;
+  // Of plans of both kinds.
+  if (Result<Network> network = Network::create(problem.cluster))
+    placed->familyBound =
+        std::min(placed->familyBound, familyLowerBound(problem, *network));
+  return placed;
 }
 
 } // namespace stagewright
