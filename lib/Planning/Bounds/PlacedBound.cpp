@@ -9,8 +9,8 @@
 // through layers that each take their fewest seconds t. Before rank r, counted
 // by its first layer, come r layers at least, whose forwards a first
 // microbatch passes before the rank has any work, and whose backwards come
-// after its last B, which is that of its first stage; and what k replicas sum of
-// that stage's first layer is whole then, not before. Where W run apart, the
+// after its last B, which is that of its first stage; and what k replicas sum
+// of that stage's first layer is whole then, not before. Where W run apart, the
 // last one may be any. Hence T >= head_r + work_r + rest_r; over all ranks
 //   T >= (m sum t + sum_r (head_r + rest_r)) / p.
 // Layers are whole: of the j longest, ceil(j / p) lie on one rank.
@@ -119,13 +119,12 @@ Seconds placedLowerBound(const Problem &problem, const Network &network,
       summed += splitsBackward ? sums.front() : sums[r];
     }
     double waits = heads + std::max(rests, summed);
-    best = std::min(best, std::max(most * load,
-                                   (most * sum + waits) / double(ranks)));
+    best = std::min(
+        best, std::max(most * load, (most * sum + waits) / double(ranks)));
   }
-  return std::max(Seconds(best == std::numeric_limits<double>::infinity()
-                              ? 0
-                              : best),
-                  workLowerBound(problem));
+  return std::max(
+      Seconds(best == std::numeric_limits<double>::infinity() ? 0 : best),
+      workLowerBound(problem));
 }
 
 } // namespace stagewright
