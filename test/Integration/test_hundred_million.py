@@ -12,7 +12,7 @@ import pytest
 
 from stagewright.frontend.jax_step import load_model
 from tiers import THOROUGH
-from workshop import BUILD, HERE
+from workshop import BUILD, HERE, tool
 
 MODEL, MICROBATCHES, STEPS, SHAPE = "training.py:gpt_adamw_100m", 4, 20, (1, 256)
 TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")
@@ -63,8 +63,8 @@ def most_resident(process):
 def test_trains_as_jax_in_the_memory_that_was_printed(workshop, text, losses, stages):
     artifact, metrics = workshop.path("100m", stages, "swx"), workshop.path("100m", stages, "jsonl")
     inputs = workshop.module(MODEL).with_suffix(".inputs.safetensors")
-    subprocess.run([BUILD / "bin/pp-compile", workshop.module(MODEL), f"--cluster=local:{stages}", f"--stages={stages}",
-                    f"--microbatches={MICROBATCHES}", "--quiet", "-o", artifact], check=True)
+    tool("pp-compile", workshop.module(MODEL), f"--cluster=local:{stages}", f"--stages={stages}",
+         f"--microbatches={MICROBATCHES}", "--quiet", "-o", artifact)
     run = subprocess.Popen([BUILD / "bin/pp-run", artifact, f"--inputs={inputs}", f"--microbatches={MICROBATCHES}",
                             f"--data=ids={text}", f"--data=tgt={text}+1", f"--steps={STEPS}", f"--metrics={metrics}"],
                            stdout=subprocess.DEVNULL)
@@ -73,7 +73,6 @@ def test_trains_as_jax_in_the_memory_that_was_printed(workshop, text, losses, st
     found = np.array([json.loads(line)["loss"] for line in metrics.open()])
     assert len(found) == STEPS and losses[-1] < losses[0]
     assert np.abs(found / losses - 1).max() <= 1e-3, (found, losses)
-    manifest = json.loads(subprocess.run([BUILD / "bin/pp-run", artifact, "--info=json"], capture_output=True, check=True).stdout)
-    arenas = sum(rank["memory"]["arena"] for rank in manifest["ranks"])
+    arenas = sum(rank["memory"]["arena"] for rank in json.loads(tool("pp-run", artifact, "--info=json"))["ranks"])
     # The file of inputs is mapped, and its pages are counted where they have been read.
     assert arenas <= resident <= arenas + inputs.stat().st_size + BESIDE_ARENAS
