@@ -17,7 +17,7 @@
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Pipelines/Pipelines.h"
 #include "stagewright/Planning/Planners.h"
-#include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Scheduling/Segments.h"
 #include "stagewright/Target/DeviceTarget.h"
 #include <limits>
 #include <utility>
@@ -158,29 +158,32 @@ static bool choosesHalves(const CompileOptions &options) {
           options.planner == "placed");
 }
 
+/// The program of `module` that has a plan, or null.
+static pipeline::ProgramOp plannedIn(ModuleOp module) {
+  for (auto program : module.getOps<pipeline::ProgramOp>())
+    if (program.getPlanAttr())
+      return program;
+  return {};
+}
+
 /// Seconds of a step that the plan of `module` promises.
 static Seconds promisedTime(ModuleOp module) {
-  for (auto program : module.getOps<pipeline::ProgramOp>())
-    if (pipeline::PlanAttr plan = program.getPlanAttr())
-      return Seconds(plan.getTime().getValueAsDouble());
-  return Seconds(std::numeric_limits<double>::infinity());
+  pipeline::ProgramOp program = plannedIn(module);
+  return Seconds(program ? program.getPlanAttr().getTime().getValueAsDouble()
+                         : std::numeric_limits<double>::infinity());
 }
 
 /// Lets `module` promise no higher bound of all plans than `other` does.
 static void lowerBound(ModuleOp module, ModuleOp other) {
-  auto planOf = [](ModuleOp of) {
-    auto programs = of.getOps<pipeline::ProgramOp>();
-    return programs.empty() ? pipeline::PlanAttr()
-                            : (*programs.begin()).getPlanAttr();
-  };
-  pipeline::PlanAttr own = planOf(module), its = planOf(other);
-  if (!own || !its ||
-      own.getBound().getValueAsDouble() <= its.getBound().getValueAsDouble())
+  pipeline::ProgramOp program = plannedIn(module), its = plannedIn(other);
+  if (!program || !its)
     return;
-  (*module.getOps<pipeline::ProgramOp>().begin())
-      .setPlanAttr(pipeline::PlanAttr::get(
-          own.getContext(), own.getTime(), its.getBound(), own.getPlanner(),
-          own.getPlanBound(), own.getSchedule()));
+  pipeline::PlanAttr own = program.getPlanAttr();
+  FloatAttr bound = its.getPlanAttr().getBound();
+  if (bound.getValueAsDouble() < own.getBound().getValueAsDouble())
+    program.setPlanAttr(pipeline::PlanAttr::get(
+        own.getContext(), own.getTime(), bound, own.getPlanner(),
+        own.getPlanBound(), own.getSchedule()));
 }
 
 /// Plans `module` with backwards in one and, on the side, with their halves
@@ -263,15 +266,14 @@ static LogicalResult toSchedule(Level level, ModuleOp module,
 
 /// The artifact runs for any number of microbatches, unless its schedule is an
 /// order for one number only. Proved are the number it
-/// is compiled for and those at which its loops take another form: shorter than
-/// the prologue, with and without a turn of the steady part, and well beyond.
+/// is compiled for and those at which its loops take another form.
 static std::vector<std::string> proofs(ModuleOp module) {
   int64_t ranks = llvm::range_size(module.getOps<rank::ProgramOp>());
   std::vector<std::string> passes;
   for (auto program : module.getOps<rank::ProgramOp>())
     if (program.getOnly())
       return {"verify-rank-programs"};
-  for (int64_t m : {int64_t(1), ranks, ranks + 1, 2 * ranks + 1, 4 * ranks + 5})
+  for (int64_t m : formsOfLoops(ranks))
     passes.push_back("verify-rank-programs{microbatches=" + std::to_string(m) +
                      "}");
   passes.push_back("verify-rank-programs");

@@ -314,8 +314,8 @@ void Builder::addTies() {
   for (auto [ends, count] : bytes) {
     auto [copy, owner] = ends;
     Seconds once =
-        transferTime(network, {plan.stages[copy].devices.front()}, {1.0},
-                     {plan.stages[owner].devices.front()}, {1.0}, Bytes(count));
+        transferTime(network, plan.stages[copy].devices.front(),
+                     plan.stages[owner].devices.front(), Bytes(count));
     model.ties.push_back({size_t(copy), size_t(owner), once + once});
   }
 }

@@ -28,7 +28,6 @@ struct UniformPlan {
   int64_t ranks = 1;    ///< Devices of one pipeline.
   int64_t chunks = 1;   ///< Stages of each device.
   int64_t level = 0;    ///< Of every layer.
-  std::string schedule;
   Bytes need; ///< Where nothing fits, of the device that needs most, at least.
   std::optional<Plan> plan; ///< None: it does not fit, or is not defined.
 };

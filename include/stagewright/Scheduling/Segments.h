@@ -30,9 +30,17 @@
 #define STAGEWRIGHT_SCHEDULING_SEGMENTS_H
 
 #include "stagewright/Scheduling/Generators.h"
+#include <array>
 #include <optional>
 
 namespace stagewright {
+
+/// Numbers of microbatches at which loops over `ranks` ranks take every form
+/// that they have: shorter than the prologue, with and without a turn of the
+/// steady part, and well beyond.
+constexpr std::array<int64_t, 5> formsOfLoops(int64_t ranks) {
+  return {1, ranks, ranks + 1, 2 * ranks + 1, 4 * ranks + 5};
+}
 
 /// clamp(constant + (perMicrobatch ? M : 0), 0, M).
 struct SegmentBound {

@@ -133,8 +133,7 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
   }
   // Those for which programs are proved.
   SmallVector<Schedule> runs;
-  int64_t ranks = plan.numStages;
-  for (int64_t m : {int64_t(1), ranks, ranks + 1, 2 * ranks + 1, 4 * ranks + 5})
+  for (int64_t m : formsOfLoops(plan.numStages))
     runs.push_back((*plan.family)(m));
   caps.choose(runs);
   for (auto &[value, made] : plan.values)

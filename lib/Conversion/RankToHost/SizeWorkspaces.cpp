@@ -20,6 +20,7 @@
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Dialect/Rank/Transforms/Memory.h"
+#include "stagewright/Scheduling/Segments.h"
 #include "stagewright/Support/Packing.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -230,21 +231,18 @@ struct HostSizeWorkspacesPass
       resize(workspaceOf(program), content.place(packer));
   }
 
-  /// The numbers of microbatches that show every form that loops take, as those
-  /// for which pp-compile proves programs.
+  /// The numbers of microbatches that show every form that loops take.
   static SmallVector<int64_t> runsOf(ArrayRef<rank::ProgramOp> programs) {
     llvm::SmallSetVector<int64_t, 8> runs;
-    int64_t ranks = programs.size();
     for (rank::ProgramOp program : programs)
       if (program.getOnly())
         return {program.getMicrobatches()};
     if (programs.empty())
       return {};
-    for (int64_t m :
-         {int64_t(1), ranks, ranks + 1, 2 * ranks + 1,
-          std::min(4 * ranks + 5,
-                   rank::ProgramOp(programs.front()).getMicrobatches())})
-      runs.insert(m);
+    auto forms = formsOfLoops(int64_t(programs.size()));
+    forms.back() = std::min<int64_t>(
+        forms.back(), rank::ProgramOp(programs.front()).getMicrobatches());
+    runs.insert(forms.begin(), forms.end());
     return runs.takeVector();
   }
 

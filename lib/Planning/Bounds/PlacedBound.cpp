@@ -20,6 +20,7 @@
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Scheduling/Replicas.h"
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -122,9 +123,8 @@ Seconds placedLowerBound(const Problem &problem, const Network &network,
     best = std::min(
         best, std::max(most * load, (most * sum + waits) / double(ranks)));
   }
-  return std::max(
-      Seconds(best == std::numeric_limits<double>::infinity() ? 0 : best),
-      workLowerBound(problem));
+  Seconds work = workLowerBound(problem);
+  return std::isinf(best) ? work : std::max(Seconds(best), work);
 }
 
 } // namespace stagewright

@@ -67,8 +67,8 @@ void IntervalCosts::sumCuts() {
 Seconds IntervalCosts::transfer(int64_t stage, int64_t cut) const {
   Seconds time;
   for (int64_t bytes : {forwardBytes[cut], backwardBytes[cut]})
-    time += transferTime(network, {size_t(stage - 1)}, {1.0}, {size_t(stage)},
-                         {1.0}, Bytes(bytes));
+    time +=
+        transferTime(network, size_t(stage - 1), size_t(stage), Bytes(bytes));
   return time;
 }
 

@@ -118,19 +118,15 @@ static Status fillMemory(const Problem &problem, const Run &run, Plan &plan) {
     stages.push_back(stageMemory(problem, stage));
   for (StagePlan &stage : plan.stages)
     stage.memory = Bytes();
-  std::vector<std::vector<int64_t>> stagesOf(memory.size());
-  for (const StashPeak &peak : stashPeaks(run.plan.schedule)) {
+  for (const StashPeak &peak : stashPeaks(run.plan.schedule))
     memory[peak.rank].add(stages[peak.stage], heldOf(peak),
                           run.first.microbatches, peak.stage);
-    stagesOf[peak.rank].push_back(peak.stage);
-  }
   LifePacker packer; // Replicas have the same stashes.
   for (size_t r = 0; r < memory.size(); ++r) {
     memory[r].share(run.plan.schedule.ranks[r], &packer);
-    std::vector<Bytes> parts = memory[r].parts();
-    for (size_t i = 0; i < parts.size(); ++i) {
-      Bytes &stage = plan.stages[stagesOf[r][i]].memory;
-      stage = std::max(stage, parts[i]);
+    for (auto [number, bytes] : memory[r].parts()) {
+      Bytes &stage = plan.stages[number].memory;
+      stage = std::max(stage, bytes);
     }
     const Device &device = problem.cluster.devices[run.ranks.devices[r]];
     Bytes need = memory[r].total();

@@ -51,8 +51,8 @@ void RankMemory::share(const Order &order, LifePacker *packer) {
   shared = packer ? packer->pack(items).total : liveBound(items);
 }
 
-std::vector<Bytes> RankMemory::parts() const {
-  std::vector<Bytes> bytes;
+std::vector<std::pair<int64_t, Bytes>> RankMemory::parts() const {
+  std::vector<std::pair<int64_t, Bytes>> bytes;
   int64_t saved = rings - std::min(rings, shared), of = rings;
   for (const Part &part : stages) {
     // Of what is saved, as much as its ring is of those that are left.
@@ -60,7 +60,8 @@ std::vector<Bytes> RankMemory::parts() const {
     auto own = int64_t(share * double(saved));
     saved -= own;
     of -= part.ring;
-    bytes.push_back(part.kept + Bytes(part.ring - own + part.temporaries));
+    bytes.emplace_back(part.number,
+                       part.kept + Bytes(part.ring - own + part.temporaries));
   }
   return bytes;
 }

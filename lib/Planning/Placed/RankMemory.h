@@ -45,8 +45,8 @@ public:
   /// The stages run in this order, and share what they can: what lives at once,
   /// or with a packer what slots take, which is no less.
   void share(const Order &order, LifePacker *packer);
-  /// What each stage adds to the total, in the order in which they were added.
-  std::vector<Bytes> parts() const;
+  /// What each stage, by its number, adds to the total.
+  std::vector<std::pair<int64_t, Bytes>> parts() const;
 
 private:
   struct Part {

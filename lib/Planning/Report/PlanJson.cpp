@@ -48,9 +48,12 @@ static ordered_json stageToJson(const Problem &problem,
 }
 
 static ordered_json uniformToJson(const UniformPlan &uniform) {
-  return {{"replicas", uniform.replicas}, {"devices", uniform.ranks},
-          {"chunks", uniform.chunks},     {"level", uniform.level},
-          {"schedule", uniform.schedule}, {"time_s", uniform.plan->time.value}};
+  return {{"replicas", uniform.replicas},
+          {"devices", uniform.ranks},
+          {"chunks", uniform.chunks},
+          {"level", uniform.level},
+          {"schedule", uniform.plan->orderName()},
+          {"time_s", uniform.plan->time.value}};
 }
 
 std::string planToJson(const Problem &problem, const Plan &plan,

@@ -41,7 +41,6 @@ void Shape::take(Plan plan, int64_t level) {
   if (found.plan && !(plan.time < found.plan->time))
     return;
   found.level = level;
-  found.schedule = plan.orderName();
   found.plan = std::move(plan);
 }
 

@@ -55,7 +55,7 @@ std::string uniformTable(const Problem &problem,
                   100 * (it.plan->time.value / time.value - 1));
     rows.push_back({std::to_string(it.replicas), std::to_string(it.ranks),
                     std::to_string(it.chunks), std::to_string(it.level),
-                    it.schedule, toString(mostOf(problem, *it.plan)),
+                    it.plan->orderName(), toString(mostOf(problem, *it.plan)),
                     precisely(it.plan->time), more});
   }
   return "uniform plans: equal stages on equally many devices, all layers at "
