@@ -11,31 +11,41 @@
 
 namespace stagewright {
 
-LevelCurve::LevelCurve(const Problem &problem)
-    : problem(problem), classOf(problem.cluster.classOfDevices()),
-      index(problem), kept(problem.layers.size()) {
-  if (!problem.recompute || problem.level >= 0)
-    return;
-  for (size_t layer = 0; layer < kept.size(); ++layer) {
-    kept[layer].assign(problem.layers[layer].levels.size() + 1, 0);
-    isEmpty &= problem.layers[layer].levels.empty();
-  }
-  if (isEmpty)
-    return;
+std::vector<std::vector<double>> bytesKept(const Problem &problem) {
+  std::vector<std::vector<double>> kept;
+  for (const Layer &layer : problem.layers)
+    kept.emplace_back(layer.levels.size() + 1, 0);
   for (const Value &value : problem.values) {
     if (value.producer.phase != ActionKind::Forward)
       continue;
-    for (const LayerPhase &use : value.uses) {
-      // What comes from another layer is kept by that one for both, mostly.
-      if (use.layer != value.producer.layer || use.phase == ActionKind::Forward)
-        continue;
-      std::vector<double> &own = kept[use.layer];
-      for (size_t level = 0; level < own.size(); ++level)
-        if (use.isAt(int64_t(level)))
-          own[level] += double(problem.slotOf(value.bytes).value);
-      break;
-    }
+    // The layer that makes it keeps it for all, else the first that needs it.
+    int64_t keeper = -1;
+    for (const LayerPhase &use : value.uses)
+      if (use.phase != ActionKind::Forward && keeper != value.producer.layer &&
+          (keeper < 0 || use.layer < keeper ||
+           use.layer == value.producer.layer))
+        keeper = use.layer;
+    if (keeper < 0)
+      continue;
+    for (size_t level = 0; level < kept[keeper].size(); ++level)
+      if (std::any_of(value.uses.begin(), value.uses.end(),
+                      [&](const LayerPhase &use) {
+                        return use.layer == keeper &&
+                               use.phase != ActionKind::Forward &&
+                               use.isAt(int64_t(level));
+                      }))
+        kept[keeper][level] += double(problem.slotOf(value.bytes).value);
   }
+  return kept;
+}
+
+LevelCurve::LevelCurve(const Problem &problem)
+    : problem(problem), classOf(problem.cluster.classOfDevices()),
+      index(problem) {
+  bool mayRise = problem.recompute && problem.level < 0;
+  isEmpty = !mayRise || problem.mostLevels() == 0;
+  if (!isEmpty)
+    kept = bytesKept(problem);
 }
 
 void LevelCurve::state(std::vector<StagePlan> &stages) const {

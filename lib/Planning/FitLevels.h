@@ -27,6 +27,11 @@ struct LeveledStage {
   double copies = 1;
 };
 
+/// Bytes of a microbatch that each layer keeps for its own backward, by layer
+/// and level, whether levels may be taken or not. What several layers need is
+/// kept by the one that makes it, or the first of them.
+std::vector<std::vector<double>> bytesKept(const Problem &problem);
+
 /// The levels of layers: bytes of a microbatch that each step saves, and what
 /// steps cost. Built once for a problem.
 class LevelCurve {

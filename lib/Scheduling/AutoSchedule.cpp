@@ -99,7 +99,7 @@ static bool searchPlain(const ScheduleProblem &problem, Best &best) {
   if (!best.meetsBound() && problem.chunks == 1 &&
       problem.placement != Placement::Twin)
     return searchChain(problem, best);
-  if (!best.meetsBound() && problem.chunks > 1 &&
+  if (!best.meetsBound() && problem.chunks > 1 && problem.spare == 0 &&
       (problem.placement == Placement::V ||
        problem.placement == Placement::Loop))
     searchChunks(FastProblem::of(problem, best.options.split), best,

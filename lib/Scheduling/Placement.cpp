@@ -33,8 +33,9 @@ Result<Placement> parsePlacement(std::string_view name) {
                "'; there are linear, loop, v, twin"};
 }
 
-int64_t numStages(Placement placement, int64_t ranks, int64_t chunks) {
-  return placement == Placement::Twin ? ranks : ranks * chunks;
+int64_t numStages(Placement placement, int64_t ranks, int64_t chunks,
+                  int64_t spare) {
+  return placement == Placement::Twin ? ranks : ranks * chunks - spare;
 }
 
 int64_t rankOf(Placement placement, int64_t ranks, int64_t chunks,
@@ -53,9 +54,9 @@ int64_t rankOf(Placement placement, int64_t ranks, int64_t chunks,
 }
 
 std::vector<int64_t> stagesOf(Placement placement, int64_t ranks,
-                              int64_t chunks, int64_t rank) {
+                              int64_t chunks, int64_t rank, int64_t spare) {
   std::vector<int64_t> stages;
-  for (int64_t s = 0; s < numStages(placement, ranks, chunks); ++s)
+  for (int64_t s = 0; s < numStages(placement, ranks, chunks, spare); ++s)
     if (rankOf(placement, ranks, chunks, s) == rank ||
         (placement == Placement::Twin && ranks - 1 - s == rank))
       stages.push_back(s);

@@ -36,6 +36,11 @@ Status ScheduleProblem::check() const {
     return Error{"ranks, chunks and microbatches must be at least 1, but are " +
                  std::to_string(ranks) + ", " + std::to_string(chunks) +
                  " and " + std::to_string(microbatches)};
+  if (spare != 0 &&
+      (placement != Placement::Loop || spare < 0 || spare >= ranks))
+    return Error{"only loops have ranks without a last chunk, and fewer than "
+                 "all, got " +
+                 std::to_string(spare) + " of " + std::to_string(ranks)};
   size_t wanted = size_t(numStages());
   if (stages.size() != wanted)
     return countError("stages", wanted, stages.size());

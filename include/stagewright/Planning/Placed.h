@@ -29,6 +29,11 @@ namespace stagewright {
 struct StagePlacement {
   Placement placement = Placement::Linear;
   int64_t ranks = 1, chunks = 1; ///< Twins: one chunk.
+  int64_t spare = 0;             ///< Last ranks without a last chunk (Loop).
+
+  int64_t numStages() const {
+    return stagewright::numStages(placement, ranks, chunks, spare);
+  }
 };
 
 /// Whether `generator` is defined for stages that lie like this; with one chunk

@@ -36,6 +36,8 @@ struct ScheduleShape {
   /// By rank: replicas that take microbatches in turn, which need as many more
   /// in flight (1F1B and its like); empty: one each.
   std::vector<int64_t> replicas = {};
+  /// Last ranks that have no last chunk: as many stages fewer.
+  int64_t spare = 0;
 };
 
 // Bubbles are those of equal stages with the times F, I, W of a rank's whole
@@ -118,6 +120,18 @@ Result<Schedule> generateZbH2Latency(const ScheduleShape &shape);
 /// ScheduleInterleavedZeroBubble.
 Result<Schedule> generateInterleavedZb(const ScheduleShape &shape);
 
+/// Chunks around the devices in groups of p microbatches as `interleaved-zb`,
+/// but for any M and any number of stages, and with what a rank holds bounded:
+/// list scheduling for equal times, in which W goes first where a rank would
+/// hold more than p of its share, a chunk between I and W counted twice, and a
+/// microbatch enters while fewer than p + ceil(p / 8) are on their way
+/// (LoopWithin.h; ours). Holds at most as many; no closed form of the bubble.
+Result<Schedule> generateLoopedZb(const ScheduleShape &shape);
+
+/// The same with p + ceil(p / 8) of a rank's share, and as many more on their
+/// way.
+Result<Schedule> generateLoopedZbWide(const ScheduleShape &shape);
+
 /// ZB-V (Qi et al., Pipeline Parallelism with Controllable Memory, NeurIPS
 /// 2024): two chunks, V placement, M >= 2p - 1. Holds p; bubble of the span 0
 /// at F = I = W, of the makespan (p - 1) F / 2. Reference: PyTorch's
@@ -176,6 +190,7 @@ struct Generator {
   /// An error says which of the shape's numbers it is not defined for, and what
   /// would do.
   Result<Schedule> (*generate)(const ScheduleShape &shape);
+  bool anyStages = false; ///< Some ranks may have a chunk fewer.
 };
 
 /// All generators, in the order of the documentation.

@@ -35,8 +35,10 @@ enum class Placement {
 const char *toString(Placement placement);
 Result<Placement> parsePlacement(std::string_view name);
 
-/// Stages of a program on `ranks` ranks: ranks * chunks, or ranks under Twin.
-int64_t numStages(Placement placement, int64_t ranks, int64_t chunks);
+/// Stages of a program on `ranks` ranks: ranks * chunks, or ranks under Twin;
+/// under Loop `spare` fewer, as that many of the last ranks have no last chunk.
+int64_t numStages(Placement placement, int64_t ranks, int64_t chunks,
+                  int64_t spare = 0);
 
 /// The rank of `stage`; under Twin the first of its two, `stage` itself.
 int64_t rankOf(Placement placement, int64_t ranks, int64_t chunks,
@@ -44,7 +46,7 @@ int64_t rankOf(Placement placement, int64_t ranks, int64_t chunks,
 
 /// The stages of `rank` in increasing order; two under Twin.
 std::vector<int64_t> stagesOf(Placement placement, int64_t ranks,
-                              int64_t chunks, int64_t rank);
+                              int64_t chunks, int64_t rank, int64_t spare = 0);
 
 } // namespace stagewright
 

@@ -40,6 +40,7 @@ struct StageCosts {
 struct ScheduleProblem {
   Placement placement = Placement::Linear;
   int64_t ranks = 1, chunks = 1, microbatches = 1;
+  int64_t spare = 0;              ///< Last ranks without a last chunk (Loop).
   std::vector<StageCosts> stages; ///< numStages() of them.
   /// From stage s to s + 1, and back; not paid within a rank. One less than
   /// stages.
@@ -51,7 +52,7 @@ struct ScheduleProblem {
   double overlap = 0;
 
   int64_t numStages() const {
-    return stagewright::numStages(placement, ranks, chunks);
+    return stagewright::numStages(placement, ranks, chunks, spare);
   }
   int64_t rankOf(int64_t stage) const {
     return stagewright::rankOf(placement, ranks, chunks, stage);

@@ -81,28 +81,38 @@ std::string demandOf(const Generator &generator) {
 
 Result<Plan> planOf(const Problem &whole, const Network &network,
                     PlacedSearch &search, const std::vector<int64_t> &ends) {
-  Result<CutCost> cost = search.costOf(ends);
-  if (!cost)
-    return cost.error();
-  if (cost->excess > 0) {
-    const Device &device = whole.cluster.devices[cost->device];
+  Result<std::vector<CutCost>> costs = search.costsOf(ends);
+  if (!costs)
+    return costs.error();
+  const CutCost &least = costs->front();
+  if (least.excess > 0) {
+    const Device &device = whole.cluster.devices[least.device];
     return Error{"no cut found that fits in memory; the best one needs " +
-                 toString(cost->need) + " on device " + device.name + ", has " +
+                 toString(least.need) + " on device " + device.name + ", has " +
                  toString(device.memory) +
                  "; use more devices, fewer microbatches or a device with " +
-                 toString(cost->need - device.memory) + " more"};
+                 toString(least.need - device.memory) + " more"};
   }
-  Plan plan;
-  plan.planner = "placed";
-  plan.stages = search.stagesOf(ends, cost->schedule);
-  for (StagePlan &stage : plan.stages)
-    for (int64_t k = 1; k < search.pipelines(); ++k)
-      stage.devices.push_back(stage.devices.front() + size_t(k));
-  if (Status status = evaluatePlaced(whole, network,
-                                     search.generator(cost->schedule), plan);
-      !status)
-    return status.error();
-  return plan;
+  // Costs are of what is held at once; packed, layers may have to compute more
+  // again.
+  Result<Plan> best = Error{};
+  for (const CutCost &cost : *costs) {
+    if (cost.excess > 0 || (best && !(cost.time < best->time)))
+      break;
+    Plan plan;
+    plan.planner = "placed";
+    plan.stages = search.stagesOf(ends, cost.schedule);
+    for (StagePlan &stage : plan.stages)
+      for (int64_t k = 1; k < search.pipelines(); ++k)
+        stage.devices.push_back(stage.devices.front() + size_t(k));
+    Status status =
+        evaluatePlaced(whole, network, search.generator(cost.schedule), plan);
+    if (status && (!best || plan.time < best->time))
+      best = std::move(plan);
+    if (!status && !best && best.error().message.empty())
+      best = status.error();
+  }
+  return best;
 }
 
 Result<Network> checkedNetwork(const Problem &problem) {

@@ -137,7 +137,8 @@ static Status scaleMemory(const Problem &problem,
     // Whatever is in flight: that of none, and the slot for the next microbatch
     // to arrive.
     RankMemory memory;
-    for (int64_t s : stagesOf(where.placement, where.ranks, where.chunks, r))
+    for (int64_t s :
+         stagesOf(where.placement, where.ranks, where.chunks, r, where.spare))
       memory.add(stageMemory(problem, stages[s]), ByLife(),
                  problem.microbatches);
     int64_t fixed = memory.total().value;
@@ -173,6 +174,7 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
   result.placement = where.placement;
   result.ranks = where.ranks;
   result.chunks = where.chunks;
+  result.spare = where.spare;
   result.microbatches = problem.microbatches;
   result.forwardOnly = problem.forwardOnly;
   std::vector<int64_t> stageOf(problem.layers.size(), 0);

@@ -110,11 +110,16 @@ void Families::enumerate() {
         continue;
       if (isTwin && chunks > 1)
         break;
-      for (int64_t ranks = 1; ranks <= std::min(devices, layers / chunks);
-           ++ranks) {
+      for (int64_t ranks = 1; ranks <= devices; ++ranks) {
         StagePlacement where = {placement, ranks, chunks};
-        if (problem.stages > 0 &&
-            numStages(placement, ranks, chunks) != problem.stages)
+        // Around the devices there may be any number of stages: here the most,
+        // or those that are asked for.
+        int64_t most = problem.stages > 0 ? problem.stages : layers;
+        if (placement == Placement::Loop && chunks > 1 && family.chunks == 0 &&
+            where.numStages() > most && where.numStages() - most < ranks)
+          where.spare = where.numStages() - most;
+        if (where.numStages() > std::min(most, layers) ||
+            (problem.stages > 0 && where.numStages() != most))
           continue;
         // All chunks on one device are one stage.
         if ((isTwin && ranks % 2 != 0) ||

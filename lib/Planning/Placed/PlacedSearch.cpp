@@ -41,6 +41,7 @@ ScheduleShape shapeOf(const ScheduleProblem &problem) {
   shape.microbatches = problem.microbatches;
   shape.forwardOnly = problem.forwardOnly;
   shape.chunks = problem.chunks;
+  shape.spare = problem.spare;
   double hops = 0, forwards = 0;
   for (Seconds hop : problem.hops)
     hops += hop.value;
@@ -82,7 +83,7 @@ std::vector<int64_t> evenCut(const Problem &problem,
     return sum[end] - sum[first];
   };
   int64_t layers = problem.layers.size();
-  int64_t count = numStages(where.placement, where.ranks, where.chunks);
+  int64_t count = where.numStages();
   double most = 0, squares = 0;
   bestCut(
       layers, count, load, [](double a, double b) { return std::max(a, b); },
@@ -157,19 +158,27 @@ Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
   return cost;
 }
 
-Result<CutCost> PlacedSearch::costOf(const std::vector<int64_t> &ends) {
-  std::optional<CutCost> best;
-  std::optional<Error> error;
+Result<std::vector<CutCost>>
+PlacedSearch::costsOf(const std::vector<int64_t> &ends) {
+  std::vector<CutCost> costs;
+  Error error;
   for (size_t g = 0; g < generators.size(); ++g) {
-    Result<CutCost> cost = costWith(ends, g);
-    if (!cost)
+    if (Result<CutCost> cost = costWith(ends, g))
+      costs.push_back(*cost);
+    else
       error = cost.error();
-    else if (!best || *cost < *best)
-      best = *cost;
   }
-  if (best)
-    return *best;
-  return *error;
+  if (costs.empty())
+    return error;
+  std::stable_sort(costs.begin(), costs.end());
+  return costs;
+}
+
+Result<CutCost> PlacedSearch::costOf(const std::vector<int64_t> &ends) {
+  Result<std::vector<CutCost>> costs = costsOf(ends);
+  if (!costs)
+    return costs.error();
+  return costs->front();
 }
 
 std::vector<int64_t> PlacedSearch::improve(std::vector<int64_t> ends,

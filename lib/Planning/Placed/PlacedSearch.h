@@ -67,6 +67,9 @@ public:
   /// The cost of a cut, the best of all schedules; fails where none of them can
   /// be made for it.
   Result<CutCost> costOf(const std::vector<int64_t> &ends);
+  /// Those of all schedules that can be made for it, the best first, or the
+  /// error of the last.
+  Result<std::vector<CutCost>> costsOf(const std::vector<int64_t> &ends);
 
   int64_t pipelines() const { return request.pipelines; }
   const Generator &generator(size_t number) const { return generators[number]; }

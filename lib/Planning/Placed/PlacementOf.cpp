@@ -14,6 +14,8 @@ bool fits(const Generator &generator, const StagePlacement &where) {
   bool twin = where.placement == Placement::Twin;
   if (twin || generator.placement == Placement::Twin)
     return twin && generator.placement == Placement::Twin;
+  if (where.spare != 0 && !generator.anyStages)
+    return false;
   return where.chunks >= generator.leastChunks &&
          (generator.mostChunks == 0 || where.chunks <= generator.mostChunks) &&
          (where.chunks == 1 || where.ranks == 1 ||
@@ -55,10 +57,17 @@ placementOf(const std::vector<std::vector<int64_t>> &ranks) {
                  "on its mirror image) nor as replicas do (stages that share a "
                  "device share all, in one order)"};
   }
-  if (count == 0 || stages % count != 0)
-    return Error{std::to_string(stages) + " stages lie on " +
-                 std::to_string(count) +
-                 " devices; schedules want equally many on each"};
+  // Around the devices some may have a chunk fewer than the others.
+  int64_t spare = count == 0 ? 0 : (count - stages % count) % count;
+  if (StagePlacement where = {Placement::Loop, count,
+                              count == 0 ? 0 : (stages + spare) / count, spare};
+      spare != 0 && stages > count && matches(where, ranks))
+    return where;
+  if (count == 0 || spare != 0)
+    return Error{
+        std::to_string(stages) + " stages lie on " + std::to_string(count) +
+        " devices; schedules want equally many on each, or go round them in "
+        "order"};
   for (Placement placement : {Placement::Linear, Placement::Loop, Placement::V})
     if (StagePlacement where = {placement, count, stages / count};
         matches(where, ranks))

@@ -34,8 +34,8 @@ static ScheduleProblem sharesOfPairs(ScheduleProblem problem) {
 
 Chain::Chain(const ScheduleProblem &given) : problem(sharesOfPairs(given)) {
   for (int64_t rank = 0; rank < problem.ranks; ++rank)
-    stages.push_back(
-        stagesOf(problem.placement, problem.ranks, problem.chunks, rank));
+    stages.push_back(stagesOf(problem.placement, problem.ranks, problem.chunks,
+                              rank, problem.spare));
   size_t count = problem.stages.size();
   std::vector<double> forwards(count), inputs(count);
   for (const std::vector<int64_t> &own : stages) {

@@ -85,7 +85,7 @@ Result<Schedule> startSchedule(const char *kind, const ScheduleShape &shape,
                            " microbatches; take at most " +
                            std::to_string(kMostForwards) + " forwards in all");
   return Schedule{kind,
-                  numStages(placement, shape.ranks, shape.chunks),
+                  numStages(placement, shape.ranks, shape.chunks, shape.spare),
                   shape.microbatches,
                   {}};
 }

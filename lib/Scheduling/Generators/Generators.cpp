@@ -12,7 +12,7 @@ namespace stagewright {
 
 std::span<const Generator> allGenerators() {
   using enum Placement;
-  static constexpr std::array<Generator, 19> generators = {{
+  static constexpr std::array<Generator, 21> generators = {{
       {"gpipe", "gpipe", Linear, 1, 1, true, false,
        "all forwards, then all backwards", generateGPipe},
       {"1f1b", "one_f_one_b", Linear, 1, 1, true, false,
@@ -35,13 +35,18 @@ std::span<const Generator> allGenerators() {
       {"interleaved", "interleaved", Loop, 2, 0, false, false,
        "1F1B with several chunks per rank, depth first", generateInterleaved},
       {"breadth-first", "breadth_first", Loop, 2, 0, false, false,
-       "all microbatches through one chunk after another",
-       generateBreadthFirst},
+       "all microbatches through one chunk after another", generateBreadthFirst,
+       true},
       {"looped-bfs", "looped_bfs", Loop, 2, 0, false, false,
        "breadth first, backwards from the last microbatch to the first",
-       generateLoopedBreadthFirst},
+       generateLoopedBreadthFirst, true},
       {"interleaved-zb", "interleaved_zb", Loop, 2, 0, false, true,
        "interleaved 1F1B with I and W apart", generateInterleavedZb},
+      {"looped-zb", "looped_zb", Loop, 2, 0, false, true,
+       "chunks as they arrive in the memory of 1F1B, any m", generateLoopedZb,
+       true},
+      {"looped-zb-wide", "looped_zb_wide", Loop, 2, 0, false, true,
+       "looped-zb in an eighth more memory", generateLoopedZbWide, true},
       {"zb-v", "zb_v", V, 2, 2, false, true,
        "zero bubble of the span in the memory of 1F1B", generateZbV},
       {"v-half", "v_half", V, 2, 2, false, true,

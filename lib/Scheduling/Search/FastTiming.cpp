@@ -83,8 +83,9 @@ FastProblem FastProblem::of(const ScheduleProblem &problem, bool split) {
   result.memory = std::llround(limit * memoryScale) + 2 * problem.microbatches;
   for (int64_t rank = 0; rank < problem.ranks; ++rank) {
     std::vector<int32_t> &stages = result.stagesOf.emplace_back();
-    for (int64_t stage : stagewright::stagesOf(problem.placement, problem.ranks,
-                                               problem.chunks, rank))
+    for (int64_t stage :
+         stagewright::stagesOf(problem.placement, problem.ranks, problem.chunks,
+                               rank, problem.spare))
       stages.push_back(int32_t(stage));
   }
   return result;

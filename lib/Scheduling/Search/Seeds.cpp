@@ -20,7 +20,8 @@ static bool fits(const Generator &generator, const ScheduleProblem &problem,
   bool enough =
       problem.chunks >= generator.leastChunks &&
       (generator.mostChunks == 0 || problem.chunks <= generator.mostChunks);
-  return samePlacement && enough && (split || !generator.splitsBackward);
+  return samePlacement && enough && (split || !generator.splitsBackward) &&
+         (problem.spare == 0 || generator.anyStages);
 }
 
 /// The largest time of a hop over the smallest of a forward.
@@ -44,9 +45,14 @@ std::vector<Schedule> seedsFor(const ScheduleProblem &problem, bool split) {
     if (ratio > 0)
       ratios.push_back(0);
     for (double hopRatio : ratios) {
-      Result<Schedule> seed = generator.generate(
-          {problem.ranks, problem.microbatches, problem.forwardOnly,
-           problem.chunks, /*group=*/0, hopRatio});
+      Result<Schedule> seed = generator.generate({problem.ranks,
+                                                  problem.microbatches,
+                                                  problem.forwardOnly,
+                                                  problem.chunks,
+                                                  /*group=*/0,
+                                                  hopRatio,
+                                                  {},
+                                                  problem.spare});
       if (!seed)
         break;
       seed->kind = generator.name;

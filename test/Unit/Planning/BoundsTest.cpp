@@ -7,7 +7,6 @@
 
 #include "stagewright/Planning/Bounds.h"
 #include "RandomInstances.h"
-#include "stagewright/Planning/Placed.h"
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -159,88 +158,4 @@ TEST(FamilyBound, UnequalDevicesAndSkips) {
     EXPECT_LE(bound, bestTime(problem) * (1 + 1e-9));
     EXPECT_GT(bound, 0);
   }
-}
-
-/// Every way to cut `layers` layers into `stages` parts.
-static void forEachCut(int64_t layers, int64_t stages,
-                       const std::function<void(std::vector<int64_t>)> &visit,
-                       std::vector<int64_t> ends = {}) {
-  int64_t first = ends.empty() ? 0 : ends.back();
-  if (int64_t(ends.size()) + 1 == stages) {
-    ends.push_back(layers);
-    return visit(ends);
-  }
-  for (int64_t end = first + 1;
-       end <= layers - (stages - int64_t(ends.size()) - 1); ++end) {
-    std::vector<int64_t> more = ends;
-    more.push_back(end);
-    forEachCut(layers, stages, visit, more);
-  }
-}
-
-/// No cut of any number of chunks, in any order that there is, beats the bound
-/// of its shape; and it says more than that of the work alone.
-TEST(PlacedBound, NoCutAndNoOrderIsFaster) {
-  int64_t plans = 0, sharper = 0, shapes = 0;
-  double nearest = std::numeric_limits<double>::infinity();
-  for (uint64_t seed = 0; seed < 40 / kPart; ++seed) {
-    Draw draw(seed);
-    Problem problem;
-    problem.cluster = randomCluster(draw, 4, 1e3, 1e3);
-    problem.microbatches = draw.whole(4, 9);
-    problem.model.overlapAllReduce = draw.chance(0.5);
-    int64_t layers = draw.whole(2, 6);
-    addRandomLayers(problem, draw, layers, 1, draw.chance(0.5) ? 2000 : 0);
-    problem.samples = 1;
-    for (Layer &layer : problem.layers) {
-      StageTimes &times = layer.times[0];
-      times.weightGradient = times.inputGradient * draw.real(0, 0.6);
-      times.inputGradient -= times.weightGradient;
-    }
-    Network network = *Network::create(problem.cluster);
-    for (int64_t ranks = 1; ranks <= std::min<int64_t>(4, layers); ranks *= 2)
-      for (bool splits : {false, true}) {
-        PipelineShape shape{ranks, 4 / ranks};
-        double bound =
-            placedLowerBound(problem, network, {shape}, splits).value;
-        EXPECT_GE(bound, workLowerBound(problem).value);
-        double best = std::numeric_limits<double>::infinity();
-        for (const Generator &generator : allGenerators())
-          for (int64_t chunks = 1; chunks * ranks <= layers; ++chunks) {
-            Placement placement =
-                chunks == 1 ? Placement::Linear : generator.placement;
-            StagePlacement where{placement, ranks, chunks};
-            if (generator.placement == Placement::Twin ||
-                (generator.splitsBackward && !splits) ||
-                !fits(generator, where))
-              continue;
-            forEachCut(layers, ranks * chunks, [&](std::vector<int64_t> ends) {
-              Plan plan;
-              for (size_t s = 0; s < ends.size(); ++s) {
-                int64_t rank = rankOf(placement, ranks, chunks, int64_t(s));
-                std::vector<size_t> devices;
-                for (int64_t k = 0; k < shape.pipelines; ++k)
-                  devices.push_back(size_t(rank * shape.pipelines + k));
-                plan.stages.push_back(
-                    stageOf(s == 0 ? 0 : ends[s - 1], ends[s], devices));
-              }
-              if (!evaluatePlaced(problem, network, generator, plan))
-                return;
-              ++plans;
-              best = std::min(best, plan.time.value);
-              EXPECT_LE(bound, plan.time.value * (1 + 1e-9))
-                  << "seed " << seed << ", " << ranks << " ranks, " << chunks
-                  << " chunks, " << generator.name;
-            });
-          }
-        if (best == std::numeric_limits<double>::infinity())
-          continue;
-        ++shapes;
-        sharper += bound > workLowerBound(problem).value * (1 + 1e-9);
-        nearest = std::min(nearest, best / bound);
-      }
-  }
-  EXPECT_GT(plans, 1000 / int64_t(kPart));
-  EXPECT_GT(sharper, shapes / 2);
-  EXPECT_LT(nearest, 1.01);
 }

@@ -73,7 +73,10 @@ TEST(Placed, RanksOfStagesSayHowTheyLie) {
     Result<StagePlacement> where = placementOf(ranks);
     return where ? std::string(toString(where->placement)) + " " +
                        std::to_string(where->ranks) + " " +
-                       std::to_string(where->chunks)
+                       std::to_string(where->chunks) +
+                       (where->spare == 0
+                            ? ""
+                            : " but " + std::to_string(where->spare))
                  : where.error().message;
   };
   EXPECT_EQ(lie({{0}, {1}, {2}}), "linear 3 1");
@@ -86,8 +89,11 @@ TEST(Placed, RanksOfStagesSayHowTheyLie) {
             "a stage lies on 2 devices, and neither as twins do (stage s on "
             "device s and on its mirror image) nor as replicas do (stages that "
             "share a device share all, in one order)");
-  EXPECT_EQ(lie({{0}, {1}, {1}}), "3 stages lie on 2 devices; schedules want "
-                                  "equally many on each");
+  EXPECT_EQ(lie({{0}, {1}, {0}}), "loop 2 2 but 1");
+  EXPECT_EQ(lie({{0}, {1}, {2}, {0}}), "loop 3 2 but 2");
+  EXPECT_EQ(lie({{0}, {1}, {1}}),
+            "3 stages lie on 2 devices; schedules want equally many on each, "
+            "or go round them in order");
   EXPECT_EQ(lie({{0}, {1}, {2}, {1}, {0}, {2}}),
             "6 stages lie on 3 devices in an order that is not linear, loop or "
             "v; partition with chunks= and placement=");

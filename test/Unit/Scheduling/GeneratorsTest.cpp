@@ -75,7 +75,9 @@ static void forEveryShape(
       for (int64_t p = 1; p <= ranks; ++p)
         for (int64_t m = 1; m <= microbatches; ++m)
           for (bool forwardOnly : {false, true})
-            check(generator, {p, m, forwardOnly, v, 0, 0.4});
+            for (int64_t spare : {int64_t(0), p / 2})
+              if (spare == 0 || (generator.anyStages && v > 1))
+                check(generator, {p, m, forwardOnly, v, 0, 0.4, {}, spare});
 }
 
 TEST(Generators, VerifyForEveryShape) {
@@ -95,14 +97,14 @@ TEST(Generators, VerifyForEveryShape) {
           return;
         }
         EXPECT_EQ(schedule->kind, generator.name);
-        int64_t stages =
-            numStages(generator.placement, shape.ranks, shape.chunks);
+        int64_t stages = numStages(generator.placement, shape.ranks,
+                                   shape.chunks, shape.spare);
         Status status =
             verify(*schedule, chainGraph(stages, shape.forwardOnly));
         ASSERT_TRUE(status) << text << status.error().message;
         for (int64_t rank = 0; rank < shape.ranks; ++rank) {
-          std::vector<int64_t> own =
-              stagesOf(generator.placement, shape.ranks, shape.chunks, rank);
+          std::vector<int64_t> own = stagesOf(generator.placement, shape.ranks,
+                                              shape.chunks, rank, shape.spare);
           for (const Action &action : schedule->ranks[rank]) {
             EXPECT_TRUE(std::count(own.begin(), own.end(), action.stage))
                 << text;
@@ -193,8 +195,9 @@ TEST(Generators, UnknownNameListsTheKnownOnes) {
   EXPECT_EQ(findGenerator("zigzag").error().message,
             "unknown schedule 'zigzag'; there are gpipe, 1f1b, eager-1f1b, "
             "early-backward, window, zb-h1, zb-h2, zb-h2-latency, interleaved, "
-            "breadth-first, looped-bfs, interleaved-zb, zb-v, v-half, v-min, "
-            "dualpipe, dualpipe-v, chimera, forward-only");
+            "breadth-first, looped-bfs, interleaved-zb, looped-zb, "
+            "looped-zb-wide, zb-v, v-half, v-min, dualpipe, dualpipe-v, "
+            "chimera, forward-only");
 }
 
 TEST(Generators, DapplesPoliciesAreOrdersOfOtherNames) {

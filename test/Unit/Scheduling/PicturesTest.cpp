@@ -49,6 +49,8 @@ TEST(Pictures, AreWhatTheGeneratorsDo) {
       {"breadth-first", "BreadthFirst.cpp"},
       {"looped-bfs", "LoopedBreadthFirst.cpp"},
       {"interleaved-zb", "InterleavedZb.cpp"},
+      {"looped-zb", "LoopedZb.cpp"},
+      {"looped-zb-wide", "LoopedZbWide.cpp"},
       {"zb-v", "ZbV.cpp"},
       {"v-half", "VHalf.cpp"},
       {"v-min", "VMin.cpp"},

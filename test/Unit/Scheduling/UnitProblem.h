@@ -26,6 +26,7 @@ inline ScheduleProblem equalStages(Placement placement,
   problem.placement = placement;
   problem.ranks = shape.ranks;
   problem.chunks = shape.chunks;
+  problem.spare = shape.spare;
   problem.microbatches = shape.microbatches;
   problem.forwardOnly = shape.forwardOnly;
   problem.stages.assign(problem.numStages(),

@@ -28,6 +28,7 @@ static FailureOr<ScheduleShape> shapeFor(ProgramOp program,
   ScheduleShape shape;
   shape.ranks = where.ranks;
   shape.chunks = where.chunks;
+  shape.spare = where.spare;
   shape.microbatches = program.getMicrobatches();
   shape.forwardOnly = isForwardOnly(graph);
   return shape;
@@ -111,10 +112,12 @@ static LogicalResult checkFits(ProgramOp program, const Schedule &schedule) {
     return failure();
   auto describe = [](const StagePlacement &p) {
     return std::to_string(p.ranks) + " devices of " + std::to_string(p.chunks) +
-           " stages placed " + toString(p.placement);
+           " stages placed " + toString(p.placement) +
+           (p.spare == 0 ? ""
+                         : ", one less on the last " + std::to_string(p.spare));
   };
   if (wanted->ranks != where->ranks || wanted->chunks != where->chunks ||
-      wanted->placement != where->placement)
+      wanted->placement != where->placement || wanted->spare != where->spare)
     return emitError(program.getLoc())
            << "the orders are for " << describe(*wanted) << ", @"
            << program.getSymName() << " has " << describe(*where);

@@ -91,7 +91,7 @@ struct SchedulePass : impl::ScheduleBase<SchedulePass> {
       apart = splitsBackward(*given);
       options.stages = given->stages;
       options.microbatches = given->microbatches;
-      options.chunks = where->chunks;
+      options.chunks = where->spare == 0 ? where->chunks : 0;
       options.placement = toString(where->placement);
     }
     auto run = [&](OpPassManager &manager) {
