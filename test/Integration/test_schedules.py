@@ -15,20 +15,20 @@ from workshop import HERE, tool
 GPT, RANKS, MICROBATCHES = "gpt.py:gpt_deep", 4, 8
 WHOLE = ("gpipe", "1f1b", "eager-1f1b", "early-backward", "window")
 SPLIT = ("zb-h1", "zb-h2")
-CHUNKS = ("interleaved", "breadth-first", "looped-bfs", "interleaved-zb", "zb-v", "v-half", "v-min", "dualpipe-v")
+CHUNKS = ("interleaved", "breadth-first", "looped-bfs", "interleaved-zb", "looped-zb", "looped-zb-wide", "zb-v", "v-half", "v-min", "dualpipe-v")
 TWINS = ("dualpipe", "chimera")
 TORCH = HERE.parent / "Unit/Scheduling/Fixtures/torch"
 FILES = tuple(str(TORCH / f"{name}-p4-m8-v2.csv") for name in ("Interleaved1F1B", "ZBVZeroBubble", "DualPipeV"))
 
 
-def scheduled(workshop, kind, model=GPT):
+def scheduled(workshop, kind, model=GPT, *flags):
     """The text of the scheduled program."""
     def make():
-        path = workshop.path("schedule", short(kind), model, "mlir")
+        path = workshop.path("schedule", short(kind), model, *flags, "mlir")
         tool("pp-compile", workshop.module(model), f"--cluster=local:{RANKS}", f"--schedule={kind}",
-             f"--microbatches={MICROBATCHES}", "--max-replicas=1", "--emit=schedule", "--quiet", "-o", path)
+             f"--microbatches={MICROBATCHES}", "--emit=schedule", "--quiet", *(flags or ("--max-replicas=1",)), "-o", path)
         return path.read_text()
-    return workshop.once(("schedule", kind, model), make)
+    return workshop.once(("schedule", kind, model, *flags), make)
 
 
 def short(kind):
@@ -88,6 +88,14 @@ def run(workshop, name, text, model=GPT):
 def test_a_schedule_gives_the_numbers_of_jax_in_its_order(workshop, kind):
     text = scheduled(workshop, kind)
     check(workshop, run(workshop, short(kind), text), text)
+
+
+@pytest.mark.parametrize("stages, replicas, sizes", ((7, 1, [2, 2, 2, 1]), (3, 2, [2, 1, 2, 1])))
+@pytest.mark.parametrize("kind", ("looped-zb", "breadth-first"))
+def test_the_last_ranks_of_a_loop_may_have_a_stage_fewer(workshop, kind, stages, replicas, sizes):
+    text = scheduled(workshop, kind, GPT, f"--stages={stages}", f"--max-replicas={replicas}")
+    assert [len({re.match(r"\d+", action)[0] for action in order}) for order in orders(text)] == sizes
+    check(workshop, run(workshop, f"{kind}-{stages}", text), text)
 
 
 def test_inference_in_groups_of_microbatches(workshop):
