@@ -204,7 +204,8 @@ static double bytesOf(const Problem &problem, int64_t layer) {
   double bytes = 0;
   for (const Resident &resident : problem.residents) {
     if (resident.kind == ResidentKind::PerMicrobatch ||
-        resident.layers.front() != layer || resident.layers.back() != layer)
+        resident.layers.empty() || resident.layers.front() != layer ||
+        resident.layers.back() != layer)
       continue;
     bytes += double(problem.slotOf(resident.bytes).value);
     if (resident.kind == ResidentKind::Parameter)

@@ -119,6 +119,8 @@ static Problem drawProblem(Draw &draw) {
   addRandomLayers(problem, draw, draw.whole(2, 6), 1,
                   draw.chance(0.5) ? 2000 : 0);
   problem.samples = 1;
+  // A parameter that no layer uses.
+  problem.residents.push_back({Bytes(8), ResidentKind::Parameter, {}});
   for (Layer &layer : problem.layers) {
     StageTimes &times = layer.times[0];
     times.weightGradient = times.inputGradient * draw.real(0, 0.6);
