@@ -133,11 +133,13 @@ struct Ranks {
 static constexpr size_t kMostLengths = 4;
 /// Layers at the ends of a model that may have less to sum than all others.
 static constexpr size_t kFewSums = 2;
+/// On more ranks it is not asked which of them runs the next shorter layer.
+static constexpr size_t kMostBusy = 128;
 static constexpr double kAllowance = 1e-9;
 
 /// How many of `layers` ranks have time for at most, if all but `few` wait for
-/// no smaller sum than that of this place, and one is `busy` with the next
-/// shorter layer.
+/// no smaller sum than that of this place, and rank `busy`, if there is one of
+/// this number, runs the next shorter layer too.
 double Ranks::places(double time, const Longest &layers, size_t few,
                      size_t busy) const {
   double all = 0;
@@ -171,10 +173,16 @@ double Ranks::places(double time, const Longest &layers, size_t few,
 bool Ranks::hold(const std::vector<Longest> &longest, double time) const {
   for (const Longest &layers : longest)
     for (size_t few : {size_t(0), kFewSums}) {
-      double most = 0;
-      for (size_t r = 0; r < heads.size() && most < double(layers.count); ++r)
-        most = std::max(most, places(time, layers, few, r));
-      if (most < double(layers.count))
+      size_t none = heads.size();
+      auto areEnough = [&](size_t busy) {
+        return places(time, layers, few, busy) >= double(layers.count);
+      };
+      if (!areEnough(none))
+        return false;
+      bool isOnOne = none > kMostBusy;
+      for (size_t r = 0; r < none && !isOnOne; ++r)
+        isOnOne = areEnough(r);
+      if (!isOnOne)
         return false;
     }
   return true;
