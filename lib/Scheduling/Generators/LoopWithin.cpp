@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 namespace stagewright {
 
@@ -25,38 +26,58 @@ struct Counts {
            : kind == InputGradient ? inputGradients
                                    : weightGradients;
   }
-  /// In chunks, one between I and W counted twice.
-  int64_t held() const {
-    return forwards - inputGradients + 2 * (inputGradients - weightGradients);
+};
+
+/// The place of an action among those of its kind on its rank, and its stage.
+using Place = std::array<int64_t, 4>;
+
+/// What a rank holds and could run.
+struct RankState {
+  int64_t held = 0; ///< In chunks, one between I and W counted twice.
+  int64_t lastStage = 0;
+  std::set<Place> forwards, inputGradients, weightGradients;
+
+  std::set<Place> &of(ActionKind kind) {
+    return kind == Forward         ? forwards
+           : kind == InputGradient ? inputGradients
+                                   : weightGradients;
   }
 };
 
 class Loop {
 public:
-  Loop(const ScheduleShape &shape, int64_t most, int64_t inFlight)
-      : shape(shape), stages(shape.ranks * shape.chunks - shape.spare),
-        most(most), inFlight(inFlight), now(stages) {}
+  Loop(const ScheduleShape &shape, int64_t most, int64_t inFlight);
 
   std::vector<Order> run();
 
 private:
-  bool hasArrived(ActionKind kind, int64_t stage) const;
-  std::optional<Action> first(ActionKind kind, int64_t rank) const;
-  std::optional<Action> choose(int64_t rank) const;
-  int64_t held(int64_t rank) const;
-  int64_t lastStage(int64_t rank) const {
-    return rank + (stages - 1 - rank) / shape.ranks * shape.ranks;
+  RankState &rankOf(int64_t stage) { return ranks[stage % shape.ranks]; }
+  bool drains(int64_t stage) {
+    return now[rankOf(stage).lastStage].forwards == shape.microbatches;
   }
+  bool hasArrived(ActionKind kind, int64_t stage);
+  void offer(ActionKind kind, int64_t stage);
+  std::optional<Action> choose(RankState &rank);
+  void follow(const Action &action);
 
   const ScheduleShape &shape;
   int64_t stages, most, inFlight;
-  std::vector<Counts> now; ///< At the begin of the slot, by stage.
+  std::vector<Counts> now; ///< By stage.
+  std::vector<RankState> ranks;
 };
 } // namespace
 
+Loop::Loop(const ScheduleShape &shape, int64_t most, int64_t inFlight)
+    : shape(shape), stages(shape.ranks * shape.chunks - shape.spare),
+      most(most), inFlight(inFlight), now(stages), ranks(shape.ranks) {
+  for (int64_t stage = 0; stage < stages; ++stage)
+    rankOf(stage).lastStage = stage;
+  offer(Forward, 0);
+}
+
 /// Whether the next microbatch of a stage can run. All stages take microbatches
 /// in their order.
-bool Loop::hasArrived(ActionKind kind, int64_t stage) const {
+bool Loop::hasArrived(ActionKind kind, int64_t stage) {
   const Counts &own = now[stage];
   if (kind == WeightGradient)
     return own.inputGradients > own.weightGradients;
@@ -70,63 +91,75 @@ bool Loop::hasArrived(ActionKind kind, int64_t stage) const {
          (shape.forwardOnly || own.forwards - own.inputGradients < inFlight);
 }
 
-/// The first action of a kind in the order of the header.
-std::optional<Action> Loop::first(ActionKind kind, int64_t rank) const {
-  std::optional<Action> best;
-  std::array<int64_t, 3> least = {};
-  bool drains = now[lastStage(rank)].forwards == shape.microbatches;
-  for (int64_t stage = rank; stage < stages; stage += shape.ranks) {
-    if (!hasArrived(kind, stage))
-      continue;
-    Counts own = now[stage];
-    int64_t m = own.of(kind);
-    std::array<int64_t, 3> place = {m, -stage, 0};
-    if (kind == Forward)
-      place = {m / shape.ranks, stage, m};
-    if (kind == WeightGradient && drains)
-      place = {-stage, m, 0};
-    if (best && least < place)
-      continue;
-    best = Action{kind, stage, m};
-    least = place;
-  }
-  return best;
+/// Puts the next action of a stage among those of its rank, if it can run.
+void Loop::offer(ActionKind kind, int64_t stage) {
+  if (!hasArrived(kind, stage) || (shape.forwardOnly && kind != Forward))
+    return;
+  int64_t m = now[stage].of(kind);
+  Place place = {m, -stage, 0, stage};
+  if (kind == Forward)
+    place = {m / shape.ranks, stage, m, stage};
+  if (kind == WeightGradient && drains(stage))
+    place = {-stage, m, 0, stage};
+  rankOf(stage).of(kind).insert(place);
 }
 
-int64_t Loop::held(int64_t rank) const {
-  int64_t chunks = 0;
-  for (int64_t stage = rank; stage < stages; stage += shape.ranks)
-    chunks += now[stage].held();
-  return chunks;
-}
-
-std::optional<Action> Loop::choose(int64_t rank) const {
-  std::optional<Action> weights, next;
-  if (!shape.forwardOnly) {
-    weights = first(WeightGradient, rank);
-    next = first(InputGradient, rank);
-  }
-  if (!next)
-    next = first(Forward, rank);
+/// The action that a rank runs in a slot, in the order of the header.
+std::optional<Action> Loop::choose(RankState &rank) {
   // F and I each make one chunk more.
-  bool isFull = held(rank) + 1 > most * shape.chunks;
-  return next && !(isFull && weights) ? next : weights;
+  bool isFull = rank.held + 1 > most * shape.chunks;
+  std::array<ActionKind, 3> kinds = {InputGradient, Forward, WeightGradient};
+  if (isFull)
+    kinds = {WeightGradient, InputGradient, Forward};
+  for (ActionKind kind : kinds) {
+    std::set<Place> &places = rank.of(kind);
+    if (places.empty())
+      continue;
+    int64_t stage = places.begin()->back();
+    places.erase(places.begin());
+    return Action{kind, stage, now[stage].of(kind)};
+  }
+  return std::nullopt;
+}
+
+/// Offers what may follow an action, once all of its slot are counted.
+void Loop::follow(const Action &action) {
+  int64_t stage = action.stage;
+  offer(action.kind, stage);
+  if (action.kind == Forward && stage + 1 < stages)
+    offer(Forward, stage + 1);
+  if (action.kind == Forward && stage + 1 == stages)
+    offer(InputGradient, stage);
+  if (action.kind == InputGradient) {
+    offer(WeightGradient, stage);
+    offer(stage > 0 ? InputGradient : Forward, std::max<int64_t>(0, stage - 1));
+  }
+  RankState &rank = rankOf(stage);
+  if (action.kind != Forward || stage != rank.lastStage || !drains(stage))
+    return;
+  // From now on the last chunk goes first.
+  rank.weightGradients.clear();
+  for (int64_t s = stage % shape.ranks; s < stages; s += shape.ranks)
+    offer(WeightGradient, s);
 }
 
 std::vector<Order> Loop::run() {
   std::vector<Order> orders(shape.ranks);
   int64_t left = stages * shape.microbatches * (shape.forwardOnly ? 1 : 3);
   while (left > 0) {
-    std::vector<Counts> after = now;
-    for (int64_t rank = 0; rank < shape.ranks; ++rank) {
-      std::optional<Action> action = choose(rank);
-      if (!action)
-        continue;
-      ++after[action->stage].of(action->kind);
-      orders[rank].push_back(*action);
-      --left;
+    std::vector<Action> slot;
+    for (int64_t rank = 0; rank < shape.ranks; ++rank)
+      if (std::optional<Action> action = choose(ranks[rank])) {
+        orders[rank].push_back(*action);
+        slot.push_back(*action);
+      }
+    for (const Action &action : slot) {
+      ++now[action.stage].of(action.kind);
+      rankOf(action.stage).held += action.kind == WeightGradient ? -2 : 1;
     }
-    now = std::move(after);
+    for (const Action &action : slot)
+      follow(action);
+    left -= int64_t(slot.size());
   }
   return orders;
 }
