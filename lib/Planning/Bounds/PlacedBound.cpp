@@ -13,18 +13,12 @@
 // of that stage's first layer is whole then, not before. Where W run apart, the
 // last one may be any. Hence T >= head_r + work_r + rest_r; over all ranks
 //   T >= (m sum t + sum_r (head_r + rest_r)) / p.
-// Layers are whole: of the j longest, none shorter than t_j, a rank has at most
-//   n_r(T) = floor((T - head_r - rest_r) / (m t_j)),
-// so that sum_r n_r(T) >= j, also where the next shorter layer takes its time
-// on some rank; a rank of n of them has room for
-// what they keep beside their parameters, or loses time (Ramp.h). The layers
-// whose sums end the ranks' work are different ones: all ranks but q wait for
-// the q-th smallest sum or a larger one.
+// Layers are whole, too (WholeLayers.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "Bounds/GroupBandwidths.h"
-#include "Bounds/Ramp.h"
+#include "Bounds/WholeLayers.h"
 #include "stagewright/Planning/Bounds.h"
 #include "stagewright/Scheduling/Replicas.h"
 #include <algorithm>
@@ -94,155 +88,6 @@ std::vector<double> LeastTimes::sums(const Problem &problem,
             part * double(resident.bytes.value) / bandwidths[replicas];
   std::sort(seconds.begin(), seconds.end());
   return seconds;
-}
-
-namespace {
-/// The `count` longest layers: each takes at least `seconds` for a microbatch
-/// and holds `bytes`; the next shorter one takes `other`.
-struct Longest {
-  double seconds, bytes = 0;
-  size_t count = 0;
-  double other = 0;
-};
-
-/// The ranks of one shape, in the order of their first layers.
-struct Ranks {
-  std::vector<double> heads, rests; ///< By rank.
-  std::vector<double> sums;         ///< By layer, smallest first.
-  double microbatches;
-  /// All forwards, if a first microbatch has to pass them all before any
-  /// backward; otherwise 0.
-  double ramp;
-  double memory;
-  const Ramp &costs;
-
-  /// What rank `r` loses as long as it runs forwards only, with `bytes` of
-  /// parameters and the like.
-  double loss(size_t r, double bytes) const {
-    return costs.loss(ramp - heads[r], memory - bytes, microbatches);
-  }
-
-  double places(double time, const Longest &layers, size_t few,
-                size_t busy) const;
-  bool hold(const std::vector<Longest> &longest, double time) const;
-  double leastTime(const std::vector<Longest> &longest, double atLeast) const;
-};
-} // namespace
-
-/// How many lengths of layers are looked at.
-static constexpr size_t kMostLengths = 4;
-/// Layers at the ends of a model that may have less to sum than all others.
-static constexpr size_t kFewSums = 2;
-/// On more ranks it is not asked which of them runs the next shorter layer.
-static constexpr size_t kMostBusy = 128;
-static constexpr double kAllowance = 1e-9;
-
-/// How many of `layers` ranks have time for at most, if all but `few` wait for
-/// no smaller sum than that of this place, and rank `busy`, if there is one of
-/// this number, runs the next shorter layer too.
-double Ranks::places(double time, const Longest &layers, size_t few,
-                     size_t busy) const {
-  double all = 0;
-  std::vector<double> gains;
-  auto count = [&](size_t r, double sum) {
-    double left = time - heads[r] - std::max(rests[r], sum) -
-                  (r == busy ? microbatches * layers.other : 0);
-    double each = microbatches * layers.seconds;
-    auto fits = [&](double n) {
-      double bytes = n * layers.bytes;
-      return bytes <= memory && n * each + loss(r, bytes) <= left;
-    };
-    double n = std::clamp(std::floor(left / each + kAllowance), 0.0,
-                          double(layers.count));
-    while (n > 0 && !fits(n - kAllowance))
-      --n;
-    return n;
-  };
-  for (size_t r = 0; r < heads.size(); ++r) {
-    double least = count(r, sums[std::min(few, sums.size() - 1)]);
-    all += least;
-    gains.push_back(count(r, sums.front()) - least);
-  }
-  std::sort(gains.rbegin(), gains.rend());
-  for (size_t i = 0; i < std::min(few, gains.size()); ++i)
-    all += gains[i];
-  return all;
-}
-
-/// Whether the longest layers may be done in `time`.
-bool Ranks::hold(const std::vector<Longest> &longest, double time) const {
-  for (const Longest &layers : longest)
-    for (size_t few : {size_t(0), kFewSums}) {
-      size_t none = heads.size();
-      auto areEnough = [&](size_t busy) {
-        return places(time, layers, few, busy) >= double(layers.count);
-      };
-      if (!areEnough(none))
-        return false;
-      bool isOnOne = none > kMostBusy;
-      for (size_t r = 0; r < none && !isOnOne; ++r)
-        isOnOne = areEnough(r);
-      if (!isOnOne)
-        return false;
-    }
-  return true;
-}
-
-/// The least time from `atLeast` on in which hold(), to a millionth; infinite
-/// where none is enough.
-double Ranks::leastTime(const std::vector<Longest> &longest,
-                        double atLeast) const {
-  if (!(atLeast > 0) || hold(longest, atLeast))
-    return atLeast;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (!hold(longest, infinity)) // Memory holds fewer layers than there are.
-    return infinity;
-  double low = atLeast, high = 2 * atLeast;
-  while (!hold(longest, high))
-    low = high, high *= 2;
-  while (high - low > 1e-6 * low) {
-    double middle = (low + high) / 2;
-    (hold(longest, middle) ? high : low) = middle;
-  }
-  return low;
-}
-
-/// Bytes that a layer needs wherever it lies, but for what others share.
-static double bytesOf(const Problem &problem, int64_t layer) {
-  double bytes = 0;
-  for (const Resident &resident : problem.residents) {
-    if (resident.kind == ResidentKind::PerMicrobatch ||
-        resident.layers.empty() || resident.layers.front() != layer ||
-        resident.layers.back() != layer)
-      continue;
-    bytes += double(problem.slotOf(resident.bytes).value);
-    if (resident.kind == ResidentKind::Parameter)
-      bytes += problem.model.optimizerState * double(resident.bytes.value);
-  }
-  return bytes;
-}
-
-/// The longest layers, for the few largest lengths.
-static std::vector<Longest> longestOf(const Problem &problem,
-                                      const std::vector<double> &total) {
-  std::vector<size_t> order(total.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return total[a] > total[b]; });
-  std::vector<Longest> longest;
-  double bytes = std::numeric_limits<double>::infinity();
-  for (size_t j = 0; j < order.size() && longest.size() < kMostLengths;) {
-    double length = total[order[j]];
-    if (!(length > 0))
-      break;
-    while (j < order.size() && total[order[j]] >= length * (1 - kAllowance)) {
-      bytes = std::min(bytes, bytesOf(problem, int64_t(order[j])));
-      length = total[order[j++]];
-    }
-    longest.push_back(
-        {length, bytes, j, j < order.size() ? total[order[j]] : 0});
-  }
-  return longest;
 }
 
 Seconds placedLowerBound(const Problem &problem, const Network &network,
