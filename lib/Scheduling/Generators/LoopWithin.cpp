@@ -165,10 +165,13 @@ std::vector<Order> Loop::run() {
 }
 
 Result<Schedule> loopWithin(const char *kind, const ScheduleShape &shape,
-                            int64_t most) {
+                            bool wide) {
   Result<Schedule> schedule = startSchedule(kind, shape, Placement::Loop, 2, 0);
-  if (schedule)
-    schedule->ranks = Loop(shape, most, most + (shape.ranks + 7) / 8).run();
+  if (!schedule)
+    return schedule;
+  int64_t more = (shape.ranks + 7) / 8;
+  int64_t most = shape.ranks + (wide ? more : 0);
+  schedule->ranks = Loop(shape, most, most + more).run();
   return schedule;
 }
 

@@ -31,9 +31,10 @@
 
 namespace stagewright {
 
-/// The order described above; `kind` is the name of the generator.
+/// The order described above for `most` = p, or where it is `wide` ceil(p / 8)
+/// more; `kind` is the name of the generator.
 Result<Schedule> loopWithin(const char *kind, const ScheduleShape &shape,
-                            int64_t most);
+                            bool wide);
 
 } // namespace stagewright
 

@@ -27,7 +27,7 @@
 namespace stagewright {
 
 Result<Schedule> generateLoopedZb(const ScheduleShape &shape) {
-  return loopWithin("looped-zb", shape, shape.ranks);
+  return loopWithin("looped-zb", shape, /*wide=*/false);
 }
 
 } // namespace stagewright

