@@ -128,7 +128,7 @@ Seconds placedLowerBound(const Problem &problem, const Network &network,
     // What all lose is no less than of equal ranks: loss() is convex.
     double time =
         (most * sum + waits) / double(ranks) +
-        ramp.loss(each.ramp - heads / double(ranks),
+        ramp.loss(each.firstPass - heads / double(ranks),
                   double(room) - double(all.once) / double(ranks), most);
     if (time < best && each.hold(longest, best))
       best = each.leastTime(longest, time);

@@ -41,14 +41,14 @@ struct Ranks {
   double microbatches;
   /// All forwards, if a first microbatch has to pass them all before any
   /// backward; otherwise 0.
-  double ramp;
+  double firstPass;
   double memory;
-  const Ramp &costs;
+  const Ramp &ramp;
 
   /// What rank `r` loses as long as it runs forwards only, with `bytes` of
   /// parameters and the like.
   double loss(size_t r, double bytes) const {
-    return costs.loss(ramp - heads[r], memory - bytes, microbatches);
+    return ramp.loss(firstPass - heads[r], memory - bytes, microbatches);
   }
 
   double places(double time, const Longest &layers, size_t few,

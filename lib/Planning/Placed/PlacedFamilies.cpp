@@ -12,7 +12,7 @@
 #include "stagewright/Scheduling/Replicas.h"
 #include <algorithm>
 #include <map>
-#include <memory>
+#include <set>
 
 namespace stagewright {
 
@@ -222,16 +222,19 @@ void Families::timeCuts() {
 
 /// No candidate can be made to take less.
 Seconds Families::leastTime() const {
-  std::vector<PipelineShape> shapes;
+  std::set<std::pair<int64_t, int64_t>> distinct; // Whatever the chunks.
   bool splits = false;
   for (const Candidate &candidate : candidates) {
     if (candidate.request.where.placement == Placement::Twin)
       return workLowerBound(problem);
-    shapes.push_back(
+    distinct.insert(
         {candidate.request.where.ranks, candidate.request.pipelines});
     for (const Generator &generator : candidate.request.generators)
       splits |= generator.splitsBackward;
   }
+  std::vector<PipelineShape> shapes;
+  for (auto [ranks, pipelines] : distinct)
+    shapes.push_back({ranks, pipelines});
   return placedLowerBound(problem, network, shapes, splits);
 }
 

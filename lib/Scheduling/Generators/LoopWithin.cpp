@@ -17,16 +17,19 @@ namespace stagewright {
 using enum ActionKind;
 
 namespace {
-/// How many microbatches of a stage have run.
-struct Counts {
-  int64_t forwards = 0, inputGradients = 0, weightGradients = 0;
+/// Something of each of F, I and W.
+template <typename T> struct ByKind {
+  T forwards = {}, inputGradients = {}, weightGradients = {};
 
-  int64_t &of(ActionKind kind) {
+  T &of(ActionKind kind) {
     return kind == Forward         ? forwards
            : kind == InputGradient ? inputGradients
                                    : weightGradients;
   }
 };
+
+/// How many microbatches of a stage have run.
+using Counts = ByKind<int64_t>;
 
 /// The place of an action among those of its kind on its rank, and its stage.
 using Place = std::array<int64_t, 4>;
@@ -35,13 +38,7 @@ using Place = std::array<int64_t, 4>;
 struct RankState {
   int64_t held = 0; ///< In chunks, one between I and W counted twice.
   int64_t lastStage = 0;
-  std::set<Place> forwards, inputGradients, weightGradients;
-
-  std::set<Place> &of(ActionKind kind) {
-    return kind == Forward         ? forwards
-           : kind == InputGradient ? inputGradients
-                                   : weightGradients;
-  }
+  ByKind<std::set<Place>> arrived;
 };
 
 class Loop {
@@ -101,7 +98,7 @@ void Loop::offer(ActionKind kind, int64_t stage) {
     place = {m / shape.ranks, stage, m, stage};
   if (kind == WeightGradient && drains(stage))
     place = {-stage, m, 0, stage};
-  rankOf(stage).of(kind).insert(place);
+  rankOf(stage).arrived.of(kind).insert(place);
 }
 
 /// The action that a rank runs in a slot, in the order of the header.
@@ -112,7 +109,7 @@ std::optional<Action> Loop::choose(RankState &rank) {
   if (isFull)
     kinds = {WeightGradient, InputGradient, Forward};
   for (ActionKind kind : kinds) {
-    std::set<Place> &places = rank.of(kind);
+    std::set<Place> &places = rank.arrived.of(kind);
     if (places.empty())
       continue;
     int64_t stage = places.begin()->back();
@@ -138,7 +135,7 @@ void Loop::follow(const Action &action) {
   if (action.kind != Forward || stage != rank.lastStage || !drains(stage))
     return;
   // From now on the last chunk goes first.
-  rank.weightGradients.clear();
+  rank.arrived.weightGradients.clear();
   for (int64_t s = stage % shape.ranks; s < stages; s += shape.ranks)
     offer(WeightGradient, s);
 }
