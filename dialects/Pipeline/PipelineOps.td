@@ -152,7 +152,7 @@ def Pipeline_ClusterOp : Pipeline_Op<"cluster", [
       pipeline.link @d0 to @d1 bandwidth 8.0e+09 latency 2.0e-06
     }
     pipeline.cluster @two_hosts {
-      pipeline.device @g0 class "H100" memory 80000000000 node 0 flops 6.7e+13 bandwidth 3.35e+12 rates {bf16 = 9.895e+14}
+      pipeline.device @g0 class "H100" memory 80000000000 node 0 flops 6.7e+13 bandwidth 3.35e+12 rates {bf16 = 9.895e+14} contractions {bf16 = array<f64: 0.825, 64.0>, processors = 132 : i64}
       pipeline.device @g1 class "V100" memory 16000000000 node 1 flops 1.57e+13 bandwidth 9.0e+11 speed 0.3
       pipeline.fabric between bandwidth 5.0e+10 latency 1.4e-05 nic 4.0e+11
     }
@@ -169,19 +169,23 @@ def Pipeline_DeviceOp : Pipeline_Op<"device", [Symbol, HasParent<"ClusterOp">]> 
     `memory` in bytes, `flops` in operations a second, `bandwidth` of its memory in bytes a second. Devices of one
     `class` run a node in the same time; those of one `node` share a host. `speed` is how many times faster it is than
     the device of a profile (1 where it is left out), `rates` are operations a second by element type, where they are
-    others than `flops`.
+    others than `flops`. `contractions` say what is reached of these by size (Contraction.h): the number of processors
+    over which tiles are spread, and by element type the share that no size exceeds with the depth at which half of it
+    is reached.
 
     Constraints:
     - (device_c1) memory, flops and bandwidth are positive;
     - (device_c2) the speed is positive;
-    - (device_c3) rates are positive numbers of type f64.
+    - (device_c3) rates are positive numbers of type f64;
+    - (device_c4) of contractions, processors is an i64 of at least 0, and every other entry an array<f64> of a share
+      over 0 and up to 1 and a depth of at least 0.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device_class, I64Attr:$memory, I64Attr:$node,
                        F64Attr:$flops, F64Attr:$bandwidth, OptionalAttr<F64Attr>:$speed,
-                       OptionalAttr<DictionaryAttr>:$rates);
+                       OptionalAttr<DictionaryAttr>:$rates, OptionalAttr<DictionaryAttr>:$contractions);
   let assemblyFormat = [{
     $sym_name `class` $device_class `memory` $memory `node` $node `flops` $flops `bandwidth` $bandwidth
-    (`speed` $speed^)? (`rates` $rates^)? attr-dict
+    (`speed` $speed^)? (`rates` $rates^)? (`contractions` $contractions^)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -26,6 +26,15 @@ static Device readDevice(DeviceOp op) {
     for (NamedAttribute rate : rates)
       device.rates[rate.getName().str()] =
           FlopRate(cast<FloatAttr>(rate.getValue()).getValueAsDouble());
+  if (DictionaryAttr contractions = op.getContractionsAttr())
+    for (NamedAttribute entry : contractions) {
+      if (auto share = dyn_cast<DenseF64ArrayAttr>(entry.getValue()))
+        device.contractions.efficiency[entry.getName().str()] = {share[0],
+                                                                 share[1]};
+      else
+        device.contractions.processors =
+            cast<IntegerAttr>(entry.getValue()).getInt();
+    }
   return device;
 }
 
@@ -70,6 +79,17 @@ static void writeDevice(OpBuilder &builder, Location loc,
   for (const auto &[type, rate] : device.rates)
     rates.push_back(
         builder.getNamedAttr(type, builder.getF64FloatAttr(rate.value)));
+  SmallVector<NamedAttribute> contractions;
+  if (int64_t processors = device.contractions.processors)
+    contractions.push_back(builder.getNamedAttr(
+        "processors", builder.getI64IntegerAttr(processors)));
+  for (const auto &[type, share] : device.contractions.efficiency)
+    contractions.push_back(builder.getNamedAttr(
+        type, builder.getDenseF64ArrayAttr({share.most, share.depth})));
+  auto dictionary = [&](ArrayRef<NamedAttribute> entries) {
+    return entries.empty() ? DictionaryAttr()
+                           : builder.getDictionaryAttr(entries);
+  };
   DeviceOp::create(
       builder, loc, builder.getStringAttr(device.name),
       builder.getStringAttr(device.deviceClass),
@@ -78,7 +98,7 @@ static void writeDevice(OpBuilder &builder, Location loc,
       builder.getF64FloatAttr(device.flops.value),
       builder.getF64FloatAttr(device.bandwidth.value),
       device.speed != 1 ? builder.getF64FloatAttr(device.speed) : FloatAttr(),
-      rates.empty() ? DictionaryAttr() : builder.getDictionaryAttr(rates));
+      dictionary(rates), dictionary(contractions));
 }
 
 static void writeFabric(OpBuilder &builder, Location loc,

@@ -94,16 +94,16 @@ static double tosaFlops(Operation *op) {
 
 FlopCount &FlopCount::operator+=(const FlopCount &other) {
   total += other.total;
-  for (const auto &[type, flops] : other.contractions)
-    contractions[type] += flops;
+  for (const auto &[contraction, flops] : other.contractions)
+    contractions[contraction] += flops;
   return *this;
 }
 
 FlopCount FlopCount::operator*(double times) const {
   FlopCount result = *this;
   result.total *= times;
-  for (auto &[type, flops] : result.contractions)
-    flops *= times;
+  for (auto &[contraction, flops] : result.contractions)
+    flops = flops * times;
   return result;
 }
 
@@ -137,14 +137,54 @@ static std::string rateTypeOf(Operation *op) {
              : "";
 }
 
+/// A contraction of linalg as products of matrices; a convolution as the one
+/// that its patches make with its filter.
+static Contraction sizeOf(linalg::LinalgOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  auto product = [&](ArrayRef<unsigned> dims) {
+    int64_t all = 1;
+    for (unsigned dim : dims)
+      all = ShapedType::isDynamic(sizes[dim]) ? 0 : all * sizes[dim];
+    return all;
+  };
+  if (auto dims = linalg::inferContractionDims(op); succeeded(dims))
+    return {"", product(dims->batch), product(dims->m), product(dims->n),
+            product(dims->k)};
+  if (auto dims = linalg::inferConvolutionDims(op); succeeded(dims))
+    return {"", product(dims->depth),
+            product(dims->batch) * product(dims->outputImage),
+            product(dims->outputChannel),
+            product(dims->filterLoop) * product(dims->inputChannel)};
+  return {};
+}
+
+/// `op`, a contraction, as products of matrices; without type.
+static Contraction sizeOf(Operation *op) {
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    return sizeOf(structured);
+  // Blocks of queries run side by side and sum over all keys.
+  if (auto attention = Attention::get(op))
+    return {"", attention->heads(), attention->queries(),
+            attention->valueWidth(), attention->keys()};
+  if (auto matmul = dyn_cast<tosa::MatMulOp>(op))
+    return {"", int64_t(sizesOf(matmul.getA(), {0})),
+            int64_t(sizesOf(matmul.getA(), {1})),
+            int64_t(sizesOf(matmul.getB(), {2})),
+            int64_t(sizesOf(matmul.getA(), {2}))};
+  return {};
+}
+
 FlopCount FlopCounter::countOperation(Operation *op) {
   FlopCount count;
   // A contraction as a whole, by its type.
   auto contraction = [&](double flops) {
     count.total = flops;
     if (isContraction(op))
-      if (std::string type = rateTypeOf(op); !type.empty())
-        count.contractions[type] = flops;
+      if (std::string type = rateTypeOf(op); !type.empty()) {
+        Contraction size = sizeOf(op);
+        size.type = type;
+        count.contractions[size] = Flops(flops);
+      }
     return count;
   };
   if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
@@ -207,8 +247,7 @@ NodeWork workOf(NodeOp node, FlopCounter &counter) {
     return work;
   auto body = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       node, node.getCalleeAttr());
-  for (const auto &[type, flops] : counter.count(body).contractions)
-    work.contractions[type] = Flops(flops);
+  work.contractions = counter.count(body).contractions;
   return work;
 }
 

@@ -88,9 +88,7 @@ private:
     if (workOf(op).kind == WorkKind::Constant)
       return 0;
     FlopCount count = counter.countOperation(op);
-    NodeWork work = {Flops(count.total), Bytes(), Bytes(), {}};
-    for (const auto &[type, flops] : count.contractions)
-      work.contractions[type] = Flops(flops);
+    NodeWork work = {Flops(count.total), Bytes(), Bytes(), count.contractions};
     if (!workOf(op).isCheap())
       for (Value value : readBy(op))
         work.read += Bytes(bytesOf(value.getType()));

@@ -47,25 +47,51 @@ static bool isPositive(double number) {
   return number > 0 && std::isfinite(number);
 }
 
+/// That `device` may have a `what` ("a rate") for the element type `type`.
+static Status checkType(const Device &device, const char *what,
+                        const std::string &type) {
+  if (std::find(std::begin(kRateTypes), std::end(kRateTypes), type) !=
+      std::end(kRateTypes))
+    return {};
+  std::string known;
+  for (const char *name : kRateTypes)
+    known += known.empty() ? name : std::string(", ") + name;
+  return Error{"device '" + device.name + "' has " + what + " for '" + type +
+               "', which is not one of the element types " + known};
+}
+
+static Status checkContractions(const Device &device) {
+  const ContractionModel &model = device.contractions;
+  if (model.processors < 0)
+    return Error{"device '" + device.name +
+                 "' cannot have a negative number of processors, got " +
+                 std::to_string(model.processors)};
+  for (const auto &[type, share] : model.efficiency) {
+    if (Status status = checkType(device, "an efficiency", type); !status)
+      return status;
+    if (!isPositive(share.most) || share.most > 1 || !(share.depth >= 0) ||
+        !std::isfinite(share.depth))
+      return Error{"device '" + device.name + "' needs for '" + type +
+                   "' a 'most' over 0 and up to 1 and a 'depth' of at least "
+                   "0, got " +
+                   toText(share.most) + " and " + toText(share.depth)};
+  }
+  return {};
+}
+
 /// Speed and rates, which a device need not have.
 static Status checkRates(const Device &device) {
   if (!isPositive(device.speed))
     return Error{"device '" + device.name + "' needs a positive speed, got " +
                  toText(device.speed)};
   for (const auto &[type, rate] : device.rates) {
-    if (std::find(std::begin(kRateTypes), std::end(kRateTypes), type) ==
-        std::end(kRateTypes)) {
-      std::string known;
-      for (const char *name : kRateTypes)
-        known += known.empty() ? name : std::string(", ") + name;
-      return Error{"device '" + device.name + "' has a rate for '" + type +
-                   "', which is not one of the element types " + known};
-    }
+    if (Status status = checkType(device, "a rate", type); !status)
+      return status;
     if (!isPositive(rate.value))
       return Error{"device '" + device.name + "' needs a positive rate for '" +
                    type + "', got " + toText(rate.value)};
   }
-  return {};
+  return checkContractions(device);
 }
 
 /// Checks one device; `firstOfClass` collects the first device of each class.
@@ -83,11 +109,12 @@ static Status checkDevice(const Device &device,
   auto [first, isNew] = firstOfClass.try_emplace(device.deviceClass, &device);
   const Device &other = *first->second;
   if (other.flops != device.flops || other.bandwidth != device.bandwidth ||
-      other.speed != device.speed || other.rates != device.rates)
+      other.speed != device.speed || other.rates != device.rates ||
+      other.contractions != device.contractions)
     return Error{"devices '" + other.name + "' and '" + device.name +
                  "' have the same class '" + device.deviceClass +
-                 "' and other flops, bandwidth, speed or rates; give them two "
-                 "classes"};
+                 "' and other flops, bandwidth, speed, rates or contractions; "
+                 "give them two classes"};
   return {};
 }
 

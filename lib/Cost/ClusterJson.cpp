@@ -12,6 +12,27 @@ using nlohmann::json;
 
 namespace stagewright {
 
+/// Reads what a device reaches of its rates.
+static Result<ContractionModel> parseContractions(const json &object,
+                                                  const std::string &where) {
+  ContractionModel model;
+  JsonFields fields(object, where);
+  for (const auto &[name, value] : object.items()) {
+    if (name == "processors") {
+      model.processors = fields.integer("processors");
+      continue;
+    }
+    JsonFields share(value, where + ": '" + name + "'");
+    share.allowOnly({"most", "depth"});
+    model.efficiency[name] = {share.number("most"), share.number("depth")};
+    if (share.error())
+      return *share.error();
+  }
+  if (fields.error())
+    return *fields.error();
+  return model;
+}
+
 /// Reads one entry of `devices`.
 static Result<Device> parseDevice(const json &object, size_t index,
                                   const std::string &file) {
@@ -21,7 +42,7 @@ static Result<Device> parseDevice(const json &object, size_t index,
     where = file + ": device '" + object["name"].get<std::string>() + "'";
   JsonFields fields(object, where);
   fields.allowOnly({"name", "class", "node", "flops", "bandwidth", "memory",
-                    "speed", "rates"});
+                    "speed", "rates", "contractions"});
   Device device;
   device.name = fields.text("name");
   device.deviceClass = fields.text("class");
@@ -38,6 +59,13 @@ static Result<Device> parseDevice(const json &object, size_t index,
       device.rates[type] = FlopRate(types.number(type.c_str()));
     if (types.error())
       return *types.error();
+  }
+  if (fields.has("contractions")) {
+    Result<ContractionModel> model = parseContractions(
+        fields.object("contractions"), where + ": contractions");
+    if (!model)
+      return model.error();
+    device.contractions = *model;
   }
   if (fields.error())
     return *fields.error();
@@ -144,6 +172,11 @@ static nlohmann::ordered_json toJson(const Device &device) {
     object["speed"] = device.speed;
   for (const auto &[type, rate] : device.rates)
     object["rates"][type] = rate.value;
+  if (int64_t processors = device.contractions.processors)
+    object["contractions"]["processors"] = processors;
+  for (const auto &[type, share] : device.contractions.efficiency)
+    object["contractions"][type] = {{"most", share.most},
+                                    {"depth", share.depth}};
   return object;
 }
 

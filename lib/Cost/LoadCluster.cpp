@@ -27,6 +27,9 @@ static constexpr Bytes kCoreMemory{int64_t(16) << 30};
 /// More cores than any host has; a number above is a slip.
 static constexpr int64_t kMostCores = 1024;
 
+/// Behind the name of a cluster: contractions of every size at the rates.
+static constexpr std::string_view kPeak = ",peak";
+
 /// More hosts than are planned for.
 static constexpr int64_t kMostHosts = 128;
 
@@ -42,6 +45,7 @@ static Cluster instantiate(const Preset &preset) {
   device.memory = Bytes(preset.machine.memory);
   for (auto [type, rate] : preset.machine.rates)
     device.rates[type] = FlopRate(rate);
+  device.contractions = preset.machine.contractions;
   for (size_t host = 0; host < preset.hosts.size(); ++host)
     for (int64_t i = 0; i < preset.hosts[host]; ++i) {
       device.name = "d" + std::to_string(cluster.devices.size());
@@ -107,7 +111,8 @@ static Result<Cluster> loadPreset(Preset preset,
   return instantiate(preset);
 }
 
-Result<Cluster> loadCluster(const std::string &presetOrPath) {
+/// What `presetOrPath` names, without ",peak".
+static Result<Cluster> loadSized(const std::string &presetOrPath) {
   std::string_view name = presetOrPath;
   if (name.ends_with(".json")) {
     Result<std::string> text = readTextFile(presetOrPath);
@@ -134,7 +139,20 @@ Result<Cluster> loadCluster(const std::string &presetOrPath) {
   for (const ClusterPreset &preset : clusterPresets())
     known += preset.name + ", ";
   return Error{"unknown cluster '" + presetOrPath + "'; there are " + known +
-               "and the path of a .json file"};
+               "and the path of a .json file, each with ',peak' for "
+               "contractions at the devices' rates whatever their size"};
+}
+
+Result<Cluster> loadCluster(const std::string &presetOrPath) {
+  std::string name = presetOrPath;
+  bool isPeak = name.ends_with(kPeak);
+  if (isPeak)
+    name.resize(name.size() - kPeak.size());
+  Result<Cluster> cluster = loadSized(name);
+  if (cluster && isPeak)
+    for (Device &device : cluster->devices)
+      device.contractions = {};
+  return cluster;
 }
 
 } // namespace stagewright

@@ -22,6 +22,7 @@ struct Machine {
   double flops, bandwidth;
   int64_t memory;
   std::vector<std::pair<const char *, double>> rates;
+  ContractionModel contractions;
 };
 
 /// A cluster of equal devices.

@@ -13,11 +13,13 @@ namespace stagewright {
 Seconds rooflineSeconds(const NodeWork &work, const Device &device) {
   Flops rest = work.flops;
   Seconds arithmetic;
-  for (const auto &[type, flops] : work.contractions)
-    if (auto rate = device.rates.find(type); rate != device.rates.end()) {
-      rest -= flops;
-      arithmetic += flops / rate->second;
-    }
+  for (const auto &[contraction, flops] : work.contractions) {
+    auto rate = device.rates.find(contraction.type);
+    FlopRate most = rate == device.rates.end() ? device.flops : rate->second;
+    rest -= flops;
+    arithmetic +=
+        flops / (most * shareOfRate(contraction, device.contractions));
+  }
   rest = std::max(rest, Flops()); // Counts are rounded.
   return std::max(arithmetic + rest / device.flops,
                   (work.read + work.written) / device.bandwidth);

@@ -40,7 +40,10 @@ cl::opt<std::string> input(cl::Positional, cl::desc("model.mlir"),
 cl::opt<std::string> output("o", cl::desc("File to write"),
                             cl::value_desc("file"), cl::cat(category));
 cl::opt<std::string> cluster("cluster",
-                             cl::desc("Devices: local:N or a cluster file"),
+                             cl::desc("Devices: local:N, another preset, or a "
+                                      "cluster file; with ,peak behind it "
+                                      "contractions of every size reach their "
+                                      "rate"),
                              cl::cat(category));
 cl::opt<std::string> stages("stages", cl::desc("Number of stages"),
                             cl::cat(category));

@@ -39,7 +39,8 @@ static void declareInput(CLI::App &app, PlanOptions &options) {
       ->type_name("mlir|pipedream|dnn-partitioning|piper|chain");
   app.add_option(
          "--cluster", options.cluster,
-         "The devices: a preset (--list-clusters) or a file; not needed "
+         "The devices: a preset (--list-clusters) or a file; with ,peak "
+         "behind it contractions of every size reach their rate; not needed "
          "if FILE brings its own")
       ->type_name("PRESET|FILE.json");
   app.add_option("--memory", options.memory,

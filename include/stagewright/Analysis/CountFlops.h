@@ -11,8 +11,9 @@
 // output and filter element, a pooling one. Loops count their body times their
 // static trip count; one without counts once. Moving data counts nothing.
 //
-// Contractions are counted by the element type of their inputs as well: devices
-// do them at other rates in other types.
+// Contractions are counted by the element type of their inputs and by their
+// size as well: devices do them at other rates in other types, and small ones
+// reach less of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +33,9 @@ namespace stagewright::pipeline {
 /// as 20.
 struct FlopCount {
   double total = 0;
-  /// The part of contractions by element type ("f32", "bf16", "f8" for all of
-  /// eight bits); types that no device has a rate for are left out.
-  std::map<std::string, double> contractions;
+  /// The part of contractions; their types are "f32", "bf16", "f8" for all of
+  /// eight bits; types that no device has a rate for are left out.
+  std::map<Contraction, Flops> contractions;
 
   FlopCount &operator+=(const FlopCount &other);
   FlopCount operator*(double times) const;

@@ -27,7 +27,8 @@
 // was measured on, and what it does a second in other element types than f32:
 //
 //    {"name": "g0", "class": "H100", ..., "speed": 3.1,
-//     "rates": {"bf16": 9.9e14, "f8": 1.98e15}}
+//     "rates": {"bf16": 9.9e14, "f8": 1.98e15},
+//     "contractions": {"processors": 132, "bf16": {"most": 0.8, "depth": 64}}}
 //
 // Memory is in bytes, flops in operations a second, bandwidths in bytes a
 // second, latency in seconds; a link joins both ways. Devices of one class are
@@ -38,6 +39,7 @@
 #ifndef STAGEWRIGHT_COST_CLUSTER_H
 #define STAGEWRIGHT_COST_CLUSTER_H
 
+#include "stagewright/Cost/Contraction.h"
 #include "stagewright/Support/Units.h"
 #include <map>
 #include <vector>
@@ -56,6 +58,7 @@ struct Device {
   double speed = 1;
   /// Operations a second by element type ("bf16", "f16", "f8", "tf32").
   std::map<std::string, FlopRate> rates = {};
+  ContractionModel contractions = {}; ///< What is reached of these, by size.
 };
 
 /// A way between two devices, both ways.
@@ -116,7 +119,8 @@ struct ClusterPreset {
 /// All of them, for --help.
 std::vector<ClusterPreset> clusterPresets();
 
-/// A preset by its name, or else the JSON file of that path.
+/// A preset by its name, or else the JSON file of that path; with ",peak"
+/// behind it contractions of every size reach the devices' rates.
 Result<Cluster> loadCluster(const std::string &presetOrPath);
 
 } // namespace stagewright

@@ -22,13 +22,13 @@ namespace stagewright {
 struct NodeWork {
   Flops flops;
   Bytes read, written;
-  /// The part of the flops that are contractions, by element type.
-  std::map<std::string, Flops> contractions = {};
+  /// The part of the flops that are contractions.
+  std::map<Contraction, Flops> contractions = {};
 };
 
 /// max(arithmetic, bytes / bandwidth) on `device`. Contractions run at the
-/// device's rate for their element type where it has one, everything else at
-/// its `flops`.
+/// device's rate for their element type, as much of it as their size reaches;
+/// everything else, and types without a rate, at its `flops`.
 Seconds rooflineSeconds(const NodeWork &work, const Device &device);
 
 } // namespace stagewright

@@ -26,6 +26,30 @@ pipeline.cluster @lab {
 
 // -----
 
+// device_c4: the number of processors.
+pipeline.cluster @lab {
+  // expected-error @below {{processors of contractions must be an i64 of at least 0, got -1 : i64}}
+  pipeline.device @d0 class "c" memory 1 node 0 flops 1.0 bandwidth 1.0 contractions {processors = -1 : i64}
+}
+
+// -----
+
+// device_c4: the share.
+pipeline.cluster @lab {
+  // expected-error @below {{contractions of 'bf16' must be an array<f64> of a share over 0 and up to 1 and a depth of at least 0, got array<f64: 1.5}}
+  pipeline.device @d0 class "c" memory 1 node 0 flops 1.0 bandwidth 1.0 contractions {bf16 = array<f64: 1.5, 0.0>}
+}
+
+// -----
+
+// device_c4: its type.
+pipeline.cluster @lab {
+  // expected-error @below {{contractions of 'bf16' must be an array<f64> of a share over 0 and up to 1 and a depth of at least 0, got 1.0}}
+  pipeline.device @d0 class "c" memory 1 node 0 flops 1.0 bandwidth 1.0 contractions {bf16 = 1.0}
+}
+
+// -----
+
 // fabric_c1
 pipeline.cluster @lab {
   // expected-note @below {{the first one stands here}}

@@ -202,6 +202,7 @@ TEST(Cluster, JsonSaysAllOfIt) {
     EXPECT_EQ(toJson(*read), text);
     EXPECT_EQ(read->devices[1].speed, 2.5);
     EXPECT_EQ(read->devices[0].rates, cluster.devices[0].rates);
+    EXPECT_EQ(read->devices[0].contractions, cluster.devices[0].contractions);
     EXPECT_EQ(read->fabric.nic, cluster.fabric.nic);
     EXPECT_EQ(read->links.size(), cluster.links.size());
   }
@@ -223,7 +224,9 @@ TEST(Roofline, ContractionsRunAtTheRateOfTheirType) {
                 {Flops(116),
                  Bytes(1),
                  Bytes(1),
-                 {{"bf16", Flops(64)}, {"f8", Flops(32)}, {"f64", Flops(12)}}},
+                 {{{"bf16"}, Flops(64)},
+                  {{"f8"}, Flops(32)},
+                  {{"f64"}, Flops(12)}}},
                 device),
             Seconds(10));
 }

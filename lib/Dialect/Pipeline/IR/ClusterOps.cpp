@@ -15,6 +15,25 @@
 using namespace mlir;
 using namespace stagewright::pipeline;
 
+/// device_c4 of one entry.
+static LogicalResult verifyContractions(DeviceOp device, NamedAttribute entry) {
+  if (entry.getName() == "processors") {
+    auto number = dyn_cast<IntegerAttr>(entry.getValue());
+    if (number && number.getType().isInteger(64) && number.getInt() >= 0)
+      return success();
+    return device.emitOpError() << "processors of contractions must be an i64 "
+                                << "of at least 0, got " << entry.getValue();
+  }
+  auto numbers = dyn_cast<DenseF64ArrayAttr>(entry.getValue());
+  if (numbers && numbers.size() == 2 && numbers[0] > 0 && numbers[0] <= 1 &&
+      numbers[1] >= 0)
+    return success();
+  return device.emitOpError()
+         << "contractions of '" << entry.getName().getValue()
+         << "' must be an array<f64> of a share over 0 and up to 1 and a depth "
+         << "of at least 0, got " << entry.getValue();
+}
+
 LogicalResult DeviceOp::verify() {
   if (getMemory() <= 0 || !(getFlops().convertToDouble() > 0) ||
       !(getBandwidth().convertToDouble() > 0)) // device_c1
@@ -33,6 +52,11 @@ LogicalResult DeviceOp::verify() {
                            << "' must be a positive f64, got "
                            << rate.getValue();
   }
+  for (NamedAttribute entry : getContractionsAttr()
+                                  ? getContractionsAttr().getValue()
+                                  : ArrayRef<NamedAttribute>())
+    if (failed(verifyContractions(*this, entry)))
+      return failure();
   return success();
 }
 

@@ -286,9 +286,8 @@ struct OfferRecomputePass : impl::OfferRecomputeBase<OfferRecomputePass> {
     auto again = symbols.lookup<func::FuncOp>(level.getAgain().getValue());
     auto work = [&](func::FuncOp body) {
       FlopCount count = counter.count(body);
-      NodeWork work = {Flops(count.total), Bytes(), Bytes(), {}};
-      for (const auto &[type, flops] : count.contractions)
-        work.contractions[type] = Flops(flops);
+      NodeWork work = {Flops(count.total), Bytes(), Bytes(),
+                       count.contractions};
       for (Type type : body.getArgumentTypes())
         work.read += Bytes(bytesOf(type));
       for (Type type : body.getResultTypes())
