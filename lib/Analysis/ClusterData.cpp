@@ -90,15 +90,15 @@ static void writeDevice(OpBuilder &builder, Location loc,
     return entries.empty() ? DictionaryAttr()
                            : builder.getDictionaryAttr(entries);
   };
-  DeviceOp::create(
-      builder, loc, builder.getStringAttr(device.name),
-      builder.getStringAttr(device.deviceClass),
-      builder.getI64IntegerAttr(device.memory.value),
-      builder.getI64IntegerAttr(device.node),
-      builder.getF64FloatAttr(device.flops.value),
-      builder.getF64FloatAttr(device.bandwidth.value),
-      device.speed != 1 ? builder.getF64FloatAttr(device.speed) : FloatAttr(),
-      dictionary(rates), dictionary(contractions));
+  DeviceOp::create(builder, loc, builder.getStringAttr(device.name),
+                   builder.getStringAttr(device.deviceClass),
+                   builder.getI64IntegerAttr(device.memory.value),
+                   builder.getI64IntegerAttr(device.node),
+                   builder.getF64FloatAttr(device.flops.value),
+                   builder.getF64FloatAttr(device.bandwidth.value),
+                   device.speed != 1 ? builder.getF64FloatAttr(device.speed)
+                                     : FloatAttr(),
+                   dictionary(rates), dictionary(contractions));
 }
 
 static void writeFabric(OpBuilder &builder, Location loc,

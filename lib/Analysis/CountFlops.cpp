@@ -147,7 +147,9 @@ static Contraction sizeOf(linalg::LinalgOp op) {
       all = ShapedType::isDynamic(sizes[dim]) ? 0 : all * sizes[dim];
     return all;
   };
-  if (auto dims = linalg::inferContractionDims(op); succeeded(dims))
+  // Of a convolution it would find some dimensions and not the others.
+  if (auto dims = linalg::inferContractionDims(op);
+      succeeded(dims) && linalg::isaContractionOpInterface(op))
     return {"", product(dims->batch), product(dims->m), product(dims->n),
             product(dims->k)};
   if (auto dims = linalg::inferConvolutionDims(op); succeeded(dims))

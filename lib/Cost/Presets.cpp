@@ -40,12 +40,9 @@ static Machine v100() {
 
 /// The same sheet's PCIe card: 14, 112 and 7 TFLOPS.
 static Machine v100Pcie() {
-  return {"V100",
-          14e12,
-          900e9,
-          int64_t(16e9),
-          {{"f16", 112e12}, {"f64", 7e12}},
-          {80, {}}};
+  return {
+      "V100",  14e12, 900e9, int64_t(16e9), {{"f16", 112e12}, {"f64", 7e12}},
+      {80, {}}};
 }
 
 /// NVIDIA A100 80GB SXM data sheet: FP32 19.5, TF32 156, FP16 and BF16 312,
@@ -94,19 +91,19 @@ static Machine h200() {
 /// sparsity, twice the dense rate, TF32 2.2, FP16 and BF16 4.5, FP8 and INT8 9,
 /// FP4 18 PFLOPS; 180 GB HBM3e at 7.7 TB/s.
 static Machine b200() {
-  return {"B200",
-          75e12,
-          7.7e12,
-          int64_t(180e9),
-          {{"tf32", 1.1e15},
-           {"f16", 2.25e15},
-           {"bf16", 2.25e15},
-           {"f8", 4.5e15},
-           {"f4", 9e15},
-           {"f64", 37e12},
-           {"i8", 4.5e15}},
-          {148,
-           {{"f16", {0.8, 64}}, {"bf16", {0.8, 64}}, {"f8", {0.79, 128}}}}};
+  return {
+      "B200",
+      75e12,
+      7.7e12,
+      int64_t(180e9),
+      {{"tf32", 1.1e15},
+       {"f16", 2.25e15},
+       {"bf16", 2.25e15},
+       {"f8", 4.5e15},
+       {"f4", 9e15},
+       {"f64", 37e12},
+       {"i8", 4.5e15}},
+      {148, {{"f16", {0.8, 64}}, {"bf16", {0.8, 64}}, {"f8", {0.79, 128}}}}};
 }
 
 /// Hosts of eight GPUs on NVSwitch (`nvlink` bytes a second from one GPU), one

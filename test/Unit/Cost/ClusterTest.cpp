@@ -52,7 +52,9 @@ TEST(Cluster, WrongNames) {
             "unknown cluster 'moon'; there are local:N, dapple-a[:HOSTS], "
             "dapple-b[:HOSTS], dapple-c[:HOSTS], pipedream-p4[:HOSTS], "
             "uneven-8-4-2-2, a100[:HOSTS], h100[:HOSTS], h200[:HOSTS], "
-            "b200[:HOSTS], and the path of a .json file");
+            "b200[:HOSTS], and the path of a .json file, each "
+            "with ',peak' for contractions at the devices' rates whatever "
+            "their size");
   EXPECT_EQ(loadCluster("h100:x").error().message,
             "cluster 'h100:x' needs a number of hosts, as in h100:4");
   EXPECT_EQ(loadCluster("h100:129").error().message,
@@ -111,8 +113,8 @@ TEST(Cluster, ChecksQuantities) {
   std::string faster = changed(changed(kDevice, "d0", "d1"), "4e9", "8e9");
   EXPECT_EQ(errorOf(std::string(kDevice) + "," + faster, ""),
             "lab.json: devices 'd0' and 'd1' have the same class 'cpu-core' "
-            "and other flops, bandwidth, speed or rates; give them two "
-            "classes");
+            "and other flops, bandwidth, speed, rates or contractions; give "
+            "them two classes");
   std::string second = changed(kDevice, "d0", "d1");
   EXPECT_EQ(errorOf(std::string(kDevice) + "," + second,
                     R"({"from": "d0", "to": "d1", "bandwidth": 0,
@@ -159,7 +161,8 @@ TEST(Cluster, ChecksSpeedRatesAndFabric) {
 TEST(Cluster, UnknownFieldsAreErrors) {
   EXPECT_EQ(errorOf(changed(kDevice, "\"memory\"", "\"memroy\""), ""),
             "lab.json: device 'd0': unknown field 'memroy'; there are name, "
-            "class, node, flops, bandwidth, memory, speed, rates");
+            "class, node, flops, bandwidth, memory, speed, rates, "
+            "contractions");
   EXPECT_EQ(errorOf(kDevice, R"({"from": "d0", "with": "d1"})"),
             "lab.json: link 0: unknown field 'with'; there are from, to, "
             "bandwidth, latency");
@@ -220,13 +223,12 @@ TEST(Roofline, ContractionsRunAtTheRateOfTheirType) {
   Device device{"d0", "c", 0, FlopRate(4), Bandwidth(2), Bytes(1)};
   device.rates = {{"bf16", FlopRate(16)}, {"f8", FlopRate(32)}};
   // 4 s of bf16, 1 s of f8; f64 has no rate and counts with the rest.
-  EXPECT_EQ(rooflineSeconds(
-                {Flops(116),
-                 Bytes(1),
-                 Bytes(1),
-                 {{{"bf16"}, Flops(64)},
-                  {{"f8"}, Flops(32)},
-                  {{"f64"}, Flops(12)}}},
-                device),
-            Seconds(10));
+  EXPECT_EQ(
+      rooflineSeconds(
+          {Flops(116),
+           Bytes(1),
+           Bytes(1),
+           {{{"bf16"}, Flops(64)}, {{"f8"}, Flops(32)}, {{"f64"}, Flops(12)}}},
+          device),
+      Seconds(10));
 }

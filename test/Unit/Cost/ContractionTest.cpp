@@ -16,16 +16,14 @@ TEST(Contraction, WithoutAModelEverySizeReachesTheRate) {
 
 TEST(Contraction, CountsTheTilesOfAWave) {
   ContractionModel model{108, {}};
-  // NVIDIA's guide, section 3.2: with tiles of 256 by 128 an A100 runs 108 at a
-  // time; 1792 by 1792 are 98 of them. Tiles of 192 by 128, 140 of them, take
-  // two waves.
-  EXPECT_DOUBLE_EQ(shareOfRate({"bf16", 1, 1792, 1792, 4096}, model),
-                   98.0 / 108);
+  // NVIDIA's guide, section 3.2: an A100 runs 108 tiles at a time; 1792 by 1792
+  // are 98 of 256 by 128. With k = 1 no sum can be cut.
+  EXPECT_DOUBLE_EQ(shareOfRate({"bf16", 1, 1792, 1792, 1}, model), 98.0 / 108);
   // A whole number of waves of whole tiles loses nothing.
-  EXPECT_EQ(shareOfRate({"bf16", 1, 108 * 256, 128, 4096}, model), 1);
-  EXPECT_EQ(shareOfRate({"bf16", 108, 256, 128, 4096}, model), 1);
+  EXPECT_EQ(shareOfRate({"bf16", 1, 108 * 256, 128, 1}, model), 1);
+  EXPECT_EQ(shareOfRate({"bf16", 108, 256, 128, 1}, model), 1);
   // One row more is one more row of tiles, half of them empty at the best.
-  EXPECT_LT(shareOfRate({"bf16", 1, 108 * 256 + 1, 128, 4096}, model), 0.98);
+  EXPECT_LT(shareOfRate({"bf16", 1, 108 * 256 + 1, 128, 1}, model), 0.98);
 }
 
 TEST(Contraction, ReachesHalfAtItsDepth) {
@@ -124,7 +122,7 @@ TEST(Contraction, WrongFieldsOfAFileAreNamed) {
             "tf32");
   EXPECT_EQ(errorOf(R"({"bf16": {"most": 1.5, "depth": 0}})"),
             "lab.json: device 'g0' needs for 'bf16' a 'most' over 0 and up to "
-            "1 and a 'depth' of at least 0, got 1.5 and 0");
+            "1 and a 'depth' of at least 0, got 1.5 and 0.0");
   EXPECT_EQ(errorOf(R"({"processors": -1})"),
             "lab.json: device 'g0' cannot have a negative number of "
             "processors, got -1");
