@@ -9,7 +9,7 @@
 // order, computing again) gets no faster plan than whoever forbids nothing, in
 // 1.05 times the least memory in which there is a plan, where searches that
 // drop too early are found out. STAGEWRIGHT_EFFORT=1 tries 500 random
-// instances instead of a part of them.
+// instances and all published ones instead of a part of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -142,4 +142,47 @@ TEST(Restricted, PublishedChainsAreNeverFasterUnderARestriction) {
     restrictions.compare(rows[i].model + " on " + rows[i].config,
                          prototypeProblem(rows[i]));
   restrictions.print("published chains");
+}
+
+namespace {
+/// A file of the shared data, and how it is written.
+struct File {
+  const char *path, *format;
+};
+} // namespace
+
+TEST(Restricted, PublishedProfilesAreNeverFasterUnderARestriction) {
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
+  Restrictions restrictions;
+  size_t number = 0;
+  auto isLeftOut = [&] { return !isThorough() && number++ % 4 != 3; };
+  for (auto [path, format] : {File{"hpgo/amoebanet_36.txt", "pipedream"},
+                              {"hpgo/bert_48.txt", "pipedream"},
+                              {"hpgo/gnmt_16.txt", "pipedream"},
+                              {"hpgo/vgg19.txt", "pipedream"},
+                              {"hpgo/xlnet_36.txt", "pipedream"},
+                              {"pipedream/alexnet.txt", "pipedream"},
+                              {"pipedream/gnmt.txt", "pipedream"},
+                              {"pipedream/resnet50.txt", "pipedream"},
+                              {"pipedream/vgg16.txt", "pipedream"},
+                              {"piper/bert32a100.json", "piper"},
+                              {"piper/resnet.json", "piper"}}) {
+    if (isLeftOut())
+      continue;
+    Problem problem = sharedProfile(path, format);
+    problem.microbatches = 16;
+    ASSERT_TRUE(placeOn(problem, hostsOf({4, 4}, 25e9, 3.125e9))) << path;
+    restrictions.compare(path, problem);
+  }
+  // These bring devices of their own.
+  for (const char *path :
+       {"layers/bert24_inference", "layers/bert24_training",
+        "layers/gnmt_inference", "layers/gnmt_training",
+        "operators/bert_l-3_inference", "operators/bert_l-3_training",
+        "operators/resnet50_inference"})
+    if (!isLeftOut())
+      restrictions.compare(
+          path, sharedProfile("dnn-partitioning/" + std::string(path) + ".json",
+                              "dnn-partitioning"));
+  restrictions.print("published profiles");
 }
