@@ -85,6 +85,9 @@ Status PlanRequest::check(int64_t stages, bool hasPlan) const {
   Result<Generator> generator = findGenerator(schedule);
   if (!generator)
     return generator.error();
+  if (generator->isSearched)
+    return Error{"schedule '" + schedule +
+                 "' is found for a plan that is made; ask for auto"};
   StagePlacement where = {generator->placement, 2,
                           chunks == 0 ? generator->leastChunks : chunks};
   if (!placement.empty())
@@ -184,7 +187,10 @@ Result<Plan> makePlan(Problem problem, const PlanRequest &request) {
         (request.schedule == "auto" &&
          !(problem.wholeBackward && generator.splitsBackward)))
       family.generators.push_back(generator);
-  return planPlaced(problem, family);
+  Result<Plan> plan = planPlaced(problem, family);
+  if (plan && request.schedule == "auto")
+    plan = withSearchedOrder(problem, std::move(*plan));
+  return plan;
 }
 
 } // namespace stagewright

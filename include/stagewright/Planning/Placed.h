@@ -122,6 +122,10 @@ Result<ScheduledPlan> scheduled(const Problem &problem, const Network &network,
 Status evaluatePlaced(const Problem &problem, const Network &network,
                       const Generator &generator, Plan &plan);
 
+/// `plan` in the order that a search finds for its stages in their memory
+/// (generateSearched), where that is faster by what is worth it, else as it is.
+Plan withSearchedOrder(const Problem &problem, Plan plan);
+
 /// Whether the devices of `plan`, whose schedule is named, hold what that
 /// keeps.
 Status verifyPlaced(const Problem &problem, const Plan &plan);

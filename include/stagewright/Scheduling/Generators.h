@@ -8,7 +8,7 @@
 // Each generator is one function in a file of its own under
 // lib/Scheduling/Generators, with its picture; this header is the list of them.
 // A generator knows no times, but for the ratio of a hop to a stage that some
-// choose their warm-up by. Symbols: p ranks, v chunks per rank, M microbatches.
+// choose their warm-up by; two more search among orders and are told costs. Symbols: p ranks, v chunks per rank, M microbatches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,12 @@
 #include "stagewright/Scheduling/Placement.h"
 #include "stagewright/Scheduling/Schedule.h"
 #include <functional>
+#include <memory>
 #include <span>
 
 namespace stagewright {
+
+struct ScheduleProblem;
 
 /// What a generator is asked for.
 struct ScheduleShape {
@@ -38,6 +41,9 @@ struct ScheduleShape {
   std::vector<int64_t> replicas = {};
   /// Last ranks that have no last chunk: as many stages fewer.
   int64_t spare = 0;
+  /// What stages cost and ranks have room for, where that is known: what
+  /// `searched` goes by.
+  std::shared_ptr<const ScheduleProblem> costs = {};
 };
 
 // Bubbles are those of equal stages with the times F, I, W of a rank's whole
@@ -174,6 +180,14 @@ Result<Schedule> generateChimera(const ScheduleShape &shape);
 /// another. No bubble between groups if M is a multiple of p.
 Result<Schedule> generateForwardOnly(const ScheduleShape &shape);
 
+/// The best order that a search finds for the shape's costs and memory
+/// (AutoSchedule.h); backwards are whole. Not in the list of all generators: it
+/// is what a plan is improved with in the end. For up to 2^14 actions.
+Result<Schedule> generateSearched(const ScheduleShape &shape);
+
+/// The same with I and W apart.
+Result<Schedule> generateSearchedZb(const ScheduleShape &shape);
+
 /// One entry of the list of generators.
 struct Generator {
   const char *name;   ///< As in `kind=`.
@@ -191,13 +205,17 @@ struct Generator {
   /// would do.
   Result<Schedule> (*generate)(const ScheduleShape &shape);
   bool anyStages = false; ///< Some ranks may have a chunk fewer.
+  bool isSearched = false; ///< For any placement but twins, by its costs.
 };
 
-/// All generators, in the order of the documentation.
+/// All generators that go by a rule, in the order of the documentation.
 std::span<const Generator> allGenerators();
 
-/// The generator called `name`, or `dapple-a` or `dapple-b`; the error lists
-/// those there are.
+/// The generator that searches, with I and W apart or backwards whole.
+const Generator &searchedGenerator(bool splitsBackward);
+
+/// The generator called `name`, `dapple-a` or `dapple-b`, or one that searches;
+/// the error lists those that go by a rule.
 Result<Generator> findGenerator(std::string_view name);
 
 /// A schedule as a function of the number of microbatches.

@@ -330,11 +330,14 @@ static PlacedFamily allFamilies(const Problem &problem) {
 }
 
 Result<Plan> planPlaced(const Problem &problem) {
-  return planPlaced(problem, allFamilies(problem));
+  Result<Plan> plan = planPlaced(problem, allFamilies(problem));
+  return plan ? withSearchedOrder(problem, std::move(*plan)) : plan;
 }
 
 Result<Plan> planAuto(const Problem &problem) {
   Result<Plan> plain = planSpp(problem);
+  if (plain)
+    plain = withSearchedOrder(problem, std::move(*plain));
   if (problem.stages > 0) // One on each device.
     return plain;
   Result<Plan> placed = planPlaced(problem);

@@ -42,6 +42,7 @@ ScheduleShape shapeOf(const ScheduleProblem &problem) {
   shape.forwardOnly = problem.forwardOnly;
   shape.chunks = problem.chunks;
   shape.spare = problem.spare;
+  shape.costs = std::make_shared<const ScheduleProblem>(problem);
   double hops = 0, forwards = 0;
   for (Seconds hop : problem.hops)
     hops += hop.value;

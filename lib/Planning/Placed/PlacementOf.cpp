@@ -19,7 +19,7 @@ bool fits(const Generator &generator, const StagePlacement &where) {
   return where.chunks >= generator.leastChunks &&
          (generator.mostChunks == 0 || where.chunks <= generator.mostChunks) &&
          (where.chunks == 1 || where.ranks == 1 ||
-          where.placement == generator.placement);
+          where.placement == generator.placement || generator.isSearched);
 }
 
 static std::vector<int64_t> ranksOf(const StagePlacement &where,

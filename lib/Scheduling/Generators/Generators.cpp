@@ -67,7 +67,22 @@ std::span<const Generator> allGenerators() {
   return generators;
 }
 
+const Generator &searchedGenerator(bool splitsBackward) {
+  using enum Placement;
+  static constexpr Generator whole = {
+      "searched", "searched", Linear, 1, 0, false, false,
+      "the best order found for a plan", generateSearched, false, true};
+  static constexpr Generator apart = {
+      "searched-zb", "searched_zb", Linear, 1, 0, false, true,
+      "the best order found for a plan, I and W apart", generateSearchedZb,
+      false, true};
+  return splitsBackward ? apart : whole;
+}
+
 Result<Generator> findGenerator(std::string_view name) {
+  for (bool splitsBackward : {false, true})
+    if (name == searchedGenerator(splitsBackward).name)
+      return searchedGenerator(splitsBackward);
   // DAPPLE's names for two orders that others have found as well.
   if (name == "dapple-a")
     name = "1f1b";

@@ -1,0 +1,44 @@
+//===- SearchOrder.cpp - a better order for a plan ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Placed/PlacedSearch.h"
+#include "stagewright/Planning/Planners.h"
+#include <algorithm>
+
+namespace stagewright {
+
+/// Whether every stage of `plan` runs whole microbatches, and none its whole
+/// forward again, which a search would have to place.
+static bool isSearchable(const Problem &problem, const Plan &plan) {
+  return std::all_of(
+      plan.stages.begin(), plan.stages.end(), [&](const StagePlan &stage) {
+        bool isWhole = stage.devices.size() == 1 || takesTurns(problem, stage);
+        return isWhole && stage.rows.empty() && !stage.recompute;
+      });
+}
+
+Plan withSearchedOrder(const Problem &problem, Plan plan) {
+  if (problem.forwardOnly || plan.stages.size() < 2 ||
+      !savesEnough(plan.planBound, plan.time) || !isSearchable(problem, plan))
+    return plan;
+  Result<Network> network = checkedNetwork(problem);
+  if (!network)
+    return plan;
+  const Generator &searched = searchedGenerator(!problem.wholeBackward);
+  Plan other = plan;
+  if (!evaluatePlaced(problem, *network, searched, other) ||
+      !savesEnough(other.time, plan.time))
+    return plan;
+  // The bound of the family holds whatever the order.
+  other.familyBound = std::min(other.time, plan.familyBound);
+  other.explanation.push_back("a search among orders saves " +
+                              precisely(plan.time - other.time) + " on " +
+                              plan.orderName() + " order");
+  return other;
+}
+
+} // namespace stagewright
