@@ -98,6 +98,24 @@ def test_the_last_ranks_of_a_loop_may_have_a_stage_fewer(workshop, kind, stages,
     check(workshop, run(workshop, f"{kind}-{stages}", text), text)
 
 
+@pytest.mark.parametrize("kind, memory", (("searched-zb", 1 << 30), ("searched", 500 << 10)))
+def test_a_plan_is_improved_by_a_search_and_runs_as_it_says(workshop, kind, memory):
+    """In that order, in the time of the plan and the memory of the devices; its JSON says the same."""
+    flags = [f"--cluster=local:{RANKS}", f"--microbatches={MICROBATCHES}", "--max-replicas=1", f"--memory={memory}"]
+    text = scheduled(workshop, "plan", GPT, *flags)
+    assert f'"{kind}"' in text
+    found = run(workshop, kind, text)
+    check(workshop, found, text)
+    assert max(rank["memory"]["arena"] for rank in found.manifest["ranks"]) <= memory
+    path, flags = workshop.path(kind, "json"), [workshop.module(GPT), *flags]
+    path.write_text(tool("pp-plan", *flags, "--json"))
+    plan, again = json.loads(path.read_text()), json.loads(tool("pp-plan", *flags, f"--plan={path}", "--json"))
+    assert (plan["schedule"], plan["time_s"]) == (kind, found.manifest["plan"]["time"])
+    assert [again[key] for key in ("schedule", "time_s", "stages")] == [plan[key] for key in ("schedule", "time_s", "stages")]
+    named = json.loads(tool("pp-plan", *flags, "--schedule=dualpipe-v" if kind == "searched-zb" else "--schedule=interleaved", "--json"))
+    assert plan["time_s"] < named["time_s"]
+
+
 def test_inference_in_groups_of_microbatches(workshop):
     """Logits are joined over the microbatches."""
     model = "gpt.py:gpt_forward"

@@ -159,7 +159,7 @@ static Result<Problem> readModule(const PlanOptions &options, size_t number,
                              llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   std::optional<ScopedDiagnosticHandler> quiet;
-  if (halves) // What there is to say has been said.
+  if (halves && options.plan.empty()) // What there is to say has been said.
     quiet.emplace(&context, [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   Error wrong{"'" + file + "' cannot be planned"};

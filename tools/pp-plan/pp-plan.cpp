@@ -59,21 +59,14 @@ int printLists(const PlanOptions &options) {
 }
 
 /// Ranges of layers as they are, anything else is a file.
-Status readFixedPlan(const PlanOptions &options, Problem &problem) {
-  problem.fixedPlan = options.plan;
+Result<std::string> readFixedPlan(const PlanOptions &options) {
   if (options.plan.empty() || options.plan.front() == '[')
-    return {};
-  Result<std::string> text = readTextFile(options.plan);
-  if (!text)
-    return text.error();
-  problem.fixedPlan = *text;
-  return {};
+    return options.plan;
+  return readTextFile(options.plan);
 }
 
 Result<Planned> planProblem(const PlanOptions &options, Problem problem,
                             const PlanRequest &request) {
-  if (Status status = readFixedPlan(options, problem); !status)
-    return status.error();
   Result<Plan> plan = makePlan(problem, request);
   if (!plan)
     return plan.error();
@@ -98,9 +91,13 @@ bool choosesHalves(const PlanOptions &options, const Problem &problem,
 }
 
 Result<Planned> planFile(const PlanOptions &options, size_t number) {
-  Result<Input> input = readInput(options, number);
+  Result<std::string> fixed = readFixedPlan(options);
+  if (!fixed)
+    return fixed.error();
+  Result<Input> input = readInput(options, number, splitsBackward(*fixed));
   if (!input)
     return input.error();
+  input->problem.fixedPlan = *fixed;
   PlanRequest request = {options.planner, options.schedule,
                          options.chunks.value_or(0), options.placement};
   if (request.planner.empty())

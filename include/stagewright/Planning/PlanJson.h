@@ -28,6 +28,10 @@ std::string planToJson(const Problem &problem, const Plan &plan,
 Result<Plan> planFromJson(const std::string &text, const std::string &file,
                           const Problem &problem);
 
+/// Whether `text`, ranges of layers or the JSON of a plan, names a schedule
+/// that runs the halves of backwards apart. False for what is neither.
+bool splitsBackward(const std::string &text);
+
 /// "n0d0-n0d7, n1d3": names of devices, those that count up joined.
 std::string joinedNames(const Cluster &cluster,
                         const std::vector<size_t> &devices);

@@ -8,7 +8,8 @@
 // Each generator is one function in a file of its own under
 // lib/Scheduling/Generators, with its picture; this header is the list of them.
 // A generator knows no times, but for the ratio of a hop to a stage that some
-// choose their warm-up by; two more search among orders and are told costs. Symbols: p ranks, v chunks per rank, M microbatches.
+// choose their warm-up by; two more search among orders and are told costs.
+// Symbols: p ranks, v chunks per rank, M microbatches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -204,7 +205,7 @@ struct Generator {
   /// An error says which of the shape's numbers it is not defined for, and what
   /// would do.
   Result<Schedule> (*generate)(const ScheduleShape &shape);
-  bool anyStages = false; ///< Some ranks may have a chunk fewer.
+  bool anyStages = false;  ///< Some ranks may have a chunk fewer.
   bool isSearched = false; ///< For any placement but twins, by its costs.
 };
 

@@ -246,6 +246,16 @@ static void sortLayers(StagePlan &stage, const std::vector<size_t> &ways,
   }
 }
 
+bool splitsBackward(const std::string &text) {
+  json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object() || !parsed.contains("schedule") ||
+      !parsed["schedule"].is_string())
+    return false;
+  Result<Generator> generator =
+      findGenerator(parsed["schedule"].get<std::string>());
+  return generator && generator->splitsBackward;
+}
+
 Result<Plan> planFromJson(const std::string &text, const std::string &file,
                           const Problem &problem) {
   json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);

@@ -69,13 +69,29 @@ std::span<const Generator> allGenerators() {
 
 const Generator &searchedGenerator(bool splitsBackward) {
   using enum Placement;
-  static constexpr Generator whole = {
-      "searched", "searched", Linear, 1, 0, false, false,
-      "the best order found for a plan", generateSearched, false, true};
+  static constexpr Generator whole = {"searched",
+                                      "searched",
+                                      Linear,
+                                      1,
+                                      0,
+                                      false,
+                                      false,
+                                      "the best order found for a plan",
+                                      generateSearched,
+                                      false,
+                                      true};
   static constexpr Generator apart = {
-      "searched-zb", "searched_zb", Linear, 1, 0, false, true,
-      "the best order found for a plan, I and W apart", generateSearchedZb,
-      false, true};
+      "searched-zb",
+      "searched_zb",
+      Linear,
+      1,
+      0,
+      false,
+      true,
+      "the best order found for a plan, I and W apart",
+      generateSearchedZb,
+      false,
+      true};
   return splitsBackward ? apart : whole;
 }
 

@@ -193,7 +193,7 @@ TEST(SearchedOrder, IsFasterInTheSameMemory) {
   double most = 0, sum = 0;
   for (uint64_t i = 0; i < instances; ++i) {
     Problem problem = randomProblem(i);
-    setMemory(problem, 1.05 * leastMemory(problem));
+    setMemory(problem, 1.3 * leastMemory(problem));
     PlacedFamily family;
     for (const Generator &generator : allGenerators())
       if (generator.placement != Placement::Twin)
