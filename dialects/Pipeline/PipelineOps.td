@@ -152,7 +152,7 @@ def Pipeline_ClusterOp : Pipeline_Op<"cluster", [
       pipeline.link @d0 to @d1 bandwidth 8.0e+09 latency 2.0e-06
     }
     pipeline.cluster @two_hosts {
-      pipeline.device @g0 class "H100" memory 80000000000 node 0 flops 6.7e+13 bandwidth 3.35e+12 rates {bf16 = 9.895e+14} contractions {bf16 = array<f64: 0.825, 64.0>, processors = 132 : i64}
+      pipeline.device @g0 class "H100" memory 80000000000 node 0 flops 6.7e+13 bandwidth 3.35e+12 host_bandwidth 6.4e+10 rates {bf16 = 9.895e+14} contractions {bf16 = array<f64: 0.825, 64.0>, processors = 132 : i64}
       pipeline.device @g1 class "V100" memory 16000000000 node 1 flops 1.57e+13 bandwidth 9.0e+11 speed 0.3
       pipeline.fabric between bandwidth 5.0e+10 latency 1.4e-05 nic 4.0e+11
     }
@@ -171,21 +171,24 @@ def Pipeline_DeviceOp : Pipeline_Op<"device", [Symbol, HasParent<"ClusterOp">]> 
     the device of a profile (1 where it is left out), `rates` are operations a second by element type, where they are
     others than `flops`. `contractions` say what is reached of these by size (Contraction.h): the number of processors
     over which tiles are spread, and by element type the share that no size exceeds with the depth at which half of it
-    is reached.
+    is reached. `host_bandwidth` is that of copies to the memory of the device's host, and as much back at the same time:
+    where it is stated, stashes may wait there.
 
     Constraints:
     - (device_c1) memory, flops and bandwidth are positive;
     - (device_c2) the speed is positive;
     - (device_c3) rates are positive numbers of type f64;
     - (device_c4) of contractions, processors is an i64 of at least 0, and every other entry an array<f64> of a share
-      over 0 and up to 1 and a depth of at least 0.
+      over 0 and up to 1 and a depth of at least 0;
+    - (device_c5) the bandwidth to the host is positive.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$device_class, I64Attr:$memory, I64Attr:$node,
                        F64Attr:$flops, F64Attr:$bandwidth, OptionalAttr<F64Attr>:$speed,
-                       OptionalAttr<DictionaryAttr>:$rates, OptionalAttr<DictionaryAttr>:$contractions);
+                       OptionalAttr<DictionaryAttr>:$rates, OptionalAttr<DictionaryAttr>:$contractions,
+                       OptionalAttr<F64Attr>:$host_bandwidth);
   let assemblyFormat = [{
     $sym_name `class` $device_class `memory` $memory `node` $node `flops` $flops `bandwidth` $bandwidth
-    (`speed` $speed^)? (`rates` $rates^)? (`contractions` $contractions^)? attr-dict
+    (`host_bandwidth` $host_bandwidth^)? (`speed` $speed^)? (`rates` $rates^)? (`contractions` $contractions^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -267,7 +270,8 @@ def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
     Several devices are replicas. With `rows`, device k runs the stage on `rows[k]` samples of every microbatch; they lie
     in the order of the devices. Without, each runs it on whole microbatches, those that the schedule gives it. Stages may
     share devices: a device runs their actions in the order of the schedule. With `recompute` the stage runs its forward again before the backward
-    and keeps only what it receives; `levels` says for each of its layers how much it computes again. `bound_by` says what its pace or size is limited by: compute, channel, all-reduce
+    and keeps only what it receives; `levels` says for each of its layers how much it computes again. `offload` are the
+    layers of which what their forwards keep waits for the backward in the memory of the device's host. `bound_by` says what its pace or size is limited by: compute, channel, all-reduce
     or memory.
 
     `replica_of` is what `pipeline-split-replicas` leaves: the stage that this one was a replica of, its number among them,
@@ -280,12 +284,14 @@ def Pipeline_StageOp : Pipeline_Op<"stage", [HasParent<"ProgramOp">]> {
     Constraints:
     - (stage_c1) `rows` has one positive number for every device;
     - (stage_c2) `replica_of` is three numbers: a stage, a number, and a count above it;
-    - (stage_c3) `levels` has one number for every layer, none below 0.
+    - (stage_c3) `levels` has one number for every layer, none below 0;
+    - (stage_c4) `offload` names layers of the stage, each once, and does not stand beside `recompute`, which keeps nothing
+      that a forward makes.
   }];
   let arguments = (ins I64Attr:$index, TypedArrayAttrBase<FlatSymbolRefAttr, "devices">:$devices,
                        DenseI64ArrayAttr:$layers, UnitAttr:$recompute, OptionalAttr<StrAttr>:$bound_by,
                        OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<DenseI64ArrayAttr>:$replica_of,
-                       OptionalAttr<DenseI64ArrayAttr>:$levels);
+                       OptionalAttr<DenseI64ArrayAttr>:$levels, OptionalAttr<DenseI64ArrayAttr>:$offload);
   let assemblyFormat = "$index `on` $devices `layers` $layers attr-dict";
   let hasVerifier = 1;
 }

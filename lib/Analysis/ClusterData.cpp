@@ -22,6 +22,8 @@ static Device readDevice(DeviceOp op) {
                 Bytes(op.getMemory())};
   if (auto speed = op.getSpeed())
     device.speed = speed->convertToDouble();
+  if (auto bandwidth = op.getHostBandwidth())
+    device.hostBandwidth = Bandwidth(bandwidth->convertToDouble());
   if (DictionaryAttr rates = op.getRatesAttr())
     for (NamedAttribute rate : rates)
       device.rates[rate.getName().str()] =
@@ -98,7 +100,10 @@ static void writeDevice(OpBuilder &builder, Location loc,
                    builder.getF64FloatAttr(device.bandwidth.value),
                    device.speed != 1 ? builder.getF64FloatAttr(device.speed)
                                      : FloatAttr(),
-                   dictionary(rates), dictionary(contractions));
+                   dictionary(rates), dictionary(contractions),
+                   device.hostBandwidth
+                       ? builder.getF64FloatAttr(device.hostBandwidth->value)
+                       : FloatAttr());
 }
 
 static void writeFabric(OpBuilder &builder, Location loc,

@@ -79,7 +79,7 @@ static Status checkContractions(const Device &device) {
   return {};
 }
 
-/// Speed and rates, which a device need not have.
+/// Speed, rates and more that a device need not have.
 static Status checkRates(const Device &device) {
   if (!isPositive(device.speed))
     return Error{"device '" + device.name + "' needs a positive speed, got " +
@@ -91,6 +91,10 @@ static Status checkRates(const Device &device) {
       return Error{"device '" + device.name + "' needs a positive rate for '" +
                    type + "', got " + toText(rate.value)};
   }
+  if (device.hostBandwidth && !isPositive(device.hostBandwidth->value))
+    return Error{"device '" + device.name +
+                 "' needs a positive bandwidth to its host, got " +
+                 toText(device.hostBandwidth->value)};
   return checkContractions(device);
 }
 
@@ -110,11 +114,12 @@ static Status checkDevice(const Device &device,
   const Device &other = *first->second;
   if (other.flops != device.flops || other.bandwidth != device.bandwidth ||
       other.speed != device.speed || other.rates != device.rates ||
-      other.contractions != device.contractions)
+      other.contractions != device.contractions ||
+      other.hostBandwidth != device.hostBandwidth)
     return Error{"devices '" + other.name + "' and '" + device.name +
                  "' have the same class '" + device.deviceClass +
-                 "' and other flops, bandwidth, speed, rates or contractions; "
-                 "give them two classes"};
+                 "' and other flops, bandwidth, speed, rates, contractions or "
+                 "bandwidth to the host; give them two classes"};
   return {};
 }
 

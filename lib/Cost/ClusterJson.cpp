@@ -42,7 +42,7 @@ static Result<Device> parseDevice(const json &object, size_t index,
     where = file + ": device '" + object["name"].get<std::string>() + "'";
   JsonFields fields(object, where);
   fields.allowOnly({"name", "class", "node", "flops", "bandwidth", "memory",
-                    "speed", "rates", "contractions"});
+                    "speed", "rates", "contractions", "host_bandwidth"});
   Device device;
   device.name = fields.text("name");
   device.deviceClass = fields.text("class");
@@ -52,6 +52,8 @@ static Result<Device> parseDevice(const json &object, size_t index,
   device.memory = Bytes(fields.integer("memory"));
   if (fields.has("speed"))
     device.speed = fields.number("speed");
+  if (fields.has("host_bandwidth"))
+    device.hostBandwidth = Bandwidth(fields.number("host_bandwidth"));
   if (fields.has("rates")) {
     const json &rates = fields.object("rates");
     JsonFields types(rates, where + ": rates");
@@ -177,6 +179,8 @@ static nlohmann::ordered_json toJson(const Device &device) {
   for (const auto &[type, share] : device.contractions.efficiency)
     object["contractions"][type] = {{"most", share.most},
                                     {"depth", share.depth}};
+  if (device.hostBandwidth)
+    object["host_bandwidth"] = device.hostBandwidth->value;
   return object;
 }
 

@@ -46,6 +46,8 @@ static Cluster instantiate(const Preset &preset) {
   for (auto [type, rate] : preset.machine.rates)
     device.rates[type] = FlopRate(rate);
   device.contractions = preset.machine.contractions;
+  if (preset.machine.hostBandwidth > 0)
+    device.hostBandwidth = Bandwidth(preset.machine.hostBandwidth);
   for (size_t host = 0; host < preset.hosts.size(); ++host)
     for (int64_t i = 0; i < preset.hosts[host]; ++i) {
       device.name = "d" + std::to_string(cluster.devices.size());

@@ -27,6 +27,10 @@ namespace stagewright {
 static constexpr Seconds kNvlinkLatency{3.4e-6};
 static constexpr Seconds kNetworkLatency{14.0e-6};
 
+/// One direction of 16 lanes, as the data sheets of the A100 (64 GB/s both
+/// ways), of the H100 and H200 (128 GB/s) and of the B200 state their ports.
+static constexpr double kPcieGen4 = 32e9, kPcieGen5 = 64e9;
+
 /// NVIDIA Tesla V100 SXM2 data sheet: 15.7 TFLOPS single, 125 TFLOPS tensor,
 /// 7.8 TFLOPS double precision, 16 GB HBM2 at 900 GB/s.
 static Machine v100() {
@@ -57,25 +61,27 @@ static Machine a100() {
            {"bf16", 312e12},
            {"f64", 9.7e12},
            {"i8", 624e12}},
-          {108, {{"f16", {0.885, 64}}, {"bf16", {0.885, 64}}}}};
+          {108, {{"f16", {0.885, 64}}, {"bf16", {0.885, 64}}}},
+          kPcieGen4};
 }
 
 /// NVIDIA H100 SXM data sheet: FP32 67, FP64 34 TFLOPS; with sparsity, twice
 /// the dense rate, TF32 989, FP16 and BF16 1,979, FP8 and INT8 3,958; 80 GB
 /// HBM3 at 3.35 TB/s.
 static Machine h100() {
-  return {"H100",
-          67e12,
-          3.35e12,
-          int64_t(80e9),
-          {{"tf32", 494.5e12},
-           {"f16", 989.5e12},
-           {"bf16", 989.5e12},
-           {"f8", 1979e12},
-           {"f64", 34e12},
-           {"i8", 1979e12}},
-          {132,
-           {{"f16", {0.825, 64}}, {"bf16", {0.825, 64}}, {"f8", {0.75, 560}}}}};
+  return {
+      "H100",
+      67e12,
+      3.35e12,
+      int64_t(80e9),
+      {{"tf32", 494.5e12},
+       {"f16", 989.5e12},
+       {"bf16", 989.5e12},
+       {"f8", 1979e12},
+       {"f64", 34e12},
+       {"i8", 1979e12}},
+      {132, {{"f16", {0.825, 64}}, {"bf16", {0.825, 64}}, {"f8", {0.75, 560}}}},
+      kPcieGen5};
 }
 
 /// NVIDIA H200 SXM data sheet: the rates of the H100, 141 GB HBM3e at 4.8 TB/s.
@@ -91,19 +97,19 @@ static Machine h200() {
 /// sparsity, twice the dense rate, TF32 2.2, FP16 and BF16 4.5, FP8 and INT8 9,
 /// FP4 18 PFLOPS; 180 GB HBM3e at 7.7 TB/s.
 static Machine b200() {
-  return {
-      "B200",
-      75e12,
-      7.7e12,
-      int64_t(180e9),
-      {{"tf32", 1.1e15},
-       {"f16", 2.25e15},
-       {"bf16", 2.25e15},
-       {"f8", 4.5e15},
-       {"f4", 9e15},
-       {"f64", 37e12},
-       {"i8", 4.5e15}},
-      {148, {{"f16", {0.8, 64}}, {"bf16", {0.8, 64}}, {"f8", {0.79, 128}}}}};
+  return {"B200",
+          75e12,
+          7.7e12,
+          int64_t(180e9),
+          {{"tf32", 1.1e15},
+           {"f16", 2.25e15},
+           {"bf16", 2.25e15},
+           {"f8", 4.5e15},
+           {"f4", 9e15},
+           {"f64", 37e12},
+           {"i8", 4.5e15}},
+          {148, {{"f16", {0.8, 64}}, {"bf16", {0.8, 64}}, {"f8", {0.79, 128}}}},
+          kPcieGen5};
 }
 
 /// Hosts of eight GPUs on NVSwitch (`nvlink` bytes a second from one GPU), one

@@ -23,6 +23,8 @@ struct Machine {
   int64_t memory;
   std::vector<std::pair<const char *, double>> rates;
   ContractionModel contractions;
+  /// Bytes a second to the memory of the host; 0: nothing is said.
+  double hostBandwidth = 0;
 };
 
 /// A cluster of equal devices.

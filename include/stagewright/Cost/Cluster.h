@@ -30,6 +30,9 @@
 //     "rates": {"bf16": 9.9e14, "f8": 1.98e15},
 //     "contractions": {"processors": 132, "bf16": {"most": 0.8, "depth": 64}}}
 //
+// And how fast it copies to or from the memory of its host, in either
+// direction: `"host_bandwidth": 6.4e10`. Without it nothing is offloaded there.
+//
 // Memory is in bytes, flops in operations a second, bandwidths in bytes a
 // second, latency in seconds; a link joins both ways. Devices of one class are
 // equally fast.
@@ -59,6 +62,9 @@ struct Device {
   /// Operations a second by element type ("bf16", "f16", "f8", "tf32").
   std::map<std::string, FlopRate> rates = {};
   ContractionModel contractions = {}; ///< What is reached of these, by size.
+  /// Of copies to the memory of its host, and as much back at the same time;
+  /// none: not known.
+  std::optional<Bandwidth> hostBandwidth = {};
 };
 
 /// A way between two devices, both ways.

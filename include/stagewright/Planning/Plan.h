@@ -13,6 +13,7 @@
 #define STAGEWRIGHT_PLANNING_PLAN_H
 
 #include "stagewright/Planning/Problem.h"
+#include <algorithm>
 
 namespace stagewright {
 
@@ -35,6 +36,12 @@ struct StagePlan {
   int64_t levelOf(size_t number) const {
     return levels.empty() ? 0 : levels[number];
   }
+  /// Layers, increasing, of which what their forwards keep here waits for the
+  /// backward in the memory of the devices' hosts.
+  std::vector<int64_t> offload = {};
+  bool offloads(int64_t layer) const {
+    return std::find(offload.begin(), offload.end(), layer) != offload.end();
+  }
   /// Number of the alternative of each layer, where the planner chose among
   /// them; devices = replicas * ways then.
   std::vector<size_t> alternatives = {};
@@ -46,6 +53,10 @@ struct StagePlan {
   Seconds allReduce;     ///< Of all its gradients.
   Seconds tail;          ///< What of it is left after the last backward.
   Bytes memory;          ///< Of the fullest replica; no workspace.
+  Bytes host;            ///< Of its host, for what is offloaded.
+  /// Copies of one microbatch to the host, and as long back; the slowest
+  /// replica's.
+  Seconds copying;
   Binding binding = Binding::Compute;
 };
 

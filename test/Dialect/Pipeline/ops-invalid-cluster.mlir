@@ -50,6 +50,14 @@ pipeline.cluster @lab {
 
 // -----
 
+// device_c5
+pipeline.cluster @lab {
+  // expected-error @below {{bandwidth to the host must be positive, got}}
+  pipeline.device @d0 class "c" memory 1 node 0 flops 1.0 bandwidth 1.0 host_bandwidth 0.0
+}
+
+// -----
+
 // fabric_c1
 pipeline.cluster @lab {
   // expected-note @below {{the first one stands here}}

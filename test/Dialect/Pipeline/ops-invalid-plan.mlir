@@ -225,3 +225,27 @@ pipeline.program @plan of @step on @local microbatches 1 {
   // expected-error @below {{needs one level, 0 or more, for every layer, got 2 for 1}}
   pipeline.stage 0 on [@d0] layers [0] {levels = array<i64: 1, 0>}
 }
+
+// -----
+
+// stage_c4
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"]} {
+  pipeline.yield %x results [0] : tensor<f32>
+}
+pipeline.cluster @local { pipeline.device @d0 class "cpu-core" memory 1 node 0 flops 1.0 bandwidth 1.0 }
+pipeline.program @plan of @step on @local microbatches 1 {
+  // expected-error @below {{offloads layers of its own, each once, got 1}}
+  pipeline.stage 0 on [@d0] layers [0] {offload = array<i64: 0, 1>}
+}
+
+// -----
+
+// stage_c4: what is run again is not kept.
+pipeline.graph @step(%x: tensor<f32>) -> (tensor<f32>) attributes {layers = ["a"]} {
+  pipeline.yield %x results [0] : tensor<f32>
+}
+pipeline.cluster @local { pipeline.device @d0 class "cpu-core" memory 1 node 0 flops 1.0 bandwidth 1.0 }
+pipeline.program @plan of @step on @local microbatches 1 {
+  // expected-error @below {{runs its forward again and keeps nothing of it to offload; leave out 'recompute' or 'offload'}}
+  pipeline.stage 0 on [@d0] layers [0] {offload = array<i64: 0>, recompute}
+}

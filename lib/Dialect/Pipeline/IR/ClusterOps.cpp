@@ -43,6 +43,10 @@ LogicalResult DeviceOp::verify() {
   if (getSpeed() && !(getSpeed()->convertToDouble() > 0)) // device_c2
     return emitOpError() << "speed must be positive, got "
                          << getSpeed()->convertToDouble();
+  if (getHostBandwidth() &&
+      !(getHostBandwidth()->convertToDouble() > 0)) // device_c5
+    return emitOpError() << "bandwidth to the host must be positive, got "
+                         << getHostBandwidth()->convertToDouble();
   for (NamedAttribute rate : getRatesAttr() ? getRatesAttr().getValue()
                                             : ArrayRef<NamedAttribute>()) {
     auto number = dyn_cast<FloatAttr>(rate.getValue());

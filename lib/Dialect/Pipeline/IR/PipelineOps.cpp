@@ -338,6 +338,16 @@ LogicalResult StageOp::verify() {
       return emitOpError() << "needs one level, 0 or more, for every layer, "
                            << "got " << levels->size() << " for "
                            << getLayers().size();
+  if (std::optional<ArrayRef<int64_t>> offload = getOffload()) { // stage_c4
+    llvm::SmallDenseSet<int64_t> seen;
+    for (int64_t layer : *offload)
+      if (!llvm::is_contained(getLayers(), layer) || !seen.insert(layer).second)
+        return emitOpError()
+               << "offloads layers of its own, each once, got " << layer;
+    if (getRecompute())
+      return emitOpError() << "runs its forward again and keeps nothing of it "
+                           << "to offload; leave out 'recompute' or 'offload'";
+  }
   return success();
 }
 

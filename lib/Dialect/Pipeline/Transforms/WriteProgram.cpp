@@ -63,7 +63,9 @@ ProgramOp writeProgram(ModuleOp module, GraphOp graph, ClusterOp cluster,
                            : builder.getDenseI64ArrayAttr(stage.rows),
         /*replica_of=*/DenseI64ArrayAttr(),
         stage.levels.empty() ? DenseI64ArrayAttr()
-                             : builder.getDenseI64ArrayAttr(stage.levels));
+                             : builder.getDenseI64ArrayAttr(stage.levels),
+        stage.offload.empty() ? DenseI64ArrayAttr()
+                              : builder.getDenseI64ArrayAttr(stage.offload));
   }
   writeBoundaries(builder, graph, stageOfLayer);
   SymbolTable(module).insert(program);
