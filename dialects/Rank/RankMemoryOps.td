@@ -22,7 +22,7 @@ def Rank_SlotOp : Rank_Op<"slot", [Pure]> {
     Constraints:
     - (slot_c1) the result has the type of the buffer's slots;
     - (slot_c2) a microbatch is given where slots are chosen by it, and only there;
-    - (slot_c3) the buffer is no workspace.
+    - (slot_c3) the buffer is no workspace, and lies on the device.
   }];
   let arguments = (ins Rank_Buffer:$buffer, Optional<Index>:$microbatch);
   let results = (outs Rank_Memory:$slot);
@@ -43,7 +43,7 @@ def Rank_AcquireOp : Rank_Op<"acquire"> {
     %k = rank.acquire %stash[%m] : memref<2x4xf32>
     ```
     Constraints:
-    - (acquire_c1) the buffer is a stash, and the result has its type.
+    - (acquire_c1) the buffer is a stash on the device, and the result has its type.
   }];
   let arguments = (ins Rank_Buffer:$buffer, Index:$microbatch);
   let results = (outs Rank_Memory:$slot);
@@ -62,7 +62,7 @@ def Rank_ReleaseOp : Rank_Op<"release"> {
     rank.release %stash[%m]
     ```
     Constraints:
-    - (release_c1) the buffer is a stash.
+    - (release_c1) the buffer is a stash on the device.
   }];
   let arguments = (ins Rank_Buffer:$buffer, Index:$microbatch);
   let assemblyFormat = "$buffer `[` $microbatch `]` attr-dict";
@@ -88,6 +88,67 @@ def Rank_ViewOp : Rank_Op<"view", [Pure]> {
   let arguments = (ins Rank_Buffer:$workspace, Rank_IntAttr:$offset);
   let results = (outs Rank_Memory:$value);
   let assemblyFormat = "$workspace `[` $offset `]` attr-dict `:` type($value)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    BufferOp getBufferOp();
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Stashes that wait in the memory of the host
+//===----------------------------------------------------------------------===//
+
+class Rank_HostTransfer<string mnemonic> : Rank_Op<mnemonic> {
+  let arguments = (ins Rank_Buffer:$source, Rank_Buffer:$target, Index:$microbatch);
+  let assemblyFormat = "$source `to` $target `[` $microbatch `]` attr-dict";
+  let hasVerifier = 1;
+}
+
+def Rank_OffloadOp : Rank_HostTransfer<"offload"> {
+  let summary = "a stash slot goes to the host's memory";
+  let description = [{
+    Begins the copy and waits for nothing. The life of the slot on the device ends with the copy, that of the host's slot
+    of the same microbatch begins: whoever acquires the device's slot next waits for the copy.
+
+    Example:
+    ```mlir
+    rank.offload %k to %k_host[%m]
+    ```
+    Constraints:
+    - (offload_c1) both buffers are stashes of one type, the source on the device and the target on the host.
+  }];
+}
+
+def Rank_FetchOp : Rank_HostTransfer<"fetch"> {
+  let summary = "a stash slot comes back from the host's memory";
+  let description = [{
+    Begins the copy and waits for nothing. The life of the slot on the device begins; that of the host's slot ends with
+    the copy. `rank.fetched` waits for it, so a fetch that stands an action ahead runs beside that action.
+
+    Example:
+    ```mlir
+    rank.fetch %k_host to %k_back[%m]
+    ```
+    Constraints:
+    - (fetch_c1) both buffers are stashes of one type, the source on the host and the target on the device.
+  }];
+}
+
+def Rank_FetchedOp : Rank_Op<"fetched"> {
+  let summary = "waits until a stash slot is back from the host's memory";
+  let description = [{
+    The slot stays held until its `rank.release`; asked once more, it is given again.
+
+    Example:
+    ```mlir
+    %k = rank.fetched %k_back[%m] : memref<2x4xf32>
+    ```
+    Constraints:
+    - (fetched_c1) the buffer is a stash on the device, and the result has its type.
+  }];
+  let arguments = (ins Rank_Buffer:$buffer, Index:$microbatch);
+  let results = (outs Rank_Memory:$slot);
+  let assemblyFormat = "$buffer `[` $microbatch `]` attr-dict `:` type($slot)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     BufferOp getBufferOp();

@@ -171,6 +171,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     %k = rank.buffer "layer0.F.1" stash depth 2 : memref<2x4xf32>
     %n = rank.buffer "layer0.F.2" stash at 1024 : memref<2x4xf32>
     %o = rank.buffer "layer1.F.0" stash depth 2 at 1024 starts [64, 0, 128, 64] : memref<2x4xf32>
+    %h = rank.buffer "layer0.F.1.host" stash host depth 4 : memref<2x4xf32>
     %tmp = rank.buffer "workspace" workspace : memref<4096xi8>
     ```
     `at 1024` places the slots of a stash in the workspace, the first at that byte: what they take while one is held
@@ -178,6 +179,8 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     With `starts [0, 4096, 0]` microbatch m lies `starts[m]` bytes behind that byte instead of in slot m mod depth:
     stashes that are not full at the same time share the bytes (a frame of slots, for programs of one number of
     microbatches).
+    A `host` stash lies in the memory of the device's host. Nothing computes on it: `rank.offload` fills it, `rank.fetch`
+    empties it.
 
     Constraints:
     - (buffer_c1) a position is given for `parameter`, `constant`, `seed`, `state`, `batch`, `accumulator` and `output`, may be
@@ -189,15 +192,16 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     - (buffer_c5) the slot is a memref of static shape with identity layout;
     - (buffer_c6) only a stash of a fixed depth has a place in the workspace, which is a multiple of 64 and not negative;
     - (buffer_c7) only a stash with a place has starts, multiples of 64 and not negative, in a program of one number of
-      microbatches.
+      microbatches;
+    - (buffer_c8) only a stash without a place lies on the host.
   }];
   let arguments = (ins StrAttr:$buffer_name, Rank_BufferKind:$kind, OptionalAttr<Rank_IntAttr>:$position,
                        OptionalAttr<Rank_IntAttr>:$slice, DefaultValuedAttr<Rank_IntAttr, "1">:$depth,
                        Rank_MemoryTypeAttr:$type, OptionalAttr<Rank_IntAttr>:$place,
-                       OptionalAttr<DenseI64ArrayAttr>:$starts);
+                       OptionalAttr<DenseI64ArrayAttr>:$starts, UnitAttr:$on_host);
   let results = (outs Rank_Buffer:$buffer);
   let assemblyFormat = [{
-    $buffer_name $kind ($position^)? (`slice` $slice^)? (`depth` custom<Depth>($depth)^)? (`at` $place^)?
+    $buffer_name $kind (`host` $on_host^)? ($position^)? (`slice` $slice^)? (`depth` custom<Depth>($depth)^)? (`at` $place^)?
     (`starts` $starts^)?
     attr-dict `:` $type
   }];
@@ -208,6 +212,9 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     bool isDepthAll() { return getDepth() < 0; }
     /// True for kinds whose slots are chosen by a microbatch.
     bool isPerMicrobatch();
+    /// Whether copies from or to the host use its slots beside the program: their lives are longer than the program
+    /// says, so they share no bytes.
+    bool isCopied();
   }];
 }
 

@@ -162,9 +162,9 @@ typedef struct sw_contraction_desc {
 /// Buffer, channel, node and collective numbers are those of the manifest; `m`
 /// is a microbatch, and every pointer returned is aligned to 64 bytes. After a
 /// failure anywhere in the step, `acquire`, `release`, `claim`, `send`,
-/// `recv`, `release_channel`, `action_begin`, `all_reduce` and `await_reduced`
-/// do not return: they leave the rank's entry by longjmp, so generated frames
-/// must own nothing.
+/// `recv`, `release_channel`, `action_begin`, `all_reduce`, `await_reduced`,
+/// `offload` and `fetch` do not return: they leave the rank's entry by longjmp,
+/// so generated frames must own nothing.
 ///
 /// In an artifact for a device every address is one of the device and every
 /// call only adds to the rank's program, in order: nothing has run when the
@@ -241,6 +241,13 @@ typedef struct sw_api {
   /// alone: the product lies in C then, or in aux where the epilogue fills
   /// that.
   void (*otherwise)(sw_rank *rank, int64_t kernel, void *const *arguments);
+  /// Begins to copy the slot of `m` of a stash, whose life ends with the copy,
+  /// to that of a stash in the memory of the device's host.
+  void (*offload)(sw_rank *rank, int64_t buffer, int64_t host, int64_t m);
+  /// Begins to copy it back, to the slot of a stash whose life begins.
+  void (*fetch)(sw_rank *rank, int64_t host, int64_t buffer, int64_t m);
+  /// Waits for that copy; the address of the slot. May be asked again.
+  void *(*fetched)(sw_rank *rank, int64_t buffer, int64_t m);
 } sw_api;
 
 //===----------------------------------------------------------------------===//

@@ -59,6 +59,23 @@ void release(sw_rank *rank, int64_t buffer, int64_t m) {
   });
 }
 
+/// On processors all memory is the host's: one copy after the other, into
+/// bytes behind the arena.
+void copySlot(sw_rank *rank, int64_t from, int64_t to, int64_t m) {
+  guarded(rank, [&] {
+    const Ring &source = ringOf(rank, from, m), &target = ringOf(rank, to, m);
+    rank->transport->checkFailed();
+    if (rank->checker) {
+      rank->checker->access(from, m);
+      rank->checker->acquire(to, m);
+    }
+    std::memcpy(addressOf(rank, target, m), addressOf(rank, source, m),
+                size_t(std::min(source.stride, target.stride)));
+    if (rank->checker)
+      rank->checker->release(from, m);
+  });
+}
+
 void *claim(sw_rank *rank, int64_t channel, int64_t m) {
   return guarded(rank, [&]() -> void * {
     int64_t start = rank->recorder ? now() : 0;
@@ -285,7 +302,10 @@ const sw_api &generatedCodeApi() {
                              convolveOnDevice,
                              allReduce,
                              awaitReduced,
-                             otherwise};
+                             otherwise,
+                             copySlot,
+                             copySlot,
+                             slot};
   return api;
 }
 

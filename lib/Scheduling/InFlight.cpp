@@ -111,6 +111,8 @@ std::vector<StashLife> stashLives(const Order &order) {
 
 int64_t slotsAtOnce(std::string_view kind) { return kind == "window" ? 3 : 2; }
 
+int64_t slotsLeaving(std::string_view kind) { return kind == "gpipe" ? 2 : 1; }
+
 std::vector<int64_t> stashedMicrobatches(const Schedule &schedule) {
   std::vector<int64_t> most(schedule.stages, 0);
   for (const StashPeak &peak : stashPeaks(schedule))

@@ -8,6 +8,8 @@
   nothing is allocated.
 - Every address lies in what was allocated. A slot of a stash holds one microbatch at a time; one of a channel too, and what
   two streams do with it is ordered by events. All copies between devices go from a sender's slot to the receiver's, in order.
+- What leaves for the host and comes back is of the microbatch that reads it, and every use of its slots, at either end, is
+  ordered by events.
 
 What it knows of memory is written down here once more, from the manifest. Prints the numbers.
 """
@@ -31,7 +33,7 @@ class Memory:
         for number, (rank, (base, _)) in enumerate(zip(manifest["ranks"], arenas)):
             at = base
             for buffer in rank["buffers"]:
-                if buffer["place"] < 0:  # Else in the workspace, which others use too.
+                if buffer["place"] < 0 and not buffer.get("on_host"):  # Else in the workspace, which others use too.
                     at = self.ring(buffer["kind"], (number, buffer["id"]), at, buffer, count, number)
             for channel in manifest["channels"]:
                 if channel["to"] == number:
@@ -69,11 +71,12 @@ class Step:
         self.last = collections.defaultdict(dict)  # By slot and stream: when it was used last.
         self.holder, self.done = {}, collections.defaultdict(set)  # By slot: the microbatch in it, and those before.
         self.copies, self.numbers = collections.defaultdict(list), collections.Counter()
+        self.hosted, self.fetched = {}, set()  # By place on the host: the microbatch there. Slots that come from there.
 
     def read(self, line):
         word, _, rest = line.partition(" ")
         fields = dict(pair.split("=", 1) for pair in rest.split() if "=" in pair)
-        assert word not in ("synchronize", "alloc", "free", "pin", "unpin", "heuristic", "upload", "download", "stream"), line
+        assert word not in ("synchronize", "alloc", "free", "pin", "unpin", "heuristic", "stream"), line
         if word == "range":
             letter, m, stage = re.fullmatch(r"([A-Z])(\d+) of stage (\d+)", rest).groups()
             rank = self.stage_rank[int(stage)]
@@ -98,8 +101,25 @@ class Step:
             self.copies[self.copied(fields)].append(stream)
             for key in ("to", "from"):
                 self.ordered(self.memory.at(int(fields[key], 16)), stream, line)
+        elif word in ("upload", "download"):
+            self.offload(word, stream, fields, line)
         elif word in WORK:
             self.work(word, stream, fields, line)
+
+    def offload(self, word, stream, fields, line):
+        slot = self.memory.at(int(fields["from" if word == "download" else "to"], 16))
+        assert slot and slot[0] == "stash" and stream not in self.rank_of, f"no stash, or not on a stream of its own: {line}"
+        host = ("host", fields["host"])
+        if word == "download":
+            self.hosted[host] = self.holder[slot]
+        else:
+            assert host in self.hosted, f"nothing has left for there: {line}"
+            self.done[slot].add(self.holder.get(slot))
+            self.holder[slot] = self.hosted.pop(host)
+        for place in (slot, host):
+            self.ordered(place, stream, line)
+        self.fetched.update([slot] if word == "upload" else [])
+        self.numbers[word] += 1
 
     def work(self, word, stream, fields, line):
         rank = self.rank_of[stream]
@@ -115,7 +135,7 @@ class Step:
             slot = self.memory.at(address)
             if slot and slot[0] in ("stash", "received", "sent"):
                 self.hold(slot, action, line)
-            if slot and slot[0] in ("received", "sent"):
+            if slot and slot[0] in ("stash", "received", "sent"):
                 self.ordered(slot, stream, line)
         self.numbers["calls"] += 1
 
@@ -123,6 +143,7 @@ class Step:
         assert action, f"{slot} is used outside of an action: {line}"
         m = action[3]
         assert m not in self.done[slot], f"{slot} had been given away by microbatch {m}: {line}"
+        assert slot not in self.fetched or self.holder[slot] == m, f"{slot} holds microbatch {self.holder[slot]}: {line}"
         if self.holder.get(slot, m) != m:
             self.done[slot].add(self.holder[slot])
         self.holder[slot] = m
@@ -157,6 +178,7 @@ def main(log, manifest, schedule, microbatches):
     for rank, order in enumerate(wanted):
         found = [action for action in step.order[rank] if re.search("[FBIWR]", action)]
         assert found == order, f"rank {rank} does {found}\nthe schedule says {order}"
+    assert not step.hosted and step.numbers["download"] == step.numbers["upload"], step.numbers
     alike = collections.defaultdict(set)
     for (_, stage, letter, _), calls in step.calls.items():
         alike[stage, letter].add(tuple(calls))
@@ -167,7 +189,8 @@ def main(log, manifest, schedule, microbatches):
     between = [line for line in lines[replays[0]:replays[-1]] if not line.startswith(("replay ", "record "))]
     assert len(replays) > 1 and not between, between
     print(f"{sum(map(len, wanted))} actions, {step.numbers['calls']} calls, {step.numbers['waits']} waits, "
-          f"{sum(map(len, step.copies.values()))} copies between devices, {len(step.holder)} slots")
+          f"{sum(map(len, step.copies.values()))} copies between devices, {len(step.holder)} slots, "
+          f"{step.numbers['download']} to the host, {step.numbers['upload']} back")
 
 
 if __name__ == "__main__":

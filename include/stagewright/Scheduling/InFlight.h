@@ -61,6 +61,16 @@ std::vector<int64_t> stashedMicrobatches(const Schedule &schedule);
 /// so far ahead there that with two the ranks would wait for one another.
 int64_t slotsAtOnce(std::string_view kind);
 
+/// Slots on the device, of what waits on the host between a forward and its
+/// backward, that forwards write and that are copied out. Where forwards and
+/// backwards take turns, one leaves beside the backward that follows; under
+/// `gpipe` it leaves beside the next forward, which needs one of its own.
+int64_t slotsLeaving(std::string_view kind);
+
+/// And slots that are copied back, of which backwards keep `held` at once: the
+/// next one comes meanwhile.
+inline int64_t slotsComing(int64_t held) { return held + 1; }
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_SCHEDULING_INFLIGHT_H

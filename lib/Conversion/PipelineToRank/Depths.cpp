@@ -139,6 +139,9 @@ static LogicalResult chooseFamilyDepths(Plan &plan) {
   for (auto &[value, made] : plan.values)
     for (StashPlan &stash : made.stashes)
       stash.depth = depths->between(phaseOf(made.made), phaseOf(stash.last));
+  chooseOffloadDepths(plan, [&](const StashPlan &stash) {
+    return depths->between(phaseOf(stash.first), phaseOf(stash.last));
+  });
   return success();
 }
 
@@ -176,6 +179,9 @@ static LogicalResult chooseOrderDepths(Plan &plan) {
   for (auto &[value, made] : plan.values)
     for (StashPlan &stash : made.stashes)
       stash.depth = between(toPhase(made.made), stash.last);
+  chooseOffloadDepths(plan, [&](const StashPlan &stash) {
+    return between(toPhase(stash.first), stash.last);
+  });
   return success();
 }
 

@@ -66,9 +66,12 @@ static void extend(Ring &ring, const ActionKey &key, unsigned position) {
 
 void Placer::addStash(ValuePlan &made, ActionKey key, unsigned position) {
   for (StashPlan &stash : made.stashes)
-    if (stash.stage == key.stage)
+    if (stash.stage == key.stage) {
+      if (before(key, stash.first))
+        stash.first = key;
       return extend(stash, key, position);
-  made.stashes.push_back({key.stage, key, position, {}});
+    }
+  made.stashes.push_back({key.stage, key, position, {}, key});
 }
 
 void Placer::addUse(Value value, ActionKey key, unsigned position) {
@@ -282,6 +285,7 @@ LogicalResult Placer::place() {
   countSums();
   findReads();
   chooseHomes();
+  chooseOffload(plan);
   return chooseDepths(plan);
 }
 

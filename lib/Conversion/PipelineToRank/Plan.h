@@ -78,6 +78,12 @@ struct StashPlan {
   ActionKey last;
   unsigned lastAt = 0; ///< Position of the last use in `last`.
   RingDepth depth;
+  ActionKey first = {}; ///< Uses it first.
+  /// It waits on the host. Its slots on the device are then two rings: `depth`
+  /// of what forwards write, `back` of what is there for backwards again; the
+  /// host has `onHost`.
+  bool offloaded = false;
+  RingDepth onHost = {}, back = {};
 };
 
 /// A value that a node makes.
@@ -152,7 +158,11 @@ struct Plan {
   int64_t numStages = 0; ///< Of the program.
   /// By copy: its microbatches, in increasing order.
   std::vector<std::vector<int64_t>> microbatchesOf;
-  std::vector<bool> splits;         ///< By stage: runs I and W apart.
+  std::vector<bool> splits; ///< By stage: runs I and W apart.
+  /// By copy of a stage: whether its backwards go through its turns one by one,
+  /// and each forward of a turn comes before the backward of the turn before,
+  /// so that stashes can be fetched one turn ahead.
+  std::vector<bool> fetchesAhead;
   std::vector<RankOrder> orders;    ///< Per rank.
   std::vector<int64_t> rankOfStage; ///< By number of the copy.
   std::vector<std::string> deviceOfRank;
@@ -249,6 +259,16 @@ void chooseBuckets(Plan &plan, int64_t bytes);
 /// (Places.cpp), then depths.
 mlir::LogicalResult placeValues(Plan &plan);
 
+/// Marks the stashes that wait on the host (Offload.cpp).
+void chooseOffload(Plan &plan);
+
+/// Gives offloaded stashes their slots, once those are known that they would
+/// have on the device (Offload.cpp). `betweenUses`: slots from the first use of
+/// a stash to its last.
+void chooseOffloadDepths(
+    Plan &plan,
+    llvm::function_ref<RingDepth(const StashPlan &stash)> betweenUses);
+
 /// Gives every channel and stash of `plan` its slots (Depths.cpp).
 mlir::LogicalResult chooseDepths(Plan &plan);
 
@@ -270,7 +290,7 @@ getVariant(const NodePlan &node, mlir::SymbolTable &symbols, Variants &made);
 
 /// Counts for the pass's statistics.
 struct EmitStatistics {
-  int64_t channels = 0, stashes = 0, copies = 0, accumulated = 0;
+  int64_t channels = 0, stashes = 0, offloaded = 0, copies = 0, accumulated = 0;
 };
 
 /// Writes step, channels and programs (Emit/); erases what they replace.

@@ -87,6 +87,15 @@ struct Writer {
                {bufferId(loc, release.getBuffer()),
                 index(loc, release.getMicrobatch())});
         })
+        .Case<rank::OffloadOp>(
+            [&](auto copy) { call(loc, "sw_offload", copied(copy)); })
+        .Case<rank::FetchOp>(
+            [&](auto copy) { call(loc, "sw_fetch", copied(copy)); })
+        .Case<rank::FetchedOp>([&](auto fetched) {
+          returned(fetched.getSlot(), "sw_fetched",
+                   {bufferId(loc, fetched.getBuffer()),
+                    index(loc, fetched.getMicrobatch())});
+        })
         .Case<rank::ClaimOp>(
             [&](auto op) { returned(op.getSlot(), "sw_claim", transfer(op)); })
         .Case<rank::RecvOp>(
@@ -230,6 +239,12 @@ struct Writer {
   }
   template <typename Op> SmallVector<Value> transfer(Op op) {
     return {constant(op.getLoc(), channels.lookup(op.getChannel())),
+            index(op.getLoc(), op.getMicrobatch())};
+  }
+  /// A copy from or to the host: both buffers and the microbatch.
+  template <typename Op> SmallVector<Value> copied(Op op) {
+    return {bufferId(op.getLoc(), op.getSource()),
+            bufferId(op.getLoc(), op.getTarget()),
             index(op.getLoc(), op.getMicrobatch())};
   }
 

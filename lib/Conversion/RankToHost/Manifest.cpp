@@ -219,7 +219,7 @@ json::Object describe(rank::BufferOp buffer, int64_t id,
   int64_t list = -1;
   if (DenseI64ArrayAttr own = buffer.getStartsAttr())
     list = starts.insert({own, int64_t(starts.size())}).first->second;
-  return json::Object{
+  json::Object entry{
       {"id", id},
       {"name", buffer.getBufferName()},
       {"kind", rank::stringifyBufferKind(buffer.getKind())},
@@ -234,6 +234,9 @@ json::Object describe(rank::BufferOp buffer, int64_t id,
       {"dtype", nameOf(type.getElementType())},
       {"shape", shapeOf(type)},
   };
+  if (buffer.getOnHost())
+    entry["on_host"] = true;
+  return entry;
 }
 
 /// The sums over ranks: which buffers of each rank are its bucket.
@@ -354,6 +357,11 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
     if (!ranks.back().getAsObject()->getArray("starts")->empty())
       manifest["stagewright"] = 2;
   }
+  // Nor those that do not know the host's memory one that uses it.
+  for (rank::ProgramOp program : programs)
+    if (llvm::any_of(program.getBody().getOps<rank::BufferOp>(),
+                     [](rank::BufferOp buffer) { return buffer.getOnHost(); }))
+      manifest["stagewright"] = 3;
   manifest["ranks"] = std::move(ranks);
   manifest["stages"] = int64_t(stageCount);
   if (auto grid = module->getAttrOfType<StringAttr>("rank.grid"))

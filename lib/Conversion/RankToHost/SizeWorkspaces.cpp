@@ -75,7 +75,8 @@ Operation *callBefore(Operation *user) {
 Contents::Contents(rank::ProgramOp program)
     : program(program), frames(program) {
   for (auto buffer : program.getBody().getOps<rank::BufferOp>())
-    if (buffer.getKind() == rank::BufferKind::Stash && !buffer.isDepthAll())
+    if (buffer.getKind() == rank::BufferKind::Stash && !buffer.isDepthAll() &&
+        !buffer.isCopied())
       stashes[buffer];
   program.getEntry().walk([&](Operation *op) {
     if (auto call = dyn_cast<rank::CallOp>(op); call && call.getWorkspace())
@@ -273,7 +274,7 @@ struct HostSizeWorkspacesPass
           rank::BufferKindAttr::get(&getContext(), rank::BufferKind::Workspace),
           IntegerAttr(), IntegerAttr(), builder.getI64IntegerAttr(1),
           TypeAttr::get(MemRefType::get({0}, builder.getI8Type())),
-          IntegerAttr(), DenseI64ArrayAttr());
+          IntegerAttr(), DenseI64ArrayAttr(), /*on_host=*/UnitAttr());
     program.getEntry().walk([&](rank::CallOp call) {
       auto body = symbols.lookup<func::FuncOp>(call.getCallee());
       auto bytes =

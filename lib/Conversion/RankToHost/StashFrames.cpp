@@ -15,7 +15,8 @@ StashFrames::StashFrames(rank::ProgramOp program) : isOnly(program.getOnly()) {
   if (!isOnly)
     return;
   for (auto buffer : program.getBody().getOps<rank::BufferOp>())
-    if (buffer.getKind() == rank::BufferKind::Stash && !buffer.isDepthAll())
+    if (buffer.getKind() == rank::BufferKind::Stash && !buffer.isDepthAll() &&
+        !buffer.isCopied())
       held[buffer];
 }
 

@@ -19,8 +19,8 @@ namespace stagewright::runtime {
 
 namespace {
 
-/// From 2 on stashes may have starts.
-constexpr int64_t manifestVersion = 2;
+/// From 2 on stashes may have starts, from 3 on lie on the host.
+constexpr int64_t manifestVersion = 3;
 
 RankManifest parseRank(const json &object, const Manifest &manifest) {
   RankManifest rank;

@@ -99,6 +99,7 @@ struct Buffer : RingSize {
   int64_t slice = -1;    ///< part of a sliced argument or result
   int64_t place = -1;    ///< byte of the workspace where its slots begin
   int64_t starts = -1;   ///< index into RankManifest::starts
+  bool onHost = false;   ///< lies in the memory of the device's host
 };
 
 /// A function of the device code, and how every launch of it is shaped.

@@ -167,6 +167,10 @@ Buffer parseBuffer(const json &object, const Manifest &manifest,
   if (buffer.starts >= 0 && buffer.place < 0)
     raise("malformed manifest: buffer '", buffer.name,
           "' has starts, but no place in the workspace");
+  buffer.onHost = object.value("on_host", false);
+  if (buffer.onHost && (buffer.kind != BufferKind::Stash || buffer.place >= 0))
+    raise("malformed manifest: buffer '", buffer.name,
+          "' lies on the host, but is no stash with memory of its own");
   buffer.argument =
       indexOf(manifest.arguments, integer(object, "argument", -1, maxDepth),
               buffer.name);

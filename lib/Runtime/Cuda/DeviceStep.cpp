@@ -40,6 +40,7 @@ struct DeviceStep::Resources {
   std::vector<RankMemory> sizes;
   GraphsByDevice graphs;
   std::vector<DeviceMemory> blocks;
+  std::vector<PinnedMemory> hosts; ///< of stashes, by rank
   std::vector<DevicePointer> workspaces;
   Memory memory;
   Prepared prepared;
@@ -173,6 +174,12 @@ void DeviceStep::place(const StepOptions &options) {
                                    bytes.total());
     bases[size_t(r)] = resources->blocks.back().base();
     resources->workspaces[size_t(r)] = bases[size_t(r)] + Address(bytes.own());
+  }
+  for (size_t r = 0; r < size; ++r) {
+    resources->hosts.emplace_back(local[r] ? layouts[r].host : 0);
+    if (local[r])
+      resources->memory.hosts[r] =
+          reinterpret_cast<Address>(resources->hosts.back().base());
   }
   placeMemory(manifest(), resources->memory, bases);
   copyConstants();

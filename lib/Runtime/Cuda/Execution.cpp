@@ -161,6 +161,17 @@ void Execution::issue(const Operation &it, bool capturing) {
     return messages->sum(collective,
                          memory.bucket(manifest, collective, it.rank), stream);
   }
+  case Operation::Offload: {
+    const Command &copy = programs[it.rank].commands[it.number];
+    return driver().copyToHost(reinterpret_cast<void *>(copy.to), copy.from,
+                               size_t(copy.bytes), stream);
+  }
+  case Operation::Fetch: {
+    const Command &copy = programs[it.rank].commands[it.number];
+    return driver().copyToDevice(copy.to,
+                                 reinterpret_cast<const void *>(copy.from),
+                                 size_t(copy.bytes), stream);
+  }
   case Operation::Tell:
     return messages->tell(it.number, stream);
   case Operation::Begin: {

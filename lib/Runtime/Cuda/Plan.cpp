@@ -8,6 +8,7 @@
 #include "Plan.h"
 
 #include "Error.h"
+#include "HostCopies.h"
 
 #include <map>
 
@@ -31,7 +32,8 @@ public:
         options(options), computing(programs.size(), -1),
         messages(programs.size(), -1), turns(programs.size(), none),
         channels(manifest.channels.size()),
-        sums(manifest.collectives.size(), none), open(programs.size()) {}
+        sums(manifest.collectives.size(), none), open(programs.size()),
+        copies(programs.size()) {}
 
   Plan run(const std::vector<Placed> &order);
 
@@ -47,6 +49,7 @@ private:
   };
 
   void makeStreams();
+  void makeCopyStreams();
   void fork();
   void join();
   void command(int32_t rank, size_t number);
@@ -55,7 +58,13 @@ private:
   int64_t sumsHere(const Collective &collective);
   void tell(int64_t rank, Operation::Kind kind, size_t number, int64_t m,
             size_t &event);
+  void copyStash(int32_t rank, size_t number, const Command &command);
+  HostCopies::Slot slotOfBuffer(int32_t rank, int64_t buffer, int64_t m) const {
+    return {buffer, m % memory.layouts[rank].buffers[buffer].slots};
+  }
   void add(Operation::Kind kind, int32_t stream, size_t number, int64_t m = 0) {
+    moved[stream] =
+        moved[stream] || kind == Operation::Work || kind == Operation::Wait;
     plan.operations.push_back(
         {kind, stream, int32_t(plan.streams[stream].rank), number, m});
   }
@@ -89,9 +98,12 @@ private:
   std::vector<int32_t> computing, messages; ///< streams by rank
   std::vector<size_t> turns; ///< by rank: its event before a message
   std::vector<ChannelEvents> channels;
-  std::vector<size_t> sums; ///< events by collective
-  std::vector<Open> open;   ///< by rank
-  int32_t told = -1;        ///< the rank whose action is
+  std::vector<size_t> sums;       ///< events by collective
+  std::vector<Open> open;         ///< by rank
+  std::vector<HostCopies> copies; ///< by rank
+  /// By stream: whether there is work behind its last event of HostCopies.
+  std::vector<bool> moved;
+  int32_t told = -1; ///< the rank whose action is
   Plan plan;
 };
 
@@ -124,6 +136,16 @@ void Planning::makeStreams() {
       messages[rank] = make({rank, -1, true});
       plan.concurrentTransfers = 1;
     }
+}
+
+/// Streams of ranks that have stashes on their hosts.
+void Planning::makeCopyStreams() {
+  for (size_t r = 0; r < programs.size(); ++r)
+    if (options.local[r] && memory.layouts[r].host > 0)
+      for (int32_t *stream : {&copies[r].leaving, &copies[r].coming}) {
+        plan.streams.push_back({int64_t(r), -1, false, true});
+        *stream = int32_t(plan.streams.size() - 1);
+      }
 }
 
 /// The rank of this process that is one of a collective's, or -1.
@@ -285,10 +307,36 @@ void Planning::command(int32_t rank, size_t number) {
       plan.spans.push_back({Span::Node, rank, it.id, 0, 0, spans.node, last});
     }
     return;
+  case Command::Offload:
+  case Command::Fetch:
+    return copyStash(rank, number, it);
+  case Command::Fetched:
+    return wait(stream, HostCopies::find(copies[rank].came,
+                                         slotOfBuffer(rank, it.id, it.m)));
   case Command::Acquire:
+    return wait(stream, HostCopies::find(copies[rank].vacated,
+                                         slotOfBuffer(rank, it.id, it.m)));
   case Command::Release:
     return; // The rank's own stream keeps their order.
   }
+}
+
+/// Copies a stash to the host or back, behind what was computed before.
+void Planning::copyStash(int32_t rank, size_t number, const Command &command) {
+  HostCopies &own = copies[rank];
+  bool leaves = command.kind == Command::Offload;
+  HostCopies::Slot device = slotOfBuffer(rank, command.id, command.m),
+                   host = slotOfBuffer(rank, command.host, command.m);
+  HostCopies::Copy copy =
+      leaves ? own.offload(device, host) : own.fetch(device, host);
+  if (moved[computing[rank]])
+    record(computing[rank], own.computed);
+  moved[computing[rank]] = false;
+  wait(copy.stream, own.computed);
+  wait(copy.stream, copy.after);
+  add(leaves ? Operation::Offload : Operation::Fetch, copy.stream, number);
+  record(copy.stream, copy.done);
+  copy.frees = copy.done;
 }
 
 /// A message between processes waits on either side for everything that comes
@@ -331,6 +379,8 @@ void Planning::sum(int64_t collective) {
 
 Plan Planning::run(const std::vector<Placed> &order) {
   makeStreams();
+  makeCopyStreams();
+  moved.assign(plan.streams.size(), true);
   if (plan.streams.empty())
     raise("this process runs no rank");
   fork();

@@ -7,9 +7,10 @@
 //
 // The total order of a step, put on streams: one of computing for every rank of
 // this process, one for every channel that copies between devices, one for the
-// messages of every rank that sends to other processes. Events carry the
-// dependences that a stream alone does not keep. What a plan can say is all
-// that a step does: nothing in it can wait on the host.
+// messages of every rank that sends to other processes, and one in each
+// direction for stashes that wait on the host. Events carry the dependences
+// that a stream alone does not keep. What a plan can say is all that a step
+// does: nothing in it can wait on the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,6 +30,8 @@ struct Operation {
     SendTo,   ///< number: channel; m; the sender's half of a message
     TakeFrom, ///< number: channel; m; the receiver's half
     Sum,      ///< number: collective; this rank's part in it
+    Offload,  ///< number: the command of `rank` that copies to its host
+    Fetch,    ///< and from there
     Tell,     ///< number: how many of these are done
     Stamp,    ///< number: time stamp
     Begin,    ///< number: the command of `rank` that begins an action, also
@@ -46,7 +49,8 @@ struct StreamUse {
   int64_t rank = 0;     ///< on whose device it is
   int64_t channel = -1; ///< which it copies; -1: none
   bool network = false; ///< it sends and takes messages
-  bool computes() const { return channel < 0 && !network; }
+  bool copies = false;  ///< it copies stashes to the host, or from there
+  bool computes() const { return channel < 0 && !network && !copies; }
 };
 
 /// What the time between two stamps is of: an action, a node, a message, or a

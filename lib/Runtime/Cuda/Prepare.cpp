@@ -87,6 +87,8 @@ Memory madeUp(const Manifest &manifest, const std::vector<Layout> &layouts,
   std::vector<Address> bases;
   for (size_t r = 0; r < layouts.size(); ++r)
     bases.push_back(first + r * distance);
+  for (size_t r = 0; r < layouts.size(); ++r)
+    memory.hosts.push_back((Address(1) << 62) + r * distance);
   placeMemory(manifest, memory, bases);
   return memory;
 }
@@ -147,6 +149,7 @@ std::string describe(const Manifest &manifest,
                      const std::vector<Plan> &plans) {
   int64_t epilogues = 0, tf32 = 0, instead = 0;
   int64_t kinds[6] = {}, copies = 0, messages = 0, most = 0, sums = 0;
+  int64_t offloads = 0, fetches = 0;
   std::set<std::pair<int32_t, size_t>> actions; // By rank and command.
   size_t streams = 0, events = 0;
   for (const Plan &plan : plans) {
@@ -168,6 +171,8 @@ std::string describe(const Manifest &manifest,
       }
       copies += it.kind == Operation::CopyTo;
       sums += it.kind == Operation::Sum;
+      offloads += it.kind == Operation::Offload;
+      fetches += it.kind == Operation::Fetch;
       messages +=
           it.kind == Operation::SendTo || it.kind == Operation::TakeFrom;
       if (it.kind == Operation::Begin)
@@ -194,6 +199,10 @@ std::string describe(const Manifest &manifest,
       << (sums > 0 ? "sums         " + std::to_string(sums) +
                          " parts of sums over ranks\n"
                    : "")
+      << (offloads > 0 ? "stashes      " + std::to_string(offloads) +
+                             " copies to the host, " + std::to_string(fetches) +
+                             " back\n"
+                       : "")
       << "under way    at most " << most
       << " transfers that wait for a partner on one device at once\n"
       << "verified     events in order, slots never shared, addresses held\n";

@@ -92,20 +92,17 @@ template <typename Body> auto recorded(sw_rank *rank, Body body) {
 
 void *pointer(Address address) { return reinterpret_cast<void *>(address); }
 
-Address slotAddress(const Recording &rank, const Ring &ring, int64_t m) {
-  return rank.memory.arenas[rank.index] + Address(ring.at(m));
-}
-
 void *slot(sw_rank *rank, int64_t buffer, int64_t m) {
   return recorded(rank, [&](Recording &self) {
-    return pointer(slotAddress(self, self.slots.use(buffer, m), m));
+    self.slots.use(buffer, m);
+    return pointer(self.memory.slot(self.index, buffer, m));
   });
 }
 
 void *acquire(sw_rank *rank, int64_t buffer, int64_t m) {
   return recorded(rank, [&](Recording &self) {
     self.slots.acquire(buffer, m);
-    Address to = slotAddress(self, self.layout->buffers[buffer], m);
+    Address to = self.memory.slot(self.index, buffer, m);
     self.add(Command::Acquire, buffer, m, to);
     return pointer(to);
   });
@@ -115,6 +112,41 @@ void release(sw_rank *rank, int64_t buffer, int64_t m) {
   recorded(rank, [&](Recording &self) {
     self.slots.release(buffer, m);
     self.add(Command::Release, buffer, m);
+  });
+}
+
+/// One buffer's slot is given up for the other's.
+void copySlot(Recording &self, Command::Kind kind, int64_t from, int64_t to,
+              int64_t m) {
+  const Ring &ring = self.slots.use(from, m);
+  self.slots.acquire(to, m);
+  if (ring.stride != self.layout->buffers[to].stride)
+    raise("stash '", self.manifest.ranks[self.index].buffers[from].name,
+          "' is copied to slots of another size");
+  bool leaves = kind == Command::Offload;
+  self.add(kind, leaves ? from : to, m, self.memory.slot(self.index, to, m),
+           self.memory.slot(self.index, from, m), ring.stride);
+  self.program.commands.back().host = leaves ? to : from;
+  self.slots.release(from, m);
+}
+
+void offload(sw_rank *rank, int64_t buffer, int64_t host, int64_t m) {
+  recorded(rank, [&](Recording &self) {
+    copySlot(self, Command::Offload, buffer, host, m);
+  });
+}
+
+void fetch(sw_rank *rank, int64_t host, int64_t buffer, int64_t m) {
+  recorded(rank, [&](Recording &self) {
+    copySlot(self, Command::Fetch, host, buffer, m);
+  });
+}
+
+void *fetched(sw_rank *rank, int64_t buffer, int64_t m) {
+  return recorded(rank, [&](Recording &self) {
+    self.slots.use(buffer, m);
+    self.add(Command::Fetched, buffer, m);
+    return pointer(self.memory.slot(self.index, buffer, m));
   });
 }
 
@@ -291,28 +323,6 @@ void runEntry(sw_entry entry, Recording &rank) {
 
 } // namespace
 
-Address Memory::bucket(const Manifest &manifest, int64_t collective,
-                       int64_t rank) const {
-  const Collective &sum = manifest.collective(collective);
-  int64_t first = sum.buckets[sum.placeOf(rank)].first;
-  return arenas[rank] + Address(layouts[rank].buffers[first].offset);
-}
-
-Address Memory::received(const Manifest &manifest, int64_t channel,
-                         int64_t m) const {
-  int64_t to = manifest.channels[channel].to;
-  const Ring &ring = layouts[to].channels[channel];
-  return arenas[to] + Address(ring.at(m));
-}
-
-Address Memory::sent(const Manifest &manifest, int64_t channel,
-                     int64_t m) const {
-  if (routes[channel] == Route::HandOff)
-    return received(manifest, channel, m);
-  const Ring &ring = layouts[manifest.channels[channel].to].channels[channel];
-  return senders[channel] + Address(m % ring.slots * ring.stride);
-}
-
 std::vector<RankProgram> recordProgram(const Artifact &artifact,
                                        const Memory &memory,
                                        int64_t microbatches) {
@@ -361,7 +371,10 @@ const sw_api &deviceCodeApi() {
                              convolve,
                              sum<Command::Reduce>,
                              sum<Command::Await>,
-                             otherwise};
+                             otherwise,
+                             offload,
+                             fetch,
+                             fetched};
   return api;
 }
 

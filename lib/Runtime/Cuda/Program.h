@@ -37,12 +37,15 @@ enum class Route {
 struct Memory {
   std::vector<Layout> layouts;
   std::vector<Address> arenas;
+  std::vector<Address> hosts;     ///< pinned, of stashes that wait there
   std::vector<Address> constants; ///< copies of the artifact's
   std::vector<Route> routes;
   /// The sender's ring of a channel that is no hand-off, as deep and as wide as
   /// the receiver's.
   std::vector<Address> senders;
 
+  /// The slot of microbatch `m` of a buffer of `rank`, wherever it lies.
+  Address slot(int64_t rank, int64_t buffer, int64_t m) const;
   /// Where the bucket of a collective lies on a rank of it.
   Address bucket(const Manifest &manifest, int64_t collective,
                  int64_t rank) const;
@@ -68,6 +71,9 @@ struct Command {
     Release,
     Reduce, ///< id: collective
     Await,
+    Offload,     ///< id: buffer; m; host; from the device, to its host, bytes
+    Fetch,       ///< id: buffer; m; host; to the device, from its host, bytes
+    Fetched,     ///< id: buffer; m
     BeginAction, ///< id: stage; m; bytes: its letter
     EndAction,
     BeginNode, ///< id: node
@@ -80,6 +86,8 @@ struct Command {
   /// Of a launch: the call before it that it stands in for, where the library
   /// cannot do that; or -1.
   int64_t instead = -1;
+  /// Of a copy to or from the host: the buffer there.
+  int64_t host = -1;
 
   /// Whether the device does something.
   bool works() const { return kind <= Convolve; }

@@ -42,7 +42,8 @@ void Slots::acquire(int64_t buffer, int64_t m) {
     raise("stash '", buffers[buffer].name, "' slot ", m % ring.slots,
           " is taken for microbatch ", m, " while microbatch ", held->second,
           " holds it");
-  live += ring.stride;
+  if (!ring.onHost)
+    live += ring.stride;
   highest = std::max(highest, live);
 }
 
@@ -51,7 +52,8 @@ void Slots::release(int64_t buffer, int64_t m) {
   if (!stashes.erase({buffer, m % ring.slots}))
     raise("buffer '", manifest.ranks[rank].buffers[buffer].name,
           "' is no stash; its slots are held all the time");
-  live -= ring.stride;
+  if (!ring.onHost)
+    live -= ring.stride;
 }
 
 const Channel &Slots::end(int64_t channel, int64_t m, bool sender) const {

@@ -53,6 +53,12 @@ public:
       if (int64_t bytes = constantBytes(manifest))
         always[r][memory.constants[r]] = {memory.constants[r] + Address(bytes),
                                           nullptr};
+    for (size_t r = 0; r < programs.size(); ++r) {
+      copied.emplace_back(manifest.ranks[r].buffers.size(), false);
+      for (const Command &command : programs[r].commands)
+        if (command.kind == Command::Offload || command.kind == Command::Fetch)
+          copied[r][size_t(command.id)] = true;
+    }
     // What ranks sum the stream of messages uses, too.
     for (const Collective &sum : manifest.collectives)
       for (const Bucket &bucket : sum.buckets)
@@ -93,6 +99,7 @@ private:
   void follow(size_t rank, const Command &command);
   void work(const Operation &operation);
   void touch(const Operation &operation, Address address, int64_t bytes);
+  void copy(const Operation &operation);
   void use(const Operation &operation, Clock &used, Address address);
   bool isAddress(uint64_t value) const;
   std::string nameOf(Address address) const;
@@ -102,12 +109,14 @@ private:
   const std::vector<RankProgram> &programs;
   const Plan &plan;
   const std::vector<int64_t> &sizes;
-  std::vector<Clock> clocks;      ///< by stream
-  std::vector<Clock> recorded;    ///< by event; empty: not yet
-  std::vector<size_t> next;       ///< by rank: the first command not followed
-  std::vector<Places> always;     ///< by rank: all but stashes and channels
-  std::vector<Places> held;       ///< by rank: of these, what it holds now
-  std::map<Address, Clock> slots; ///< of channels and sums: their last uses
+  std::vector<Clock> clocks;   ///< by stream
+  std::vector<Clock> recorded; ///< by event; empty: not yet
+  std::vector<size_t> next;    ///< by rank: the first command not followed
+  std::vector<Places> always;  ///< by rank: all but stashes and channels
+  std::vector<Places> held;    ///< by rank: of these, what it holds now
+  /// Of channels, sums and stashes that are copied: their last uses.
+  std::map<Address, Clock> slots;
+  std::vector<std::vector<bool>> copied; ///< by rank and buffer
 };
 
 /// Follows what a rank holds up to one of its commands.
@@ -121,7 +130,12 @@ void Verification::follow(size_t rank, const Command &command) {
   switch (command.kind) {
   case Command::Acquire:
     return hold(rank, command.to, memory.layouts[rank].buffers[id].stride,
-                nullptr);
+                copied[rank][size_t(id)] ? slotClock(command.to) : nullptr);
+  case Command::Fetch:
+    return hold(rank, command.to, command.bytes, slotClock(command.to));
+  case Command::Offload:
+    held[rank].erase(command.from);
+    return;
   case Command::Release: {
     held[rank].erase(memory.arenas[rank] +
                      Address(memory.layouts[rank].buffers[id].at(m)));
@@ -153,8 +167,10 @@ bool Verification::isAddress(uint64_t value) const {
 std::string Verification::nameOf(Address address) const {
   for (size_t r = 0; r < programs.size(); ++r) {
     auto inside = [&](const Ring &ring) {
-      return address >= memory.arenas[r] &&
-             ring.has(int64_t(address - memory.arenas[r]));
+      Address base = memory.arenas[r];
+      if (ring.onHost)
+        base = memory.hosts[r] - Address(memory.layouts[r].total);
+      return address >= base && ring.has(int64_t(address - base));
     };
     const Layout &layout = memory.layouts[r];
     for (size_t b = 0; b < layout.buffers.size(); ++b)
@@ -236,6 +252,24 @@ void Verification::work(const Operation &operation) {
   }
 }
 
+/// A stash leaves its slot while the rank still holds it, and comes into one
+/// that it holds from then on.
+void Verification::copy(const Operation &operation) {
+  auto rank = size_t(operation.rank);
+  bool leaves = operation.kind == Operation::Offload;
+  const Command &command = programs[rank].commands[operation.number];
+  Address host = leaves ? command.to : command.from;
+  Address first = memory.hosts[rank];
+  if (host < first || host + Address(command.bytes) >
+                          first + Address(memory.layouts[rank].host))
+    raise("rank ", rank, ": ", command.bytes, " bytes of stash '",
+          manifest.ranks[rank].buffers[size_t(command.host)].name,
+          "' lie outside of its memory on the host");
+  advance(rank, operation.number + (leaves ? 0 : 1));
+  touch(operation, leaves ? command.from : command.to, command.bytes);
+  use(operation, *slotClock(host), host);
+}
+
 void Verification::run() {
   for (const Operation &it : plan.operations) {
     Clock &clock = clocks[it.stream];
@@ -256,6 +290,10 @@ void Verification::run() {
     case Operation::Work:
       advance(size_t(it.rank), it.number);
       work(it);
+      break;
+    case Operation::Offload:
+    case Operation::Fetch:
+      copy(it);
       break;
     case Operation::CopyTo:
     case Operation::SendTo:

@@ -73,7 +73,8 @@ void Checker::acquire(int64_t buffer, int64_t m) {
           m % layout.buffers[buffer].slots, " is taken for microbatch ", m,
           " while microbatch ", owner, " holds it");
   owner = m;
-  live += layout.buffers[buffer].stride;
+  if (!layout.buffers[buffer].onHost)
+    live += layout.buffers[buffer].stride;
   highest = std::max(highest, live);
 }
 
@@ -85,7 +86,8 @@ void Checker::release(int64_t buffer, int64_t m) {
           " is released for microbatch ", m, ", which does not hold it");
   owner = nobody;
   std::memset(arena + ring.at(m), poison, ring.stride);
-  live -= ring.stride;
+  if (!ring.onHost)
+    live -= ring.stride;
 }
 
 void Checker::access(int64_t buffer, int64_t m) const {

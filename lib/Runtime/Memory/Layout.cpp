@@ -84,6 +84,12 @@ Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
             manifest.ranks[rank].starts[size_t(buffer.starts)];
       continue;
     }
+    if (buffer.onHost) { // Behind the arena, which is not laid out yet.
+      layout.buffers.push_back(
+          ringOf(layout, buffer.bytes, slots, buffer.name));
+      layout.buffers.back().onHost = true;
+      continue;
+    }
     if (needsAllMicrobatches(buffer, manifest) && slots < microbatches)
       raise("buffer '", buffer.name, "' of rank ", rank, " has ", slots,
             " slots for ", microbatches, " microbatches");
@@ -114,6 +120,11 @@ Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
     }
     layout.channels.push_back(ring);
   }
+  for (Ring &ring : layout.buffers)
+    if (ring.onHost) {
+      ring.offset = layout.total + layout.host;
+      layout.host += ring.bytes();
+    }
   return layout;
 }
 

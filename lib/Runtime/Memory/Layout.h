@@ -12,6 +12,9 @@
 // compiler adds up the same numbers; that the sums agree is checked when a
 // step is made, so the printed bytes are the allocated bytes.
 //
+// Stashes that wait on the host come behind all that, in bytes that are not the
+// arena's: those of a device lie elsewhere, those of a processor do not.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_RUNTIME_MEMORY_LAYOUT_H
@@ -29,6 +32,7 @@ inline constexpr int64_t alignment = 64;
 struct Ring {
   int64_t offset = 0, stride = 0, slots = 1;
   std::vector<int64_t> starts;
+  bool onHost = false; ///< `offset` is behind the arena.
 
   /// Where the slot of microbatch `m` begins in the arena; throws where it has
   /// none.
@@ -44,6 +48,7 @@ struct Layout {
   std::vector<Ring> channels; ///< by channel number; empty where not received
   int64_t total = 0;          ///< bytes of the arena
   int64_t fixed = 0; ///< bytes held all the time: all but stash and workspace
+  int64_t host = 0;  ///< bytes on the host, behind `total`
 };
 
 /// Lays out the arena of one rank; linear in buffers and channels. Throws when

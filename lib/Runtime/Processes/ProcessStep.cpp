@@ -30,7 +30,7 @@ ProcessStep::ProcessStep(std::shared_ptr<const Artifact> source,
       messenger(processes.messenger()), self(messenger.self()),
       limit(options.deadline),
       spins(spinsFor(neighbours.count * options.threads) / looksOfMemory),
-      arena(layouts[size_t(self)].total),
+      arena(layouts[size_t(self)].total + layouts[size_t(self)].host),
       peaks(manifest().ranks.size(), options.check ? 0 : -1) {
   prepare(neighbours, options);
   const Layout &own = layouts[size_t(self)];

@@ -32,7 +32,7 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
     raise("the number of threads per rank is ", threadsPerRank,
           ", expected 1 to ", maxThreads);
   for (const Layout &layout : layouts)
-    arenas.emplace_back(layout.total);
+    arenas.emplace_back(layout.total + layout.host);
   size_t size = manifest().ranks.size();
   std::vector<std::byte *> bases;
   bases.reserve(size);

@@ -46,6 +46,9 @@ static int64_t memberOf(llvm::StringRef name) {
   MEMBER(all_reduce)
   MEMBER(await_reduced)
   MEMBER(otherwise)
+  MEMBER(offload)
+  MEMBER(fetch)
+  MEMBER(fetched)
 #undef MEMBER
   return -1;
 }

@@ -147,8 +147,8 @@ TEST(Manifest, KernelsThatNoDeviceRunsAreNamed) {
 }
 
 TEST(Manifest, ContradictionsAreNamed) {
-  EXPECT_EQ(errorWith("/stagewright", 3),
-            "malformed manifest: 'stagewright' is 3, expected 1 to 2");
+  EXPECT_EQ(errorWith("/stagewright", 4),
+            "malformed manifest: 'stagewright' is 4, expected 1 to 3");
   EXPECT_EQ(errorWith("/arguments/0/dtype", "f31"),
             "malformed manifest: element type 'f31' is unknown");
   EXPECT_EQ(errorWith("/arguments/0/shape", {8}),
@@ -248,6 +248,22 @@ TEST(Layout, APlacedStashTakesNoBytesOfItsOwn) {
   EXPECT_THROW(layOut(parseManifest(text.dump()), 0, 4), Error);
   stash["place"] = 0;
   stash["depth_all"] = true;
+  EXPECT_THROW(parseManifest(text.dump()), Error);
+}
+
+TEST(Layout, AStashOnTheHostLiesBehindTheArena) {
+  json text = pipelineManifest();
+  json &stash = text["ranks"][0]["buffers"][4];
+  stash["on_host"] = true;
+  Layout layout = layOut(parseManifest(text.dump()), 0, 4);
+  EXPECT_TRUE(layout.buffers[4].onHost);
+  EXPECT_EQ(layout.total, 832 - 128);
+  EXPECT_EQ(layout.buffers[4].offset, layout.total);
+  EXPECT_EQ(layout.host, 128);
+  stash["place"] = 0;
+  EXPECT_THROW(parseManifest(text.dump()), Error);
+  stash.erase("place");
+  text["ranks"][0]["buffers"][0]["on_host"] = true;
   EXPECT_THROW(parseManifest(text.dump()), Error);
 }
 

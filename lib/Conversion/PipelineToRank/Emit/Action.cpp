@@ -20,9 +20,18 @@ using namespace stagewright::torank;
 void RankEmitter::findReleases() {
   for (const auto &[value, made] : plan.values)
     if (plan.rankOf(made.made) == rank)
-      for (const StashPlan &stash : made.stashes)
-        releases[stash.last][stash.lastAt].stashes.push_back(
-            stashes.lookup({value, stash.stage}));
+      for (const StashPlan &stash : made.stashes) {
+        Value buffer = stashes.lookup({value, stash.stage});
+        auto beside = offloaded.find({value, stash.stage});
+        if (beside != offloaded.end()) {
+          auto [onHost, back] = beside->second;
+          releases[made.made][made.lastHere].offloads.push_back(
+              {buffer, onHost});
+          fetches[stash.first].push_back({onHost, back});
+          buffer = back;
+        }
+        releases[stash.last][stash.lastAt].stashes.push_back(buffer);
+      }
   for (auto [number, channel] : llvm::enumerate(plan.channels))
     if (channel.to == rank)
       releases[channel.last][channel.lastAt].channels.push_back(number);
@@ -39,6 +48,11 @@ Value RankEmitter::read(Value value, const ActionKey &key) {
     return memory = whole ? whole : slotOf(buffer, numbers.ofStep);
   }
   const ValuePlan &made = plan.values.find(value)->second;
+  if (auto beside = offloaded.find({value, key.stage});
+      beside != offloaded.end())
+    return memory =
+               rank::FetchedOp::create(builder, loc, memoryOf(value.getType()),
+                                       beside->second.back, numbers.turn);
   if (plan.rankOf(made.made) == rank)
     return memory =
                made.home == Home::Output
@@ -176,6 +190,36 @@ void RankEmitter::emitReleases(const ActionKey &key, unsigned position) {
                                    numbers.turn);
   for (Value buffer : found->second.stashes)
     rank::ReleaseOp::create(builder, loc, buffer, numbers.turn);
+  for (auto [buffer, onHost] : found->second.offloads)
+    rank::OffloadOp::create(builder, loc, buffer, onHost, numbers.turn);
+}
+
+/// Turns that the copy of a stage takes in all.
+Value RankEmitter::countTurns(const ActionKey &key) {
+  if (plan.pipelines > 1 || plan.numCopies() == 1)
+    return microbatches;
+  return constant(plan.microbatchesOf[key.stage / plan.numStages].size());
+}
+
+/// Begins to copy back what the next turn of the action reads and, at the first
+/// one, what this turn does: turns t + min(t, 1) to before min(t + 2, all).
+void RankEmitter::emitFetches(const ActionKey &key) {
+  auto found = fetches.find(key);
+  if (found == fetches.end())
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  Value turn = numbers.turn;
+  if (plan.fetchesAhead[key.stage]) {
+    Value isLater = arith::MinSIOp::create(builder, loc, turn, constant(1));
+    Value low = arith::AddIOp::create(builder, loc, turn, isLater);
+    Value after = arith::AddIOp::create(builder, loc, turn, constant(2));
+    Value high = arith::MinSIOp::create(builder, loc, after, countTurns(key));
+    auto loop = scf::ForOp::create(builder, loc, low, high, constant(1));
+    builder.setInsertionPointToStart(loop.getBody());
+    turn = loop.getInductionVar();
+  }
+  for (const HostBuffers &buffers : found->second)
+    rank::FetchOp::create(builder, loc, buffers.onHost, buffers.back, turn);
 }
 
 /// The route of an action has the number of its copy.
@@ -214,6 +258,7 @@ LogicalResult RankEmitter::emitPart(const ActionKey &key) {
   if (found == plan.actions.end()) // No node has work there.
     return success();
   const ActionPlan &action = found->second;
+  emitFetches(key);
   for (auto [position, node] : llvm::enumerate(action.nodes)) {
     if (failed(emitNode(key, node)))
       return failure();

@@ -32,7 +32,7 @@ static Place placeOf(IntegerAttr position, IntegerAttr slice, int64_t index) {
 
 Value RankEmitter::declare(Twine name, BufferKind kind,
                            std::optional<Place> place, int64_t depth,
-                           MemRefType type) {
+                           MemRefType type, bool onHost) {
   std::string unique = name.str();
   for (unsigned copy = 1; !bufferNames.insert(unique).second; ++copy)
     unique = (name + "." + Twine(copy)).str();
@@ -46,7 +46,7 @@ Value RankEmitter::declare(Twine name, BufferKind kind,
       number(place ? std::optional(place->position) : std::nullopt),
       number(place ? place->slice : std::nullopt),
       builder.getI64IntegerAttr(depth), TypeAttr::get(type), IntegerAttr(),
-      DenseI64ArrayAttr());
+      DenseI64ArrayAttr(), onHost ? builder.getUnitAttr() : UnitAttr());
 }
 
 LogicalResult RankEmitter::declareArgument(BlockArgument argument) {
@@ -180,6 +180,17 @@ void RankEmitter::declareStashes() {
           name, BufferKind::Stash, std::nullopt,
           depthOf(stash.depth, plan.pipelines), memoryOf(value.getType()));
       ++statistics.stashes;
+      if (!stash.offloaded)
+        continue;
+      auto beside = [&](StringRef suffix, const RingDepth &depth, bool onHost) {
+        return declare(name + suffix, BufferKind::Stash, std::nullopt,
+                       depthOf(depth, plan.pipelines),
+                       memoryOf(value.getType()), onHost);
+      };
+      Value onHost = beside(".host", stash.onHost, true);
+      offloaded[{value, stash.stage}] = {onHost,
+                                         beside(".back", stash.back, false)};
+      ++statistics.offloaded;
     }
   }
   workspace = declare(

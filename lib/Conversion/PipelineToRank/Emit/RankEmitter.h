@@ -60,7 +60,7 @@ private:
   // Memory (Memory.cpp).
   mlir::Value declare(llvm::Twine name, stagewright::rank::BufferKind kind,
                       std::optional<Place> place, int64_t depth,
-                      mlir::MemRefType type);
+                      mlir::MemRefType type, bool onHost = false);
   mlir::LogicalResult declareArguments();
   void declareResults();
   void declareAccumulator(unsigned number);
@@ -89,6 +89,8 @@ private:
   void distribute(mlir::Value value);
   void passThrough(int64_t result, const ActionKey &key);
   void emitReleases(const ActionKey &key, unsigned position);
+  void emitFetches(const ActionKey &key);
+  mlir::Value countTurns(const ActionKey &key);
 
   // Sums over ranks (Sums.cpp).
   void beginSums(const ActionKey &key, unsigned position);
@@ -130,6 +132,13 @@ private:
   mlir::DenseMap<unsigned, mlir::Value> arguments; ///< Buffers.
   /// Buffers, by value and the stage that uses them.
   mlir::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> stashes;
+  /// Of offloaded stashes: where they wait, and where they come back to.
+  struct HostBuffers {
+    mlir::Value onHost, back;
+  };
+  llvm::MapVector<std::pair<mlir::Value, int64_t>, HostBuffers> offloaded;
+  /// By the action that uses them first.
+  std::map<ActionKey, mlir::SmallVector<HostBuffers>> fetches;
   std::map<int64_t, mlir::Value> outputs;       ///< Buffers, by result.
   std::map<unsigned, mlir::Value> accumulators; ///< Buffers, by number.
   /// Buffers of state and constants, by argument of @update.
@@ -143,6 +152,8 @@ private:
   struct Releases {
     mlir::SmallVector<mlir::Value> stashes; ///< Buffers.
     mlir::SmallVector<unsigned> channels;
+    /// Buffers: from a stash to one on the host.
+    mlir::SmallVector<std::pair<mlir::Value, mlir::Value>> offloads;
   };
   std::map<ActionKey, std::map<unsigned, Releases>> releases;
 };

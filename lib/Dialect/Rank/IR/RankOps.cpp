@@ -27,6 +27,9 @@ BufferOp AcquireOp::getBufferOp() {
 BufferOp ReleaseOp::getBufferOp() {
   return getBuffer().getDefiningOp<BufferOp>();
 }
+BufferOp FetchedOp::getBufferOp() {
+  return getBuffer().getDefiningOp<BufferOp>();
+}
 BufferOp ViewOp::getBufferOp() {
   return getWorkspace().getDefiningOp<BufferOp>();
 }
@@ -46,6 +49,22 @@ static LogicalResult verifyType(Operation *op, StringRef what, Type expected,
                            << ", got " << got;
 }
 
+/// Checks that `buffer` is a stash, and on the side that `op` works on.
+static LogicalResult verifyStash(Operation *op, BufferOp buffer,
+                                 bool onHost = false) {
+  if (failed(verifyDeclared(op, buffer)))
+    return failure();
+  if (buffer.getKind() != BufferKind::Stash)
+    return op->emitOpError() << "works on a stash, got a buffer of kind '"
+                             << stringifyBufferKind(buffer.getKind()) << "'";
+  if (buffer.getOnHost() == onHost)
+    return success();
+  return op->emitOpError() << "needs a stash on the "
+                           << (onHost ? "host" : "device") << ", but '"
+                           << buffer.getBufferName() << "' lies on the "
+                           << (onHost ? "device" : "host");
+}
+
 LogicalResult SlotOp::verify() {
   BufferOp buffer = getBufferOp();
   if (failed(verifyDeclared(*this, buffer)) ||
@@ -55,21 +74,14 @@ LogicalResult SlotOp::verify() {
   if (buffer.getKind() == BufferKind::Workspace) // slot_c3
     return emitOpError() << "cannot take a slot of a workspace, use "
                          << "'rank.view'";
+  if (buffer.getOnHost()) // slot_c3
+    return verifyStash(*this, buffer);
   if (buffer.isPerMicrobatch() != bool(getMicrobatch())) // slot_c2
     return emitOpError() << "of a buffer of kind '"
                          << stringifyBufferKind(buffer.getKind()) << "' "
                          << (getMicrobatch() ? "has no" : "needs a")
                          << " microbatch";
   return success();
-}
-
-static LogicalResult verifyStash(Operation *op, BufferOp buffer) {
-  if (failed(verifyDeclared(op, buffer)))
-    return failure();
-  if (buffer.getKind() == BufferKind::Stash)
-    return success();
-  return op->emitOpError() << "works on a stash, got a buffer of kind '"
-                           << stringifyBufferKind(buffer.getKind()) << "'";
 }
 
 LogicalResult AcquireOp::verify() {
@@ -81,6 +93,30 @@ LogicalResult AcquireOp::verify() {
 
 LogicalResult ReleaseOp::verify() {
   return verifyStash(*this, getBufferOp()); // release_c1
+}
+
+template <typename OpT> static LogicalResult verifyCopy(OpT op, bool toHost) {
+  auto source = op.getSource().template getDefiningOp<BufferOp>();
+  auto target = op.getTarget().template getDefiningOp<BufferOp>();
+  if (failed(verifyStash(op, source, !toHost)) ||
+      failed(verifyStash(op, target, toHost)))
+    return failure();
+  return verifyType(op, "source", source.getType(), target.getType());
+}
+
+LogicalResult OffloadOp::verify() {
+  return verifyCopy(*this, /*toHost=*/true); // offload_c1
+}
+
+LogicalResult FetchOp::verify() {
+  return verifyCopy(*this, /*toHost=*/false); // fetch_c1
+}
+
+LogicalResult FetchedOp::verify() {
+  if (failed(verifyStash(*this, getBufferOp()))) // fetched_c1
+    return failure();
+  return verifyType(*this, "buffer", getBufferOp().getType(),
+                    getSlot().getType());
 }
 
 LogicalResult ViewOp::verify() {

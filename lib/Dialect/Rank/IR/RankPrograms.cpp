@@ -229,6 +229,11 @@ bool BufferOp::isPerMicrobatch() {
                             getKind());
 }
 
+bool BufferOp::isCopied() {
+  return llvm::any_of(getBuffer().getUsers(),
+                      llvm::IsaPred<OffloadOp, FetchOp>);
+}
+
 int64_t BufferOp::getSlots(int64_t microbatches) {
   return getSlotCount(getDepth(), microbatches);
 }
@@ -292,6 +297,11 @@ LogicalResult BufferOp::verify() {
     return emitOpError() << "needs a place that is a multiple of "
                          << RankDialect::kAlignment << " and not negative, got "
                          << *getPlace();
+  if (getOnHost() && (getKind() != BufferKind::Stash || getPlace()))
+    return emitOpError() // buffer_c8
+           << "of kind '" << kind << "'"
+           << (getPlace() ? " and a place in the workspace" : "")
+           << " cannot lie on the host; a stash without a place can";
   if (failed(verifyStarts(*this)))
     return failure();
   return verifySlotType(*this, getType());

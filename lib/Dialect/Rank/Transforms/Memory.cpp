@@ -39,6 +39,10 @@ ProgramMemory stagewright::rank::computeMemory(ProgramOp program,
       memory.outputs += bytes;
       break;
     case BufferKind::Stash:
+      if (buffer.getOnHost()) {
+        memory.host += bytes;
+        break;
+      }
       memory.stash += bytes;
       if (buffer.getPlace())
         memory.shared += bytes;
@@ -80,6 +84,8 @@ static DictionaryAttr toAttribute(MLIRContext *context,
                                          entry("bound", memory.bound)};
   if (memory.state) // Most steps have no optimizer.
     entries.push_back(entry("state", memory.state));
+  if (memory.host) // And offload nothing.
+    entries.push_back(entry("host", memory.host));
   return builder.getDictionaryAttr(entries);
 }
 

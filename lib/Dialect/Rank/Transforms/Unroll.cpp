@@ -254,6 +254,21 @@ LogicalResult Unroller::visit(Operation &op) {
             release.getMicrobatch());
         return success();
       })
+      // Without times a copy is over at once: its source's slot is free, its
+      // target's held.
+      .Case<OffloadOp, FetchOp>([&](auto copy) {
+        int32_t from = stashes.lookup(copy.getSource());
+        add(EventKind::Use, copy, from, copy.getMicrobatch());
+        add(EventKind::Acquire, copy, stashes.lookup(copy.getTarget()),
+            copy.getMicrobatch());
+        add(EventKind::Release, copy, from, copy.getMicrobatch());
+        return success();
+      })
+      .Case([&](FetchedOp fetched) {
+        add(EventKind::Use, fetched, stashes.lookup(fetched.getBuffer()),
+            fetched.getMicrobatch());
+        return success();
+      })
       .Case([&](SlotOp slot) {
         auto stash = stashes.find(slot.getBuffer());
         if (stash != stashes.end())
@@ -319,7 +334,9 @@ LogicalResult Unroller::unroll(ProgramOp program, int64_t microbatches) {
                              : microbatches;
       rank.stashes.push_back(
           {buffer.getBufferName().str(), buffer.getSlots(microbatches),
-           messages, getSlotStride(buffer.getType()), -1, -1,
+           messages,
+           // Bytes of the host are not the rank's.
+           buffer.getOnHost() ? 0 : getSlotStride(buffer.getType()), -1, -1,
            buffer.getOperation(), false,
            int64_t(buffer.getPlace().value_or(-1)),
            buffer.getStarts().value_or(ArrayRef<int64_t>()).vec()});

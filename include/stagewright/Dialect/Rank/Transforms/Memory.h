@@ -32,6 +32,7 @@ struct ProgramMemory {
   int64_t transfers = 0; ///< Rings of the channels that end here.
   int64_t workspace = 0;
   int64_t shared = 0;   ///< Stashes that lie in the workspace.
+  int64_t host = 0;     ///< Stashes in the host's memory; not of the arena.
   int64_t livePeak = 0; ///< Highest number of bytes in use at once.
   int64_t bound = 0;    ///< The same with temporaries packed without loss.
 

@@ -166,8 +166,8 @@ STUB cuMemFreeHost(void *memory) {
 }
 STUB cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes,
                           Stream *stream) {
-  log("upload stream=%d to=%#lx bytes=%zu", stream ? stream->id : -1, to,
-      bytes);
+  log("upload stream=%d to=%#lx bytes=%zu host=%p", stream ? stream->id : -1,
+      to, bytes, from);
   for (size_t i = 0; i < bytes / 4 && bytes < 65536; ++i)
     std::memcpy(&words[to + 4 * i], static_cast<const char *>(from) + 4 * i, 4);
   return enqueue(stream);
@@ -181,7 +181,8 @@ STUB cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes,
     });
     return enqueue(stream);
   }
-  log("download stream=%d from=%#lx bytes=%zu", stream->id, from, bytes);
+  log("download stream=%d from=%#lx bytes=%zu host=%p", stream->id, from, bytes,
+      to);
   return enqueue(stream);
 }
 STUB cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes,

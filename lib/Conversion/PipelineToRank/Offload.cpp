@@ -1,0 +1,93 @@
+//===- Offload.cpp - stashes that wait on the host ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An offloaded stash has two rings on the device and one on the host. A forward
+// writes the first, whose slot is free once it is copied out; the copy back
+// goes to the second, which backwards read. Microbatches in between take bytes
+// of the host alone.
+//
+// A slot is fetched one turn ahead, when the backward of the turn before
+// begins: the copy then has that backward and the forward behind it to run
+// beside. The first backward asks for its own slot as well, before it waits for
+// its gradient.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Plan.h"
+#include "stagewright/Scheduling/InFlight.h"
+
+using namespace mlir;
+using namespace stagewright;
+using namespace stagewright::torank;
+
+/// Whether one copy of a stage takes its turns in order, with its forwards at
+/// least one turn ahead of each backward.
+static bool isOneAhead(const Order &order, int64_t stage, int64_t stride) {
+  std::map<ActionKind, int64_t> next;
+  int64_t all = llvm::count_if(order, [&](const Action &action) {
+    return action.stage == stage && action.kind == ActionKind::Forward;
+  });
+  for (const Action &action : order) {
+    if (action.stage != stage || action.kind == ActionKind::Update)
+      continue;
+    int64_t turn = action.microbatch / stride;
+    if (next[action.kind]++ != turn)
+      return false;
+    if (action.kind != ActionKind::Forward &&
+        next[ActionKind::Forward] < std::min(turn + 2, all))
+      return false;
+  }
+  // I, W and whole backwards of one stage take their turns together.
+  return llvm::all_of(next,
+                      [&](const auto &entry) { return entry.second == all; });
+}
+
+static bool fetchesAhead(const Plan &plan, int64_t stage) {
+  if (!plan.family)
+    return isOneAhead(
+        orderOfCopies(plan, plan.rankOfStage[stage]), stage,
+        plan.pipelines > 1 ? 1 : plan.strideOf(stage / plan.numStages));
+  int64_t own = plan.stageNumber(stage);
+  return llvm::all_of(formsOfLoops(plan.numStages), [&](int64_t m) {
+    return isOneAhead((*plan.family)(m).ranks[own], own, 1);
+  });
+}
+
+void stagewright::torank::chooseOffload(Plan &plan) {
+  llvm::DenseSet<int64_t> layers;
+  for (auto stage :
+       pipeline::ProgramOp(plan.program).getOps<pipeline::StageOp>())
+    if (std::optional<ArrayRef<int64_t>> own = stage.getOffload())
+      layers.insert(own->begin(), own->end());
+  if (layers.empty())
+    return;
+  for (auto &[value, made] : plan.values) {
+    auto node = value.getDefiningOp<pipeline::NodeOp>();
+    if (made.made.kind != ActionKind::Forward ||
+        !layers.contains(node.getLayer()))
+      continue;
+    for (StashPlan &stash : made.stashes)
+      stash.offloaded = stash.stage == made.made.stage &&
+                        stash.first.kind != ActionKind::Recompute;
+  }
+  for (int64_t stage = 0; stage < int64_t(plan.rankOfStage.size()); ++stage)
+    plan.fetchesAhead.push_back(fetchesAhead(plan, stage));
+}
+
+void stagewright::torank::chooseOffloadDepths(
+    Plan &plan, function_ref<RingDepth(const StashPlan &)> betweenUses) {
+  for (auto &[value, made] : plan.values)
+    for (StashPlan &stash : made.stashes) {
+      if (!stash.offloaded)
+        continue;
+      stash.onHost = stash.depth;
+      stash.depth = {slotsLeaving(plan.data.kind), false};
+      stash.back = betweenUses(stash);
+      if (plan.fetchesAhead[stash.stage] && !stash.back.all)
+        stash.back.slots = slotsComing(stash.back.slots);
+    }
+}
