@@ -28,6 +28,10 @@ Look lookOf(BlockKind kind) {
     return {"transfer", "#b8cbe0", "#334"};
   case BlockKind::SendBackward:
     return {"transfer back", "#fbd0a2", "#430"};
+  case BlockKind::Offload:
+    return {"copy to the host", "#d7d3c3", "#433"};
+  case BlockKind::Fetch:
+    return {"copy from the host", "#c9b99a", "#433"};
   case BlockKind::AllReduce:
     return {"all-reduce", "url(#hatch)", "#fff"};
   case BlockKind::Tie:

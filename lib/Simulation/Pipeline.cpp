@@ -35,12 +35,19 @@ static Status checkStage(const PipelineModel &model, size_t number) {
        {std::pair(stage.times.forward, "the forward of "),
         std::pair(stage.times.inputGradient, "the input gradient of "),
         std::pair(stage.times.weightGradient, "the weight gradient of "),
+        std::pair(stage.copying, "the copies of "),
         std::pair(stage.tail, "the tail of "),
         std::pair(stage.overlapped, "the overlapped all-reduce of ")})
     if (Status status = checkTime(seconds, what + name); !status)
       return status;
   if (stage.processors.empty())
     return Error{name + " has no processor"};
+  for (const std::vector<size_t> *lanes :
+       {&stage.leavingLanes, &stage.comingLanes})
+    if (Status status =
+            checkNumbers(*lanes, model.numLinks, name + " has link");
+        !status)
+      return status;
   return checkNumbers(stage.processors, model.numProcessors,
                       name + " has processor");
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PipelineReport.h"
+#include "BlockLook.h"
 #include "CriticalPath.h"
 #include <algorithm>
 
@@ -83,7 +84,7 @@ void Report::addBlocks() {
     PipelineBlock block = blockAt(model, engine, at);
     if (!isShown(row, block))
       continue;
-    if (row.transfer)
+    if (isTransfer(row.kind))
       timeline.channels[row.number].push_back(block);
     forEachResource(engine, at, [&](uint32_t resource) {
       if (resource < model.numProcessors)

@@ -23,6 +23,8 @@ TickScale TickScale::of(const PipelineModel &model) {
     seen(stage.times.forward, each);
     seen(stage.times.forward, each); // It may run twice.
     seen(stage.backward(), each);
+    seen(stage.copying, each);
+    seen(stage.copying, each);
     seen(stage.tail, once);
     seen(stage.overlapped, once);
   }
@@ -128,6 +130,33 @@ void PipelineRows::addStages(const PipelineModel &model,
   }
 }
 
+/// What a stage keeps leaves behind its forward and comes back before its
+/// backward. In window order it does so as late as it can and, on the deepest
+/// stage, in the window of both.
+void PipelineRows::addCopies(const PipelineModel &model) {
+  for (uint32_t number = 0; number < model.stages.size(); ++number) {
+    const PipelineStage &stage = model.stages[number];
+    if (stage.leavingLanes.empty() || model.forwardOnly)
+      continue;
+    bool isDeepest = depths[number] == deepest;
+    PipelineRow row;
+    row.number = number;
+    row.transfer = true;
+    row.duration = scale.ticks(stage.copying);
+    row.kind = BlockKind::Offload;
+    row.window = 2 * depths[number] + (isDeepest ? 0 : 1);
+    row.lanes = append(stage.leavingLanes, model.numProcessors);
+    uint32_t leaves = add(row);
+    row.kind = BlockKind::Fetch;
+    row.window = isDeepest ? row.window : 4 * deepest - 2 * depths[number] - 1;
+    row.lanes = append(stage.comingLanes, model.numProcessors);
+    uint32_t comes = add(row);
+    edges.emplace_back(forwardOf[number], leaves);
+    edges.emplace_back(leaves, comes);
+    edges.emplace_back(comes, gradientOf[number]);
+  }
+}
+
 void PipelineRows::addChannels(const PipelineModel &model) {
   for (uint32_t number = 0; number < model.channels.size(); ++number) {
     const PipelineChannel &channel = model.channels[number];
@@ -187,6 +216,7 @@ void PipelineRows::build(const PipelineModel &model,
   scale = TickScale::of(model);
   findDepths(model);
   addStages(model, split);
+  addCopies(model);
   addChannels(model);
   link();
   ties.clear();

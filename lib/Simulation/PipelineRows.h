@@ -89,6 +89,7 @@ public:
 
 private:
   void addStages(const PipelineModel &model, const SplitBackwards *split);
+  void addCopies(const PipelineModel &model);
   void addChannels(const PipelineModel &model);
   void findDepths(const PipelineModel &model);
   void link();

@@ -49,6 +49,10 @@ std::string toString(const PipelineBlock &block, const PipelineModel &model) {
     return hop(false) + "F" + microbatch;
   case BlockKind::SendBackward:
     return hop(true) + "B" + microbatch;
+  case BlockKind::Offload:
+    return number + ">hostF" + microbatch;
+  case BlockKind::Fetch:
+    return "host>" + number + "B" + microbatch;
   case BlockKind::AllReduce:
     return number + " all-reduce";
   case BlockKind::Tie:

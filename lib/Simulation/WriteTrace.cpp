@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Simulation/WriteTrace.h"
+#include "BlockLook.h"
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -67,12 +68,21 @@ static const char *categoryOf(BlockKind kind) {
   case BlockKind::SendForward:
   case BlockKind::SendBackward:
     return "transfer";
+  case BlockKind::Offload:
+  case BlockKind::Fetch:
+    return "copy";
   case BlockKind::AllReduce:
     return "all-reduce";
   case BlockKind::Tie:
     return "tie";
   }
   return "";
+}
+
+/// Whether a link is the way of a device to the memory of its host, or back.
+static bool isOfHost(const std::vector<PipelineBlock> &link) {
+  return !link.empty() && (link.front().kind == BlockKind::Offload ||
+                           link.front().kind == BlockKind::Fetch);
 }
 
 /// A way and a lane of a channel has a thread: blocks of one do not overlap.
@@ -130,6 +140,13 @@ void Trace::addNames() {
     add(from + " → " + to, channel.forwardLanes.size());
     add(to + " → " + from, channel.backwardLanes.size());
   }
+  for (const auto &blocks : timeline.links)
+    if (isOfHost(blocks)) {
+      std::string stage = std::to_string(blocks.front().number);
+      bool leaves = blocks.front().kind == BlockKind::Offload;
+      name("thread_name", Channels, thread++,
+           leaves ? stage + " → host" : "host → " + stage);
+    }
   if (!timeline.collectives.empty())
     name("process_name", Collectives, 0, "collectives");
   for (size_t c = 0; c < timeline.collectives.size(); ++c)
@@ -146,8 +163,10 @@ void Trace::addBlock(const PipelineBlock &block, int process, size_t thread) {
                 {"ts", microseconds(block.start)},
                 {"dur", microseconds(block.end - block.start)}};
   if (process != Collectives)
-    event["args"] = {{process == Devices ? "stage" : "channel", block.number},
-                     {"microbatch", block.microbatch}};
+    event["args"] = {
+        {process == Devices || !isTransfer(block.kind) ? "stage" : "channel",
+         block.number},
+        {"microbatch", block.microbatch}};
   events.push_back(std::move(event));
 }
 
@@ -196,6 +215,15 @@ std::string Trace::write() {
     for (const PipelineBlock &block : blocks) {
       addBlock(block, Channels, threadOf(block));
       addFlow(block);
+    }
+  size_t thread = 0;
+  for (const PipelineChannel &channel : model.channels)
+    thread += channel.forwardLanes.size() + channel.backwardLanes.size();
+  for (const auto &blocks : timeline.links)
+    if (isOfHost(blocks)) {
+      for (const PipelineBlock &block : blocks)
+        addBlock(block, Channels, thread);
+      ++thread;
     }
   for (size_t c = 0; c < timeline.collectives.size(); ++c)
     addBlock(timeline.collectives[c], Collectives, c);

@@ -37,6 +37,13 @@ struct PipelineStage {
   /// go to replicas in turn. Stages may share a processor.
   std::vector<size_t> processors;
 
+  /// Of what a microbatch keeps, to the memory of the host behind its forward,
+  /// and as long back before its backward; beside what the processors compute.
+  Seconds copying = {};
+  /// Copies of microbatch m hold leavingLanes[m % size], comingLanes[m % size];
+  /// empty where nothing is copied.
+  std::vector<size_t> leavingLanes = {}, comingLanes = {};
+
   Seconds backward() const {
     return times.inputGradient + times.weightGradient;
   }

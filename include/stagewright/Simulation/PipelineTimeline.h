@@ -32,6 +32,8 @@ enum class BlockKind {
   Recompute,
   SendForward, ///< Of a channel, not of a stage; so is SendBackward.
   SendBackward,
+  Offload, ///< Of a stage, to the memory of its host; Fetch is back.
+  Fetch,
   AllReduce, ///< The tail of a stage.
   Tie        ///< Of a tie.
 };
@@ -63,7 +65,7 @@ struct CriticalBlock {
 
 struct PipelineTimeline {
   /// In the order in which they run; a transfer is in the list of its channel
-  /// and of each of its links.
+  /// and of each of its links, a copy to or from a host in that of its link.
   std::vector<std::vector<PipelineBlock>> processors, channels, links;
   /// Tails of stages and ties that take time.
   std::vector<PipelineBlock> collectives;
@@ -98,7 +100,8 @@ Result<PipelineTimeline> simulatePipeline(const PipelineModel &model,
 StageGraph graphOf(const PipelineModel &model);
 
 /// `F3` of stage 2 as "2F3", a transfer from stage 0 to 1 as "0>1F3" and
-/// "1>0B3", "2 all-reduce", "tie 0".
+/// "1>0B3", a copy to the host "0>hostF3" and back "host>0B3", "2 all-reduce",
+/// "tie 0".
 std::string toString(const PipelineBlock &block, const PipelineModel &model);
 
 } // namespace stagewright

@@ -26,6 +26,46 @@ static void expectGapless(const PipelineTimeline &timeline) {
   ASSERT_EQ(time, timeline.makespan);
 }
 
+/// Some stages copy what they keep to their hosts and back.
+static void addCopies(PipelineModel &model, std::mt19937 &random) {
+  if (model.forwardOnly)
+    return;
+  for (PipelineStage &stage : model.stages)
+    if (random() % 2 == 0) {
+      stage.copying = Seconds(double(1 + random() % 4));
+      for (size_t i = 0; i < stage.processors.size(); ++i) {
+        stage.leavingLanes.push_back(model.numLinks++);
+        stage.comingLanes.push_back(model.numLinks++);
+      }
+    }
+}
+
+TEST(PipelineTimeline, CopiesRunBesideComputing) {
+  PipelineModel model;
+  model.stages.push_back({{Seconds(1), Seconds(2), Seconds(0)}, {}, {}, {0}});
+  model.numProcessors = 1;
+  model.microbatches = 4;
+  auto take = [&](double copying, ExecutionOrder order) {
+    model.stages[0].copying = Seconds(copying);
+    model.stages[0].leavingLanes = {0};
+    model.stages[0].comingLanes = {1};
+    model.numLinks = 2;
+    return makespanOf(model, order).value;
+  };
+  EXPECT_EQ(take(0.5, ExecutionOrder::GPipe), 12);
+  // A forward, four copies out, one back, a backward.
+  EXPECT_EQ(take(3, ExecutionOrder::GPipe), 1 + 4 * 3 + 3 + 2);
+  // One microbatch in flight: everything one after the other.
+  EXPECT_EQ(take(3, ExecutionOrder::OneFOneB), 4 * (1 + 3 + 3 + 2));
+  EXPECT_EQ(take(3, ExecutionOrder::Window), 4 * (1 + 3 + 3 + 2));
+  Result<PipelineTimeline> timeline =
+      simulatePipeline(model, ExecutionOrder::GPipe);
+  ASSERT_TRUE(timeline);
+  EXPECT_EQ(toString(timeline->links[0][1], model), "0>hostF1");
+  EXPECT_EQ(toString(timeline->links[1][0], model), "host>0B0");
+  EXPECT_EQ(timeline->links[1][0].start, Seconds(4));
+}
+
 TEST(PipelineTimeline, AgreesWithMakespanOf) {
   const unsigned seed = 31;
   std::mt19937 random(seed);
@@ -33,6 +73,8 @@ TEST(PipelineTimeline, AgreesWithMakespanOf) {
     PipelineModel model = randomModel(random);
     if (round % 3 == 0)
       model.collectiveSlowdown = 1.5;
+    if (round % 4 == 0)
+      addCopies(model, random);
     for (ExecutionOrder order : allExecutionOrders()) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", round " +
                    std::to_string(round) + ", " + toString(order));
