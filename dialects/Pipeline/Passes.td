@@ -270,7 +270,10 @@ def Partition : Pass<"pipeline-partition", "::mlir::ModuleOp"> {
     Option<"recompute", "recompute", "bool", "true",
            "Whether a stage short of memory may run its forward twice, or its layers compute again what they do not keep">,
     Option<"recomputeLevel", "recompute-level", "int64_t", "-1",
-           "Level of every layer, of those that pipeline-offer-recompute offers, 0 where all is kept; -1: what fits">];
+           "Level of every layer, of those that pipeline-offer-recompute offers, 0 where all is kept; -1: what fits">,
+    Option<"offload", "offload", "std::string", "\"auto\"",
+           "Whether what forwards keep waits for the backward in the memory of the host, of devices that say how fast they "
+           "reach it: auto, where a stage does not fit and it costs the least time; none; all, where it saves memory">];
   let statistics = [Statistic<"numBoundaries", "boundaries", "Values that cross between stages">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -115,6 +115,8 @@ static FailureOr<Planned> plannedOf(ProgramOp program) {
     for (auto device : op.getDevices().getAsRange<FlatSymbolRefAttr>())
       stage.devices.push_back(numberOf[device.getValue()]);
     stage.recompute = op.getRecompute();
+    if (auto offload = op.getOffload())
+      stage.offload.assign(offload->begin(), offload->end());
     addLevels(op, planned.problem, stage);
     if (auto rows = op.getRows())
       stage.rows.assign(rows->begin(), rows->end());

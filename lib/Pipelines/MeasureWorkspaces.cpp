@@ -208,6 +208,7 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
     return success();
   pipeline::GraphOp graph = graphs.front();
   bool isAsked = options.recomputeLevel.value_or(0) > 0 ||
+                 options.offload == "all" ||
                  StringRef(options.plan).contains("\"levels\"");
   FailureOr<bool> isShort =
       isAsked ? true : memoryIsShort(graph, options, microbatches);

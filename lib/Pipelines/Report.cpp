@@ -105,11 +105,16 @@ void describeMemory(ModuleOp module, CompileReport *report) {
   SmallVector<StringRef> columns = {
       "parameters", "gradients", "batch",  "outputs", "stash",
       "transfers",  "workspace", "shared", "arena",   "live_peak"};
-  if (llvm::any_of(module.getOps<rank::ProgramOp>(), [](auto program) {
-        return program.getMemoryAttr() &&
-               program.getMemoryAttr().contains("state");
-      }))
+  auto has = [&](StringRef column) {
+    return llvm::any_of(module.getOps<rank::ProgramOp>(), [&](auto program) {
+      return program.getMemoryAttr() &&
+             program.getMemoryAttr().contains(column);
+    });
+  };
+  if (has("state"))
     columns.insert(columns.begin() + 2, "state");
+  if (has("host")) // Beside the arena.
+    columns.push_back("host");
   auto bytesOf = [](rank::ProgramOp program, StringRef column) -> int64_t {
     auto bytes = program.getMemoryAttr()
                      ? program.getMemoryAttr().getAs<IntegerAttr>(column)

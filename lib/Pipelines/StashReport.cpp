@@ -10,6 +10,7 @@
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Support/Units.h"
+#include "llvm/ADT/StringSet.h"
 #include <cmath>
 
 using namespace mlir;
@@ -68,6 +69,17 @@ static llvm::StringMap<std::string> choicesOf(pipeline::GraphOp graph) {
   return choices;
 }
 
+/// Names of the layers of which the plan leaves what they keep on a host.
+static llvm::StringSet<> offloadedIn(ModuleOp module, pipeline::GraphOp graph) {
+  llvm::StringSet<> names;
+  for (auto program : module.getOps<pipeline::ProgramOp>())
+    for (auto stage : program.getOps<pipeline::StageOp>())
+      if (std::optional<ArrayRef<int64_t>> layers = stage.getOffload())
+        for (int64_t layer : *layers)
+          names.insert(graph.getLayerName(layer));
+  return names;
+}
+
 void describeStash(ModuleOp module, CompileReport *report) {
   if (!report)
     return;
@@ -79,9 +91,13 @@ void describeStash(ModuleOp module, CompileReport *report) {
     auto dictionaries = layers.getAsRange<DictionaryAttr>();
     SmallVector<DictionaryAttr> all(dictionaries.begin(), dictionaries.end());
     llvm::StringMap<std::string> choices = choicesOf(graph);
+    llvm::StringSet<> offloaded = offloadedIn(module, graph);
     auto textOf = [&](DictionaryAttr layer) {
-      return describe(layer) +
-             choices.lookup(layer.getAs<StringAttr>("layer").getValue());
+      StringRef name = layer.getAs<StringAttr>("layer").getValue();
+      return describe(layer) + choices.lookup(name) +
+             (offloaded.contains(name)
+                  ? "  the plan leaves it on the host until the backward\n"
+                  : "");
     };
     report->stash += "stash of a microbatch, by layer\n";
     for (size_t first = 0; first < all.size();) {

@@ -71,14 +71,18 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
   std::optional<Fit> closest;
   std::vector<std::pair<ExecutionOrder, Fit>> tooLarge;
   for (ExecutionOrder order : problem.orders) {
-    Fit fit = fitOf(problem, curve.layers(), plan, order);
-    if (!fit.fits) {
-      if (!closest || fit.need < closest->need)
-        closest = fit;
-      tooLarge.push_back({order, fit});
-      if (curve.empty())
+    std::optional<Plan> stated = curve.offloadAll(plan, order);
+    Fit fit = fitOf(problem, curve.layers(), stated ? *stated : plan, order);
+    if (!fit.fits || stated) {
+      if (!fit.fits) {
+        if (!closest || fit.need < closest->need)
+          closest = fit;
+        tooLarge.push_back({order, fit});
+      }
+      if (!stated && curve.empty())
         continue;
-      Plan trial = plan;
+      Plan trial = stated ? std::move(*stated) : plan;
+      trial.order = order;
       curve.fit(trial, order);
       if (!fitOf(problem, curve.layers(), trial, order).fits)
         continue;
@@ -87,7 +91,6 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
       if (!(time < best))
         continue;
       best = time;
-      trial.order = order;
       leveled = {std::move(trial), std::move(slower)};
       continue;
     }
@@ -121,6 +124,8 @@ Status evaluate(const Problem &problem, const Network &network, Plan &plan) {
       std::vector<Bytes> bytes =
           memoryOf(problem, curve.layers(), plan, s, plan.order);
       plan.stages[s].memory = *std::max_element(bytes.begin(), bytes.end());
+      bytes = hostMemoryOf(problem, plan, s, plan.order);
+      plan.stages[s].host = *std::max_element(bytes.begin(), bytes.end());
     }
   // Memory binds where another order would be faster if it fitted.
   const Fit *excluded = nullptr;

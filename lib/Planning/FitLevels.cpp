@@ -42,9 +42,8 @@ std::vector<std::vector<double>> bytesKept(const Problem &problem) {
 LevelCurve::LevelCurve(const Problem &problem)
     : problem(problem), classOf(problem.cluster.classOfDevices()),
       index(problem) {
-  bool mayRise = problem.recompute && problem.level < 0;
-  isEmpty = !mayRise || problem.mostLevels() == 0;
-  if (!isEmpty)
+  mayRise = problem.recompute && problem.level < 0 && problem.mostLevels() > 0;
+  if (mayRise)
     kept = bytesKept(problem);
 }
 
@@ -68,9 +67,16 @@ void LevelCurve::fit(Plan &plan, ExecutionOrder order) const {
         return false;
     return true;
   };
-  for (size_t s = 0; s < plan.stages.size(); ++s)
-    fit({{&plan.stages[s], 1}}, classOf[plan.stages[s].devices.front()],
-        [&] { return fits(s); });
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    StagePlan &stage = plan.stages[s];
+    if (fits(s))
+      continue;
+    if (mayOffload(stage) && stage.offload.empty())
+      fitOffload(plan, s, order, [&] { return fits(s); });
+    else
+      fit({{&stage, 1}}, classOf[stage.devices.front()],
+          [&] { return fits(s); });
+  }
 }
 
 namespace {
@@ -83,7 +89,7 @@ struct Step {
 
 void LevelCurve::fit(std::vector<LeveledStage> stages, size_t deviceClass,
                      const std::function<bool()> &fits) const {
-  if (isEmpty || fits())
+  if (!mayRise || fits())
     return;
   std::erase_if(stages, [](const LeveledStage &of) {
     return of.stage->recompute || !of.stage->levels.empty() ||

@@ -9,6 +9,8 @@
 // one step at a time, first the steps that cost the fewest seconds for a byte,
 // until they fit. Levels of a layer lie on a convex curve, so that is the
 // fewest seconds for the bytes but for the last step (the fractional knapsack).
+// Where devices reach their hosts, layers may leave what they keep there
+// instead (FitOffload.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,15 +42,21 @@ public:
 
   const LayerIndex &layers() const { return index; }
 
-  /// Whether no layer may go up.
-  bool empty() const { return isEmpty; }
+  /// Whether nothing can be done for a plan that does not fit: no layer may go
+  /// up, and none be offloaded.
+  bool empty() const { return !mayRise && !problem.mayOffload(); }
 
   /// Gives the layers of `stages` the level that the problem asks for, if it
   /// does.
   void state(std::vector<StagePlan> &stages) const;
 
+  /// The plan under `order` with all offloaded that it or the problem asks for;
+  /// none where neither does, or nothing is.
+  std::optional<Plan> offloadAll(const Plan &plan, ExecutionOrder order) const;
+
   /// Gives every stage of `plan`, which share no devices, the first levels at
-  /// which it fits under `order`, or the highest.
+  /// which it fits under `order`, or the highest; or has layers offloaded,
+  /// where a microbatch takes less time so.
   void fit(Plan &plan, ExecutionOrder order) const;
 
   /// Gives `stages`, which share a device of class `deviceClass`, the first
@@ -58,9 +66,15 @@ public:
            const std::function<bool()> &fits) const;
 
 private:
+  /// Whether the devices of `stage` reach their hosts.
+  bool mayOffload(const StagePlan &stage) const;
+  void fitOffload(Plan &plan, size_t stage, ExecutionOrder order,
+                  const std::function<bool()> &fits) const;
+  Seconds addedTo(const StagePlan &stage, ExecutionOrder order) const;
+
   const Problem &problem;
   std::vector<size_t> classOf; ///< By device.
-  bool isEmpty = true;
+  bool mayRise = false;
   LayerIndex index;
   /// Bytes that a layer keeps for itself, by layer and level.
   std::vector<std::vector<double>> kept;

@@ -10,6 +10,7 @@
 #include "stagewright/Scheduling/InFlight.h"
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace stagewright {
 
@@ -59,8 +60,10 @@ namespace {
 /// Adds up what some layers hold; -1 is the level of those elsewhere.
 class MemorySum {
 public:
-  MemorySum(const Problem &problem, std::vector<int64_t> levels, bool recompute)
-      : problem(problem), levels(std::move(levels)), recompute(recompute) {}
+  MemorySum(const Problem &problem, std::vector<int64_t> levels, bool recompute,
+            const std::vector<int64_t> &offload = {})
+      : problem(problem), levels(std::move(levels)), recompute(recompute),
+        offload(offload.begin(), offload.end()) {}
 
   void addResident(const Resident &resident) {
     bool here = std::any_of(resident.layers.begin(), resident.layers.end(),
@@ -85,6 +88,7 @@ public:
   void addValue(const Value &value) {
     ValuePlace place;
     place.producer = isHere(value.producer.layer);
+    place.offloaded = offload.contains(value.producer.layer);
     for (const LayerPhase &use : value.uses)
       if (isHere(use.layer) && use.isAt(levels[use.layer]))
         place.addUse(use.phase);
@@ -100,6 +104,7 @@ private:
   const Problem &problem;
   std::vector<int64_t> levels;
   bool recompute;
+  std::set<int64_t> offload;
 };
 
 std::vector<int64_t> levelsOf(const Problem &problem, const StagePlan &stage) {
@@ -111,11 +116,12 @@ std::vector<int64_t> levelsOf(const Problem &problem, const StagePlan &stage) {
 } // namespace
 
 static StageMemory sumAll(const Problem &problem, std::vector<int64_t> levels,
-                          bool recompute) {
+                          bool recompute,
+                          const std::vector<int64_t> &offload = {}) {
   std::vector<bool> isHere;
   for (int64_t level : levels)
     isHere.push_back(level >= 0);
-  MemorySum sum(problem, std::move(levels), recompute);
+  MemorySum sum(problem, std::move(levels), recompute, offload);
   for (const Resident &resident : problem.residents)
     sum.addResident(resident);
   for (size_t layer = 0; layer < problem.layers.size(); ++layer)
@@ -135,7 +141,8 @@ StageMemory stageMemory(const Problem &problem, const std::vector<bool> &isHere,
 }
 
 StageMemory stageMemory(const Problem &problem, const StagePlan &stage) {
-  return sumAll(problem, levelsOf(problem, stage), stage.recompute);
+  return sumAll(problem, levelsOf(problem, stage), stage.recompute,
+                stage.offload);
 }
 
 /// Of what `lists` has for the layers of `stage`, each once.
@@ -153,7 +160,8 @@ static void visitOnce(const std::vector<std::vector<size_t>> &lists,
 
 StageMemory stageMemory(const Problem &problem, const LayerIndex &index,
                         const StagePlan &stage) {
-  MemorySum sum(problem, levelsOf(problem, stage), stage.recompute);
+  MemorySum sum(problem, levelsOf(problem, stage), stage.recompute,
+                stage.offload);
   visitOnce(index.residents, stage,
             [&](size_t i) { sum.addResident(problem.residents[i]); });
   for (int64_t layer : stage.layers)
@@ -173,14 +181,23 @@ Bytes StageMemory::with(ByLife inFlight, int64_t microbatches, double share,
   ByLife kept = {part(inFlight.toInput), part(inFlight.toWeight),
                  part(inFlight.between)};
   ByLife slots = {next(kept.toInput), next(kept.toWeight), next(kept.between)};
+  int64_t copied = std::min(leaving, most) +
+                   std::min(slotsComing(std::min(kept.between, most)), most);
   double sliced =
       double(microbatches) * double(perMicrobatch) +
       double(routes) * (stash.times(kept) + receivedStash.times(slots) +
+                        double(copied) * double(offloaded) +
                         double(std::min(atOnce, most)) * double(received)) +
       double(recomputed);
   return Bytes(
       once + int64_t(std::min(std::ceil(share * sliced + temporariesOf(share)),
                               0x1p62)));
+}
+
+Bytes StageMemory::onHost(ByLife inFlight, double share, int64_t routes) const {
+  int64_t slots = routes * ((inFlight.toWeight + routes - 1) / routes);
+  return Bytes(int64_t(
+      std::min(std::ceil(share * double(slots) * double(offloaded)), 0x1p62)));
 }
 
 void StageMemory::addTemporaries(const Problem &problem, size_t layer,
@@ -223,9 +240,16 @@ bool memoryMayBind(const Problem &problem) {
       [&](const Device &device) { return most > device.memory; });
 }
 
-static std::vector<Bytes> bytesOf(const Problem &problem, const Plan &plan,
-                                  size_t stage, ExecutionOrder order,
-                                  const StageMemory &memory) {
+namespace {
+/// How much of what a stage keeps each of its devices holds.
+struct Holding {
+  ByLife inFlight;
+  int64_t routes;
+};
+} // namespace
+
+static Holding holdingOf(const Problem &problem, const Plan &plan, size_t stage,
+                         ExecutionOrder order) {
   const StagePlan &here = plan.stages[stage];
   int64_t own = turnsOf(problem, here), ahead = 0;
   for (size_t s = stage; s < plan.stages.size(); ++s)
@@ -233,12 +257,48 @@ static std::vector<Bytes> bytesOf(const Problem &problem, const Plan &plan,
   int64_t inFlight = problem.forwardOnly ? 0
                                          : inFlightInTurn(order, ahead, own,
                                                           problem.microbatches);
-  int64_t routes = std::max<int64_t>(1, routesOf(problem, plan) / own);
+  return {ByLife(inFlight),
+          std::max<int64_t>(1, routesOf(problem, plan) / own)};
+}
+
+static std::vector<Bytes> bytesOf(const Problem &problem, const Plan &plan,
+                                  size_t stage, ExecutionOrder order,
+                                  StageMemory memory) {
+  auto [inFlight, routes] = holdingOf(problem, plan, stage, order);
+  memory.leaving = slotsLeaving(toString(order));
   std::vector<Bytes> bytes;
-  for (double share : sharesOf(problem, here))
-    bytes.push_back(memory.with(ByLife(inFlight), problem.microbatches, share,
-                                routes, slotsAtOnce(toString(order))));
+  for (double share : sharesOf(problem, plan.stages[stage]))
+    bytes.push_back(memory.with(inFlight, problem.microbatches, share, routes,
+                                slotsAtOnce(toString(order))));
   return bytes;
+}
+
+std::vector<Bytes> hostMemoryOf(const Problem &problem, const Plan &plan,
+                                size_t stage, ExecutionOrder order) {
+  const StagePlan &here = plan.stages[stage];
+  std::vector<Bytes> bytes(here.devices.size());
+  if (here.offload.empty())
+    return bytes;
+  auto [inFlight, routes] = holdingOf(problem, plan, stage, order);
+  StageMemory memory = stageMemory(problem, here);
+  std::vector<double> shares = sharesOf(problem, here);
+  for (size_t i = 0; i < shares.size(); ++i)
+    bytes[i] = memory.onHost(inFlight, shares[i], routes);
+  return bytes;
+}
+
+Seconds copyingTime(const Problem &problem, const StagePlan &stage) {
+  Seconds slowest;
+  if (stage.offload.empty())
+    return slowest;
+  double bytes = double(stageMemory(problem, stage).offloaded);
+  std::vector<double> shares = sharesOf(problem, stage);
+  for (size_t i = 0; i < shares.size(); ++i)
+    if (auto bandwidth =
+            problem.cluster.devices[stage.devices[i]].hostBandwidth)
+      slowest =
+          std::max(slowest, Seconds(shares[i] * bytes / bandwidth->value));
+  return slowest;
 }
 
 std::vector<Bytes> memoryOf(const Problem &problem, const Plan &plan,

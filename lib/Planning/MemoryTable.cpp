@@ -16,12 +16,16 @@ namespace stagewright {
 MemoryTable::MemoryTable(const Problem &problem, bool recompute)
     : microbatches(problem.microbatches) {
   forms.push_back(fill(problem, false, 0));
-  if (!recompute)
+  if (recompute) {
+    levels = problem.mostLevels();
+    for (int64_t level = 1; level <= levels; ++level)
+      forms.push_back(fill(problem, false, level));
+    forms.push_back(fill(problem, true, 0));
+  }
+  if (!problem.mayOffload())
     return;
-  levels = problem.mostLevels();
-  for (int64_t level = 1; level <= levels; ++level)
-    forms.push_back(fill(problem, false, level));
-  forms.push_back(fill(problem, true, 0));
+  offloaded = numForms();
+  forms.push_back(fill(problem, false, 0, /*offload=*/true));
 }
 
 RoomLimits &MemoryTable::limits(const std::vector<Room> &rooms,
@@ -33,7 +37,7 @@ RoomLimits &MemoryTable::limits(const std::vector<Room> &rooms,
 }
 
 MemoryTable::Table MemoryTable::fill(const Problem &problem, bool recompute,
-                                     int64_t level) {
+                                     int64_t level, bool offload) {
   auto levelOf = [&](size_t layer) {
     return std::min(level, int64_t(problem.layers[layer].levels.size()));
   };
@@ -44,7 +48,9 @@ MemoryTable::Table MemoryTable::fill(const Problem &problem, bool recompute,
   table.resize(layers);
   for (size_t first = 0; first < layers; ++first) {
     StageMemory sum;
-    std::vector<ValuePlace> places(problem.values.size());
+    ValuePlace none;
+    none.offloaded = offload;
+    std::vector<ValuePlace> places(problem.values.size(), none);
     std::vector<bool> isHeld(problem.residents.size(), false);
     for (size_t layer = first; layer < layers; ++layer) {
       sum.addTemporaries(problem, layer, levelOf(layer));

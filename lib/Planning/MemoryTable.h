@@ -25,11 +25,13 @@ public:
   /// again.
   MemoryTable(const Problem &problem, bool recompute);
 
-  /// Forms of a stage: levels from 0 on, of every layer or its own highest, and
-  /// then its whole forward run again.
+  /// Forms of a stage: levels from 0 on, of every layer or its own highest,
+  /// then its whole forward run again, and what it keeps on the host.
   int64_t numForms() const { return int64_t(forms.size()); }
   int64_t mostLevels() const { return levels; }
   int64_t wholeForm() const { return levels + 1; }
+  /// Keeps everything, on the host; -1: no device may.
+  int64_t offloadForm() const { return offloaded; }
 
   /// What layers [first, end) hold.
   const StageMemory &at(size_t first, size_t end, int64_t form) const {
@@ -41,10 +43,11 @@ public:
 
 private:
   using Table = std::vector<std::vector<StageMemory>>;
-  static Table fill(const Problem &problem, bool recompute, int64_t level);
+  static Table fill(const Problem &problem, bool recompute, int64_t level,
+                    bool offload = false);
 
   std::vector<Table> forms;
-  int64_t levels = 0, microbatches;
+  int64_t levels = 0, offloaded = -1, microbatches;
   mutable std::map<std::pair<std::vector<Room>, bool>, RoomLimits> known;
 };
 

@@ -77,6 +77,29 @@ static Status checkRows(const Problem &problem, const StagePlan &stage,
   return {};
 }
 
+/// What waits on hosts, where the plan says so.
+static Status checkOffload(const Problem &problem, const StagePlan &stage,
+                           size_t number) {
+  for (int64_t layer : stage.offload)
+    if (std::find(stage.layers.begin(), stage.layers.end(), layer) ==
+        stage.layers.end())
+      return Error{nameOf(number) + " offloads layer " + std::to_string(layer) +
+                   ", which is not on it; name layers of the stage"};
+  if (stage.offload.empty())
+    return {};
+  if (stage.recompute)
+    return Error{nameOf(number) +
+                 " runs its forward again and keeps nothing of it to offload; "
+                 "leave out one of the two"};
+  for (size_t device : stage.devices)
+    if (!problem.cluster.devices[device].hostBandwidth)
+      return Error{nameOf(number) + " offloads to the host of device '" +
+                   problem.cluster.devices[device].name +
+                   "', which does not say how fast it reaches it; give it "
+                   "'host_bandwidth' in the cluster, or offload nothing"};
+  return {};
+}
+
 /// Layers and devices of one stage.
 static Status checkStage(const Problem &problem, const Plan &plan,
                          size_t number) {
@@ -102,6 +125,8 @@ static Status checkStage(const Problem &problem, const Plan &plan,
                  " replicas, allowed are " +
                  std::to_string(problem.maxReplicas) +
                  "; allow more, or 0 for any number"};
+  if (Status status = checkOffload(problem, stage, number); !status)
+    return status;
   return checkRows(problem, stage, number);
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Scheduling/InFlight.h"
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -44,6 +45,7 @@ private:
   void addTail(StagePlan &stage, PipelineStage &result,
                const std::vector<double> &shares) const;
   void addProcessors();
+  void addCopies();
   void collectTraffic();
   void carry(const Value &value, int64_t from, int64_t to);
   void addChannels();
@@ -75,6 +77,7 @@ PipelineModel Builder::build() {
   for (StagePlan &stage : plan.stages)
     addStage(stage);
   addProcessors();
+  addCopies();
   collectTraffic();
   addChannels();
   addTies();
@@ -113,8 +116,14 @@ void Builder::addStage(StagePlan &stage) {
     }
   }
   stage.times = slowest;
+  stage.copying = copyingTime(problem, stage);
   PipelineStage result;
   result.times = slowest;
+  result.copying = stage.copying;
+  // One slot leaves beside a backward, and the next forward needs it.
+  if (slotsLeaving(plan.orderName()) == 1)
+    result.times.inputGradient +=
+        std::max(Seconds(), stage.copying - result.backward());
   addTail(stage, result, shares.back());
   model.stages.push_back(std::move(result));
 }
@@ -192,6 +201,22 @@ void Builder::addProcessors() {
               .first->second);
   }
   model.numProcessors = numbers.size();
+}
+
+/// Each device copies to its host on one engine, and from there on another.
+void Builder::addCopies() {
+  std::map<size_t, std::pair<size_t, size_t>> engines; // By processor.
+  for (PipelineStage &stage : model.stages)
+    if (stage.copying > Seconds())
+      for (size_t processor : stage.processors) {
+        auto [engine, isNew] = engines.try_emplace(processor);
+        if (isNew) {
+          engine->second = {model.numLinks, model.numLinks + 1};
+          model.numLinks += 2;
+        }
+        stage.leavingLanes.push_back(engine->second.first);
+        stage.comingLanes.push_back(engine->second.second);
+      }
 }
 
 /// A value goes once to each stage that uses it, straight or, where values go

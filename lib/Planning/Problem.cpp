@@ -41,6 +41,13 @@ static Status checkRequest(const Problem &problem) {
                  "got " +
                  std::to_string(problem.maxReplicas) + " and " +
                  std::to_string(problem.samples)};
+  if (problem.offload == OffloadChoice::All && !problem.forwardOnly &&
+      !problem.mayOffload())
+    return Error{"offload=all needs devices that say how fast they reach the "
+                 "memory of their hosts, and device '" +
+                 problem.cluster.devices.front().name + "' of cluster '" +
+                 problem.cluster.name +
+                 "' does not; give it 'host_bandwidth', or leave out offload="};
   if (problem.orders.empty())
     return Error{"no execution order is allowed; allow at least one"};
   if (!(problem.model.optimizerState >= 0) ||
@@ -128,6 +135,33 @@ static Status checkValues(const Problem &problem) {
       return Error{"a parameter lists its layers out of order"};
   }
   return {};
+}
+
+const char *toString(OffloadChoice choice) {
+  switch (choice) {
+  case OffloadChoice::None:
+    return "none";
+  case OffloadChoice::Auto:
+    return "auto";
+  case OffloadChoice::All:
+    return "all";
+  }
+  return "";
+}
+
+Result<OffloadChoice> parseOffloadChoice(std::string_view name) {
+  for (OffloadChoice choice :
+       {OffloadChoice::None, OffloadChoice::Auto, OffloadChoice::All})
+    if (name == toString(choice))
+      return choice;
+  return Error{"offload must be auto, none or all, got '" + std::string(name) +
+               "'"};
+}
+
+bool Problem::mayOffload() const {
+  return offload != OffloadChoice::None && !forwardOnly &&
+         std::any_of(cluster.devices.begin(), cluster.devices.end(),
+                     [](const Device &device) { return device.hostBandwidth; });
 }
 
 int64_t Problem::mostLevels() const {

@@ -148,6 +148,13 @@ static Result<Plan> planDevices(const PlanRequest &request, Problem problem) {
     if (problem.fixedPlan.empty() && problem.maxReplicas == 0)
       problem.maxReplicas = 1;
     problem.recompute = false;
+    if (problem.offload == OffloadChoice::All)
+      return Error{"offload=all is planned for the schedules 1f1b, gpipe, "
+                   "window and early-backward, got '" +
+                   request.schedule +
+                   "'; ask for one of them, or leave out "
+                   "offload="};
+    problem.offload = OffloadChoice::None;
   }
   std::string name = request.planner;
   if (!problem.fixedPlan.empty())

@@ -20,6 +20,7 @@ namespace stagewright {
 struct ValuePlace {
   bool producer = false, forwardUse = false, inputUse = false,
        weightUse = false;
+  bool offloaded = false; ///< What the producer keeps waits on the host.
 
   void addUse(ActionKind phase);
 };

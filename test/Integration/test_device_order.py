@@ -23,21 +23,21 @@ STEPS = [("gpt.py:gpt_deep", 4, "1f1b"), ("gpt.py:gpt_deep", 4, "zb-h1"), ("gpt.
 pytestmark = pytest.mark.skipif(not STUB.exists() or not PTXAS, reason="there is no stub, or no ptxas")
 
 
-def compiled(workshop, model, stages, schedule):
+def compiled(workshop, model, stages, schedule, *more, cluster=None, microbatches=MICROBATCHES):
     """(artifact, its manifest as a file, its schedule as text)."""
     def make():
-        path = {end: workshop.path("order", model, stages, schedule, end) for end in ("swx", "json", "mlir", "safetensors")}
-        flags = [workshop.module(model), "--target=cuda", f"--cluster=local:{stages}", f"--schedule={schedule}",
-                 f"--microbatches={MICROBATCHES}", "--max-replicas=1", "--quiet"]
+        path = {end: workshop.path("order", model, stages, schedule, *more, end) for end in ("swx", "json", "mlir", "safetensors")}
+        flags = [workshop.module(model), "--target=cuda", f"--cluster={cluster or f'local:{stages}'}", f"--schedule={schedule}",
+                 f"--microbatches={microbatches}", "--max-replicas=1", "--quiet", *more]
         tool("pp-compile", *flags, "-o", path["swx"])
         tool("pp-compile", *flags, "--emit=schedule", "-o", path["mlir"])
         path["json"].write_text(tool("pp-run", path["swx"], "--info=json"))
         arguments = json.loads(path["json"].read_text())["arguments"]
-        front = {"batch": (MICROBATCHES,)}
+        front = {"batch": (microbatches,)}
         save_file({str(it["position"]): np.zeros((*front.get(it["role"], ()), *it["shape"]), {"i32": np.int32}.get(it["dtype"], np.float32))
                    for it in arguments if it["position"] >= 0}, path["safetensors"])
         return path
-    return workshop.once(("order", model, stages, schedule), make)
+    return workshop.once(("order", model, stages, schedule, *more), make)
 
 
 def record(path, log, *flags, devices=1):
@@ -56,6 +56,18 @@ def test_what_is_called_is_what_the_schedule_says(workshop, tmp_path, model, sta
         log = record(path, tmp_path / f"{devices}.log", devices=devices)
         said = call(sys.executable, CHECK, log, path["json"], path["mlir"], MICROBATCHES)
         assert (int(re.search(r"(\d+) copies", said)[1]) > 0) == (devices > 1), said
+
+
+@pytest.mark.parametrize("schedule, stages", [("gpipe", 2), ("1f1b", 4)])
+def test_stashes_go_to_the_host_and_come_back(workshop, tmp_path, schedule, stages):
+    path = compiled(workshop, "gpt.py:gpt_deep", stages, schedule, f"--stages={stages}", "--offload=all",
+                    cluster=HERE / "clusters/host.json", microbatches=8)
+    kept = sum(buffer.get("on_host", False) for rank in json.loads(path["json"].read_text())["ranks"] for buffer in rank["buffers"])
+    assert f"stashes      {8 * kept} copies to the host, {8 * kept} back" in tool("pp-run", path["swx"], "--dry-run")
+    for devices in (1, stages):
+        log = record(path, tmp_path / f"{devices}.log", devices=devices)
+        said = call(sys.executable, CHECK, log, path["json"], path["mlir"], 8)
+        assert f"{8 * kept} to the host, {8 * kept} back" in said, said
 
 
 @pytest.mark.parametrize("model", ["gpt.py:gpt_bfloat16", "moe.py:moe", "attention.py:masked", "training.py:tied_adamw", *thorough((

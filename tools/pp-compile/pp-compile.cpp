@@ -145,6 +145,15 @@ cl::opt<std::string> recomputeLevel(
              "as the layer offers; by default what the devices need, see "
              "--explain-memory"),
     cl::value_desc("level"), cl::cat(category));
+cl::opt<std::string> offload(
+    "offload",
+    cl::desc(
+        "Whether what forwards keep waits for the backward in the memory "
+        "of the host, of devices whose cluster says how fast they reach it "
+        "(host_bandwidth): auto (default), where a stage does not fit and "
+        "copying costs less time than computing again; none; all, "
+        "wherever it saves memory of the device"),
+    cl::value_desc("auto|none|all"), cl::cat(category));
 cl::opt<std::string> bucketBytes(
     "bucket-bytes",
     cl::desc(
@@ -286,6 +295,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.memory = memory;
   options.planner = planner;
   options.plan = plan;
+  options.offload = offload;
   options.schedule = schedule;
   options.placement = placement;
   options.objective = objective;

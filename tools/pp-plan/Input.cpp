@@ -106,6 +106,7 @@ static FailureOr<Problem> problemOfModule(ModuleOp module,
   compile.target = options.target;
   compile.memory = options.memory;
   compile.recomputeLevel = options.recomputeLevel;
+  compile.offload = options.offload;
   compile.halves = halves;
   if (options.schedule != "auto")
     compile.schedule = options.schedule;

@@ -87,6 +87,18 @@ static void declareSwitch(CLI::App &app, const char *name, bool &target,
       ->group(group);
 }
 
+static void declareOffload(CLI::App &app, PlanOptions &options,
+                           const char *group) {
+  app.add_option(
+         "--offload", options.offload,
+         "Whether what forwards keep waits for the backward in the memory of "
+         "the host, of devices whose cluster states host_bandwidth: auto, "
+         "where a stage does not fit and copying costs less time than "
+         "computing again; none; all, wherever it saves memory of the device")
+      ->type_name("auto|none|all")
+      ->group(group);
+}
+
 static void declareSearch(CLI::App &app, PlanOptions &options) {
   const char *group = "What is searched";
   app.add_option(
@@ -139,6 +151,7 @@ static void declareSearch(CLI::App &app, PlanOptions &options) {
                  "keeping it, 0 nothing; without it, what the devices need")
       ->type_name("LEVEL")
       ->group(group);
+  declareOffload(app, options, group);
 }
 
 static void declareModel(CLI::App &app, PlanOptions &options) {
@@ -237,6 +250,10 @@ Status applyOptions(const PlanOptions &options, size_t file, Problem &problem) {
                                  problem.level, /*least=*/0);
       !status)
     return status;
+  Result<OffloadChoice> offload = parseOffloadChoice(options.offload);
+  if (!offload)
+    return Error{"--" + offload.error().message};
+  problem.offload = *offload;
   double state = problem.model.optimizerState; // Of a step with an optimizer.
   problem.model = options.model;
   if (options.model.optimizerState == 0)

@@ -27,6 +27,7 @@ struct PlanOptions {
   std::optional<int64_t> stages, maxReplicas, samples;
   std::optional<int64_t> recomputeLevel;
   bool recompute = true;
+  std::string offload = "auto";
   CostModel model;
 
   bool json = false, explain = false, uniform = false;

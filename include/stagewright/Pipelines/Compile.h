@@ -41,6 +41,9 @@ struct CompileOptions {
   /// Level of every layer of computing again what its backward reads; 0 keeps
   /// all. Absent: what the devices need.
   std::optional<int64_t> recomputeLevel;
+  /// Whether what forwards keep waits on the host: auto, none or all, as
+  /// pipeline-partition says; empty: auto.
+  std::string offload;
   std::string plan; ///< stages with their replicas, as pp-plan --plan takes it
   /// Name of a generator; `plan`: what the planner finds fastest; `auto`: what
   /// a search finds fastest for the plan; a file `….csv` as PyTorch writes it.

@@ -94,12 +94,14 @@ struct StageMemory {
   ByLife stash;              ///< Made here, used here in a later action.
   ByLife receivedStash;      ///< Received, used in a later action.
   int64_t received = 0;      ///< Received, used at once.
+  int64_t offloaded = 0;     ///< Made here; waits on the host.
   int64_t recomputed = 0;    ///< Made again for one microbatch at a time.
   int64_t temporaries = 0;   ///< Of the layer that needs most while it runs.
   /// The same of one sample, which is so much of a microbatch. They shrink less
   /// than the samples where whole weights are among them.
   int64_t sampleTemporaries = 0;
   double sample = 1;
+  int64_t leaving = 1; ///< slotsLeaving() of the order.
 
   /// Of every layer of a stage.
   void addTemporaries(const Problem &problem, size_t layer, int64_t level = 0);
@@ -114,6 +116,8 @@ struct StageMemory {
              int64_t routes = 1) const {
     return with(ByLife(inFlight), microbatches, share, routes);
   }
+  /// And of its host.
+  Bytes onHost(ByLife inFlight, double share, int64_t routes = 1) const;
 };
 
 /// Of the layers for which `isHere`; with recomputation a stage keeps what it
@@ -135,6 +139,15 @@ Bytes mostMemory(const Problem &problem);
 
 /// Whether some device has less.
 bool memoryMayBind(const Problem &problem);
+
+/// Seconds that what `stage` offloads of one microbatch takes to its host, and
+/// as long back, on the slowest replica.
+Seconds copyingTime(const Problem &problem, const StagePlan &stage);
+
+/// Bytes that stage `stage` of `plan` holds in the memory of each device's
+/// host.
+std::vector<Bytes> hostMemoryOf(const Problem &problem, const Plan &plan,
+                                size_t stage, ExecutionOrder order);
 
 /// Bytes that stage `stage` of `plan` holds on each of its devices under
 /// `order`.

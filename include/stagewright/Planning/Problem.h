@@ -138,6 +138,18 @@ struct CostModel {
   bool directSkips = true;
 };
 
+/// Whether what stages keep for their backwards waits in the memory of their
+/// devices' hosts, where these say how fast they reach it.
+enum class OffloadChoice {
+  None,
+  Auto, ///< Where a stage does not fit and it costs the least time.
+  All   ///< Wherever that takes fewer bytes of the device.
+};
+
+/// "none", "auto", "all".
+const char *toString(OffloadChoice choice);
+Result<OffloadChoice> parseOffloadChoice(std::string_view name);
+
 struct Problem {
   Cluster cluster;
   std::vector<Layer> layers;
@@ -177,6 +189,9 @@ struct Problem {
   bool recompute = true;
   /// The level of every layer, or its highest; -1: the lowest that fits.
   int64_t level = -1;
+  OffloadChoice offload = OffloadChoice::Auto;
+  /// Whether anything may be offloaded on some device.
+  bool mayOffload() const;
   /// Execution orders to choose from.
   std::vector<ExecutionOrder> orders = allExecutionOrders();
   /// The plan that planner `fixed` takes: ranges of layers (Planners.h) or the

@@ -60,7 +60,7 @@ std::optional<Seconds> windowUpperBound(const PipelineModel &model) {
   double window = largestLinkLoad(model);
   for (const PipelineStage &stage : model.stages) {
     if (stage.processors.size() != 1 || isTaken[stage.processors.front()] ||
-        model.collectiveSlowdown > 1)
+        model.collectiveSlowdown > 1 || !stage.leavingLanes.empty())
       return std::nullopt;
     isTaken[stage.processors.front()] = true;
     window = std::max(window, model.forwardOnly ? stage.times.forward.value

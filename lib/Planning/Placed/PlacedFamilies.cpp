@@ -312,6 +312,12 @@ Result<Plan> Families::best() {
 }
 
 Result<Plan> planPlaced(const Problem &problem, const PlacedFamily &family) {
+  if (problem.offload == OffloadChoice::All)
+    return Error{
+        "offload=all is planned for one stage on each device in the "
+        "schedules 1f1b, gpipe, window and early-backward, and these share "
+        "devices or have another one; leave out offload=, or chunks=, "
+        "placement= and schedule="};
   Result<Network> network = checkedNetwork(problem);
   if (!network)
     return network.error();
@@ -338,7 +344,8 @@ Result<Plan> planAuto(const Problem &problem) {
   Result<Plan> plain = planSpp(problem);
   if (plain)
     plain = withSearchedOrder(problem, std::move(*plain));
-  if (problem.stages > 0) // One on each device.
+  // One on each device, which is also what may be offloaded.
+  if (problem.stages > 0 || problem.offload == OffloadChoice::All)
     return plain;
   Result<Plan> placed = planPlaced(problem);
   if (!placed || (plain && !savesEnough(placed->time, plain->time)))

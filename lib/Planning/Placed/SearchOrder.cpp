@@ -12,12 +12,13 @@
 namespace stagewright {
 
 /// Whether every stage of `plan` runs whole microbatches, and none its whole
-/// forward again, which a search would have to place.
+/// forward again or copies to its host, which a search would have to place.
 static bool isSearchable(const Problem &problem, const Plan &plan) {
   return std::all_of(
       plan.stages.begin(), plan.stages.end(), [&](const StagePlan &stage) {
         bool isWhole = stage.devices.size() == 1 || takesTurns(problem, stage);
-        return isWhole && stage.rows.empty() && !stage.recompute;
+        return isWhole && stage.rows.empty() && !stage.recompute &&
+               stage.offload.empty();
       });
 }
 

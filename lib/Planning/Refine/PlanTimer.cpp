@@ -31,8 +31,10 @@ bool PlanTimer::fits(const Plan &plan, ExecutionOrder order) const {
 Seconds PlanTimer::timeOf(Plan &plan, Seconds cutoff) {
   if (routesOf(problem, plan) > kMostRoutes)
     return kNever;
-  for (StagePlan &stage : plan.stages)
+  for (StagePlan &stage : plan.stages) {
     stage.levels.clear();
+    stage.offload.clear();
+  }
   curve.state(plan.stages);
   PipelineModel model = pipelineOf(problem, network, plan);
   numBlocks += int64_t(problem.layers.size() + problem.values.size());
@@ -56,13 +58,15 @@ Seconds PlanTimer::timeOf(Plan &plan, Seconds cutoff) {
     found->order = order;
   };
   for (ExecutionOrder order : problem.orders) {
-    if (all || fits(plan, order)) {
+    std::optional<Plan> stated = curve.offloadAll(plan, order);
+    if (!stated && (all || fits(plan, order))) {
       consider(plan, model, order);
       continue;
     }
-    if (curve.empty())
+    if (!stated && curve.empty())
       continue;
-    Plan slower = plan;
+    Plan slower = stated ? std::move(*stated) : plan;
+    slower.order = order;
     curve.fit(slower, order);
     if (fits(slower, order))
       consider(slower, pipelineOf(problem, network, slower), order);

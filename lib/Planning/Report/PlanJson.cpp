@@ -37,12 +37,18 @@ static ordered_json stageToJson(const Problem &problem,
   result["recompute"] = stage.recompute;
   if (!stage.levels.empty())
     result["levels"] = stage.levels;
+  for (int64_t layer : stage.offload)
+    result["offload"].push_back(problem.layers[layer].name);
   result["forward_s"] = stage.times.forward.value;
   result["backward_s"] =
       (stage.times.inputGradient + stage.times.weightGradient).value;
   result["all_reduce_s"] = stage.allReduce.value;
   result["tail_s"] = stage.tail.value;
   result["memory_bytes"] = stage.memory.value;
+  if (!stage.offload.empty()) {
+    result["host_bytes"] = stage.host.value;
+    result["copying_s"] = stage.copying.value;
+  }
   result["bound_by"] = toString(stage.binding);
   return result;
 }
@@ -297,6 +303,14 @@ Result<Plan> planFromJson(const std::string &text, const std::string &file,
     std::vector<size_t> ways =
         reader.alternatives(problem, stage.layers, stage.ways);
     std::vector<int64_t> levels = reader.levels(problem, stage.layers);
+    if (object.contains("offload"))
+      for (size_t layer :
+           reader.numbers("offload", layers, "layer of the model"))
+        stage.offload.push_back(int64_t(layer));
+    std::sort(stage.offload.begin(), stage.offload.end());
+    if (!stage.offload.empty() && !plan.schedule.empty())
+      reader.fail("offloads layers, which is not planned for the schedule '" +
+                  plan.schedule + "'; state an 'order' instead");
     if (reader.error())
       return *reader.error();
     sortLayers(stage, ways, levels);

@@ -82,6 +82,16 @@ static std::string againOf(const Problem &problem, const StagePlan &stage) {
   return text;
 }
 
+/// What a stage leaves on its host; empty: nothing.
+static std::string offloadOf(const StagePlan &stage) {
+  if (stage.offload.empty())
+    return "";
+  return " offloads " + std::to_string(stage.offload.size()) + " of " +
+         std::to_string(stage.layers.size()) + " layers, " +
+         toString(stage.host) + " on the host, " + toString(stage.copying) +
+         " each way";
+}
+
 /// The columns of one stage; `busiest`: seconds of a microbatch.
 static std::vector<std::string> rowOf(const Problem &problem, const Plan &plan,
                                       size_t index, Seconds busiest) {
@@ -100,7 +110,7 @@ static std::vector<std::string> rowOf(const Problem &problem, const Plan &plan,
   std::string bar(size_t(share * kBar + 0.5), '#');
   if (stage.ways != 1)
     row[2] += " (" + std::to_string(stage.ways) + " a replica)";
-  row.push_back(bar + againOf(problem, stage));
+  row.push_back(bar + againOf(problem, stage) + offloadOf(stage));
   return row;
 }
 

@@ -76,16 +76,19 @@ void PrmLoads::selectTail(const PrmBlock &block) {
 void PrmLoads::selectRooms(const PrmBlock &block) {
   std::vector<Room> rooms;
   std::vector<double> seconds;
+  hostBandwidth = std::numeric_limits<double>::infinity();
   size_t end = blocks.order.empty() ? block.start : block.start + block.width;
   for (size_t p = block.start; p < end; ++p)
     seconds.push_back(costs.total(classOf[blocks.order[p]]));
   std::vector<double> shares =
       sharesOf(seconds, problem.model, problem.samples);
-  for (size_t i = 0; i < shares.size(); ++i)
-    rooms.push_back(
-        {shares[i],
-         problem.cluster.devices[blocks.order[block.start + i]].memory.value +
-             options.extraMemory});
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const Device &device =
+        problem.cluster.devices[blocks.order[block.start + i]];
+    rooms.push_back({shares[i], device.memory.value + options.extraMemory});
+    hostBandwidth = std::min(hostBandwidth,
+                             device.hostBandwidth.value_or(Bandwidth(0)).value);
+  }
   std::sort(rooms.begin(), rooms.end());
   rooms.erase(std::unique(rooms.begin(), rooms.end()), rooms.end());
   limits = &options.memory->limits(rooms, hasTurns);
@@ -125,18 +128,33 @@ double PrmLoads::again(size_t l, size_t l2, int64_t fromEnd) const {
   return std::numeric_limits<double>::infinity();
 }
 
+/// Copies run beside the backwards; what they take longer is lost.
+double PrmLoads::offloading(size_t l, size_t l2, int64_t fromEnd) const {
+  int64_t form = options.memory->offloadForm();
+  if (form < 0 || hostBandwidth == 0 || !fits(l, l2, fromEnd, form))
+    return std::numeric_limits<double>::infinity();
+  const std::vector<double> &backward = costs.backward[deviceClass];
+  return std::max(0.0, double(options.memory->at(l, l2, form).offloaded) /
+                               hostBandwidth -
+                           (backward[l2] - backward[l]));
+}
+
 /// What memory adds to the load: nothing, the forwards again, or all there is.
 double PrmLoads::excess(size_t l, size_t l2, int64_t fromEnd) const {
   if (fits(l, l2, fromEnd, 0))
     return 0;
-  if (!problem.recompute || costs.forwardOnly)
+  if (costs.forwardOnly)
     return std::numeric_limits<double>::infinity();
-  if (double seconds = again(l, l2, fromEnd); !std::isinf(seconds))
-    return microbatches * forwardShare * seconds;
-  if (!fits(l, l2, fromEnd, options.memory->wholeForm()))
-    return std::numeric_limits<double>::infinity();
-  const std::vector<double> &forward = costs.forward[deviceClass];
-  return microbatches * forwardShare * (forward[l2] - forward[l]);
+  double least = offloading(l, l2, fromEnd);
+  if (problem.recompute) {
+    double seconds = again(l, l2, fromEnd);
+    const std::vector<double> &forward = costs.forward[deviceClass];
+    if (std::isinf(seconds) &&
+        fits(l, l2, fromEnd, options.memory->wholeForm()))
+      seconds = forward[l2] - forward[l];
+    least = std::min(least, seconds);
+  }
+  return microbatches * forwardShare * least;
 }
 
 } // namespace stagewright

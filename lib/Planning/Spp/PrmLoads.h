@@ -58,7 +58,9 @@ public:
   /// a whole.
   bool recomputes(size_t l, size_t l2, int64_t fromEnd) const {
     return options.memory && !fits(l, l2, fromEnd, 0) &&
-           std::isinf(again(l, l2, fromEnd));
+           std::isinf(again(l, l2, fromEnd)) &&
+           offloading(l, l2, fromEnd) >
+               costs.forward[deviceClass][l2] - costs.forward[deviceClass][l];
   }
 
 private:
@@ -67,6 +69,9 @@ private:
   /// Seconds of a microbatch of layers that go up in level until they fit;
   /// infinite if they cannot.
   double again(size_t l, size_t l2, int64_t fromEnd) const;
+  /// Seconds that a microbatch takes longer where what is kept waits on the
+  /// host; infinite if it cannot.
+  double offloading(size_t l, size_t l2, int64_t fromEnd) const;
   bool inTurn(size_t l, size_t l2) const {
     return hasTurns && costs.unsliceable[l2] > costs.unsliceable[l];
   }
@@ -91,6 +96,7 @@ private:
   bool hasTail = false, hasTurns = false;
   double turnScale = 1, forwardShare = 1, reduceLatency = 0;
   size_t deviceClass = 0, width = 1;
+  double hostBandwidth = 0;     ///< Of the block's slowest device; 0: none.
   RoomLimits *limits = nullptr; ///< Of the distinct devices of the block.
   std::vector<size_t> classOf;
 };

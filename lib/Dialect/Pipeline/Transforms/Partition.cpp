@@ -59,6 +59,10 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
       problem->maxReplicas = maxReplicas;
     problem->recompute = recompute;
     problem->level = recomputeLevel;
+    Result<OffloadChoice> where = parseOffloadChoice(offload.getValue());
+    if (!where)
+      return emitError(getOperation().getLoc(), where.error().message);
+    problem->offload = *where;
     problem->stages = stages == -1 ? 0 : int64_t(stages);
     Result<Plan> found = makePlan(*problem, request);
     if (!found)

@@ -1,0 +1,119 @@
+//===- FitOffload.cpp - what waits on the host to fit ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stage of n layers that does not fit may leave what its first k layers keep
+// on the host. Copies cost nothing as long as they are over before the slot is
+// needed again, so the points of interest are: no layer, as few as fit, as many
+// as are free, and all; what is missing then is computed again. The one that
+// adds the least time to a microbatch is taken, of equal ones the first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FitLevels.h"
+#include "stagewright/Scheduling/InFlight.h"
+#include <algorithm>
+#include <optional>
+
+namespace stagewright {
+
+bool LevelCurve::mayOffload(const StagePlan &stage) const {
+  return problem.mayOffload() && !stage.recompute &&
+         stage.alternatives.empty() &&
+         std::all_of(stage.devices.begin(), stage.devices.end(),
+                     [&](size_t device) {
+                       return problem.cluster.devices[device].hostBandwidth;
+                     });
+}
+
+std::optional<Plan> LevelCurve::offloadAll(const Plan &plan,
+                                           ExecutionOrder order) const {
+  bool any = std::any_of(
+      plan.stages.begin(), plan.stages.end(),
+      [](const StagePlan &stage) { return !stage.offload.empty(); });
+  bool asked = problem.offload == OffloadChoice::All && !problem.forwardOnly;
+  if (!any && !asked)
+    return std::nullopt;
+  Plan result = plan;
+  result.order = order;
+  for (size_t s = 0; s < result.stages.size(); ++s) {
+    StagePlan &stage = result.stages[s];
+    if (!asked || !mayOffload(stage) || !stage.offload.empty())
+      continue;
+    std::vector<Bytes> before = memoryOf(problem, index, result, s, order);
+    stage.offload = stage.layers;
+    if (memoryOf(problem, index, result, s, order) < before)
+      any = true;
+    else
+      stage.offload.clear();
+  }
+  return any ? std::optional(std::move(result)) : std::nullopt;
+}
+
+/// Seconds by which a microbatch takes longer on `stage` than where it kept
+/// everything on the device.
+Seconds LevelCurve::addedTo(const StagePlan &stage,
+                            ExecutionOrder order) const {
+  std::vector<double> shares = sharesOf(problem, stage);
+  double share = *std::max_element(shares.begin(), shares.end());
+  size_t deviceClass = classOf[stage.devices.front()];
+  Seconds forward, backward, again;
+  for (size_t i = 0; i < stage.layers.size(); ++i) {
+    StageTimes times = timesOfLayer(problem, stage, i, deviceClass);
+    forward += share * times.forward;
+    backward += share * (times.inputGradient + times.weightGradient);
+    again += share * problem.layers[stage.layers[i]].again(stage.levelOf(i),
+                                                           deviceClass);
+  }
+  Seconds copying = copyingTime(problem, stage);
+  Seconds beside = std::max(Seconds(), copying - backward);
+  if (slotsLeaving(toString(order)) > 1) // Forwards follow each other.
+    beside += std::max(Seconds(), copying - forward);
+  return again + beside;
+}
+
+void LevelCurve::fitOffload(Plan &plan, size_t number, ExecutionOrder order,
+                            const std::function<bool()> &fits) const {
+  StagePlan &stage = plan.stages[number];
+  const StagePlan before = stage;
+  auto offload = [&](size_t count) {
+    stage = before;
+    stage.offload.assign(stage.layers.begin(),
+                         stage.layers.begin() + std::ptrdiff_t(count));
+  };
+  // The first number of layers for which `is`, which holds from there on.
+  auto firstWhere = [&](auto is) {
+    size_t low = 0, high = before.layers.size();
+    while (low < high) {
+      size_t middle = low + (high - low) / 2;
+      offload(middle);
+      if (is())
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  };
+  size_t fewest = firstWhere(fits);
+  size_t costs = firstWhere(
+      [&] { return addedTo(stage, order) > addedTo(before, order); });
+  offload(before.layers.size());
+  bool allFree = !(addedTo(stage, order) > addedTo(before, order));
+  size_t free = allFree ? before.layers.size() : costs - 1;
+
+  std::optional<std::pair<Seconds, StagePlan>> best;
+  for (size_t count : {size_t(0), fewest, free, before.layers.size()}) {
+    offload(count);
+    fit({{&stage, 1}}, classOf[stage.devices.front()], fits);
+    if (Seconds added = addedTo(stage, order);
+        fits() && (!best || added < best->first))
+      best = {added, stage};
+  }
+  if (best)
+    stage = std::move(best->second);
+}
+
+} // namespace stagewright
