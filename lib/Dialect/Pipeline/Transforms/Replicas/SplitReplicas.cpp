@@ -132,6 +132,10 @@ ProgramOp Splitter::writeProgram(GraphOp graph, const GraphSplitter &splitter) {
         stageOfLayer[layers.back()] = firstStage[old] + replica;
       }
       copy.setLayers(layers);
+      if (std::optional<ArrayRef<int64_t>> offload = stage.getOffload())
+        copy.setOffload(llvm::map_to_vector(*offload, [&](int64_t layer) {
+          return splitter.layerOf(layer, replica);
+        }));
       copy.removeRowsAttr();
       if (!stage.getRows())
         continue;
