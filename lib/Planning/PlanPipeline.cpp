@@ -120,10 +120,7 @@ void Builder::addStage(StagePlan &stage) {
   PipelineStage result;
   result.times = slowest;
   result.copying = stage.copying;
-  // One slot leaves beside a backward, and the next forward needs it.
-  if (slotsLeaving(plan.orderName()) == 1)
-    result.times.inputGradient +=
-        std::max(Seconds(), stage.copying - result.backward());
+  result.leavingSlots = size_t(slotsLeaving(plan.orderName()));
   addTail(stage, result, shares.back());
   model.stages.push_back(std::move(result));
 }

@@ -165,6 +165,12 @@ std::pair<size_t, WaitReason> Walk::before(size_t at) const {
     if (engine.ends[other] == engine.starts[at])
       return {other, WaitReason::Input};
   }
+  if (const PipelineRow &row = engine.rows[at / microbatches];
+      row.freedBy != kNoRow && at % microbatches >= row.freedSlots)
+    if (size_t other =
+            row.freedBy * microbatches + at % microbatches - row.freedSlots;
+        engine.ends[other] == engine.starts[at])
+      return {other, WaitReason::Resource};
   if (size_t leave = liftedCap(at); leave != none)
     return {leave, WaitReason::Cap};
   size_t holder = holderBefore(at);

@@ -163,6 +163,12 @@ void PipelineEngine::complete(BlockId block) {
   for (uint32_t after : rows.list(row.after))
     if (--pending[at({after, block.microbatch})] == 0)
       makeReady({after, block.microbatch});
+  if (row.makesFree != kNoRow &&
+      block.microbatch + row.madeSlots < microbatches) {
+    BlockId freed = {row.makesFree, block.microbatch + row.madeSlots};
+    if (--pending[at(freed)] == 0)
+      makeReady(freed);
+  }
   if (!row.frees)
     return;
   endStay(row, now);
@@ -340,6 +346,9 @@ void PipelineEngine::layEvents() {
     auto begin = pending.begin() +
                  static_cast<std::ptrdiff_t>(number * size_t(microbatches));
     std::fill(begin, begin + microbatches, static_cast<uint16_t>(waits));
+    if (row.freedBy != kNoRow)
+      for (uint32_t m = row.freedSlots; m < microbatches; ++m)
+        ++begin[m];
   }
   std::sort(sequences.begin(), sequences.end(),
             [](const Sequence &a, const Sequence &b) {
@@ -357,7 +366,8 @@ void PipelineEngine::layEvents() {
   for (uint32_t number = 0; number < rows.size(); ++number)
     if (rows[number].before.begin == rows[number].before.end)
       for (uint32_t m = 0; m < microbatches; ++m)
-        makeReady({number, m});
+        if (pending[at({number, m})] == 0)
+          makeReady({number, m});
 }
 
 Ticks PipelineEngine::runEvents() {

@@ -11,8 +11,6 @@
 
 namespace stagewright {
 
-static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-
 TickScale TickScale::of(const PipelineModel &model) {
   double longest = 0, once = 0, each = 0;
   auto seen = [&](Seconds seconds, double &sum) {
@@ -89,8 +87,8 @@ void PipelineRows::findDepths(const PipelineModel &model) {
 void PipelineRows::addStages(const PipelineModel &model,
                              const SplitBackwards *split) {
   size_t stages = model.stages.size();
-  forwardOf.assign(stages, kNone);
-  gradientOf.assign(stages, kNone);
+  forwardOf.assign(stages, kNoRow);
+  gradientOf.assign(stages, kNoRow);
   tails.resize(stages);
   for (uint32_t number = 0; number < stages; ++number) {
     const PipelineStage &stage = model.stages[number];
@@ -130,9 +128,9 @@ void PipelineRows::addStages(const PipelineModel &model,
   }
 }
 
-/// What a stage keeps leaves behind its forward and comes back before its
-/// backward. In window order it does so as late as it can and, on the deepest
-/// stage, in the window of both.
+/// What a stage keeps leaves behind its forward, in the same window, and comes
+/// back before its backward, as late as it can and, on the deepest stage, in
+/// the window of both.
 void PipelineRows::addCopies(const PipelineModel &model) {
   for (uint32_t number = 0; number < model.stages.size(); ++number) {
     const PipelineStage &stage = model.stages[number];
@@ -144,7 +142,7 @@ void PipelineRows::addCopies(const PipelineModel &model) {
     row.transfer = true;
     row.duration = scale.ticks(stage.copying);
     row.kind = BlockKind::Offload;
-    row.window = 2 * depths[number] + (isDeepest ? 0 : 1);
+    row.window = 2 * depths[number];
     row.lanes = append(stage.leavingLanes, model.numProcessors);
     uint32_t leaves = add(row);
     row.kind = BlockKind::Fetch;
@@ -154,6 +152,16 @@ void PipelineRows::addCopies(const PipelineModel &model) {
     edges.emplace_back(forwardOf[number], leaves);
     edges.emplace_back(leaves, comes);
     edges.emplace_back(comes, gradientOf[number]);
+    auto free = [&](uint32_t by, uint32_t of, size_t slots) {
+      auto all = static_cast<uint32_t>(slots * stage.processors.size());
+      rows[of].freedBy = by;
+      rows[by].makesFree = of;
+      rows[of].freedSlots = rows[by].madeSlots = all;
+    };
+    size_t last = find(BlockKind::WeightGradient, number);
+    free(leaves, forwardOf[number], stage.leavingSlots);
+    free(last < rows.size() ? static_cast<uint32_t>(last) : gradientOf[number],
+         comes, 2);
   }
 }
 

@@ -43,6 +43,8 @@ struct Part {
   uint32_t begin = 0, end = 0;
 };
 
+inline constexpr uint32_t kNoRow = std::numeric_limits<uint32_t>::max();
+
 /// The same block of all microbatches.
 struct PipelineRow {
   BlockKind kind = BlockKind::Forward;
@@ -56,6 +58,10 @@ struct PipelineRow {
   Part lanes;         ///< Resources, of which m holds number m % size.
   Part shared;        ///< Resources that every block holds as well.
   Part before, after; ///< Rows waited for, and rows that wait.
+  /// Microbatch m waits for m - freedSlots of row `freedBy` as well, and m +
+  /// madeSlots of row `makesFree` for this one; kNoRow: for none.
+  uint32_t freedBy = kNoRow, makesFree = kNoRow;
+  uint32_t freedSlots = 0, madeSlots = 0;
 };
 
 /// How a schedule runs the backwards of the stages; by stage.

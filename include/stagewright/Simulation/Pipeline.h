@@ -43,6 +43,9 @@ struct PipelineStage {
   /// Copies of microbatch m hold leavingLanes[m % size], comingLanes[m % size];
   /// empty where nothing is copied.
   std::vector<size_t> leavingLanes = {}, comingLanes = {};
+  /// Of each processor: a forward waits until the one so many before has
+  /// left, and a copy back until the backward two before has read its slot.
+  size_t leavingSlots = 1;
 
   Seconds backward() const {
     return times.inputGradient + times.weightGradient;

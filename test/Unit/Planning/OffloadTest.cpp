@@ -17,7 +17,8 @@ static constexpr ActionKind F = ActionKind::Forward,
 static constexpr int64_t kStages = 6;
 
 /// Six layers of a second forwards and two back, which keep 100 bytes each, on
-/// six devices that reach their hosts at `bandwidth`, with `memory` bytes.
+/// six devices that reach their hosts at `bandwidth`, with `memory` bytes. What
+/// layers send each other weighs nothing.
 static Problem problemWith(double bandwidth, int64_t memory) {
   Problem problem;
   for (int64_t d = 0; d < kStages; ++d) {
@@ -33,6 +34,10 @@ static Problem problemWith(double bandwidth, int64_t memory) {
     problem.layers.push_back(
         {"l" + std::to_string(d), {{Seconds(1), Seconds(2), Seconds(0)}}});
     problem.values.push_back({Bytes(100), {d, F}, {{d, I}}});
+    if (d + 1 == kStages)
+      continue;
+    problem.values.push_back({Bytes(0), {d, F}, {{d + 1, F}}});
+    problem.values.push_back({Bytes(0), {d + 1, I}, {{d, I}}});
   }
   problem.cluster.name = "c";
   problem.cluster.fabric.inside = Joint{Bandwidth(1e6), Seconds(0)};
@@ -92,7 +97,7 @@ TEST(Offload, IsTakenWhereItIsCheaperThanComputingAgain) {
     Problem problem = problemWith(bandwidth, 400);
     for (size_t l = 0; l < problem.layers.size(); ++l) {
       problem.layers[l].levels = {{{Seconds(0.1)}, {}, {}}};
-      problem.values[l].uses[0].levels = 0b01;
+      problem.values[3 * l].uses[0].levels = 0b01;
       problem.values.push_back(
           {Bytes(30), {int64_t(l), F}, {{int64_t(l), I, 0b10}}});
     }
@@ -107,16 +112,21 @@ TEST(Offload, IsTakenWhereItIsCheaperThanComputingAgain) {
 }
 
 TEST(Offload, CountsWhatCopiesTakeLonger) {
-  // Nothing but copies of 3 s each way, beside 1 s forwards and 2 s back.
+  // One stage; copies of 3 s each way beside 1 s forwards and 2 s back.
   Problem problem = problemWith(100.0 / 3, 550);
   problem.orders = {ExecutionOrder::GPipe};
   problem.microbatches = 8;
   problem.recompute = false;
+  problem.layers.resize(1);
+  problem.values.resize(1);
+  problem.cluster.devices.resize(1);
+  problem.fixedPlan = "[0,1)x1";
   Plan plan = planned(problem);
   EXPECT_EQ(plan.stages[0].memory, Bytes(400)); // Two leave, two come.
-  // Stages send each other nothing: a forward, 8 copies out, one back, a
-  // backward of each.
-  EXPECT_EQ(plan.time, Seconds(1 + 8 * 3 + 3 + 2));
+  // The last forward waits until the sixth copy has left, at 1 + 6 * 3. The
+  // third copy comes when the first backward has read its slot, the others
+  // behind it; the last backward follows.
+  EXPECT_EQ(plan.time, Seconds(19 + 1 + 2 + 6 * 3 + 2));
   EXPECT_LE(plan.planBound, plan.time);
 }
 

@@ -33,6 +33,7 @@ static void addCopies(PipelineModel &model, std::mt19937 &random) {
   for (PipelineStage &stage : model.stages)
     if (random() % 2 == 0) {
       stage.copying = Seconds(double(1 + random() % 4));
+      stage.leavingSlots = 1 + random() % 2;
       for (size_t i = 0; i < stage.processors.size(); ++i) {
         stage.leavingLanes.push_back(model.numLinks++);
         stage.comingLanes.push_back(model.numLinks++);
@@ -52,6 +53,12 @@ TEST(PipelineTimeline, CopiesRunBesideComputing) {
     model.numLinks = 2;
     return makespanOf(model, order).value;
   };
+  // With one slot that leaves, forwards wait for copies.
+  EXPECT_EQ(take(0.5, ExecutionOrder::GPipe), 4 + 3 * 0.5 + 8);
+  // The first backward waits for the last forward, at 13; then copies of 3 s
+  // beside backwards, the second one of which gives the last its slot.
+  EXPECT_EQ(take(3, ExecutionOrder::GPipe), 13 + 2 + 3 + 3 + 2);
+  model.stages[0].leavingSlots = 2;
   EXPECT_EQ(take(0.5, ExecutionOrder::GPipe), 12);
   // A forward, four copies out, one back, a backward.
   EXPECT_EQ(take(3, ExecutionOrder::GPipe), 1 + 4 * 3 + 3 + 2);
