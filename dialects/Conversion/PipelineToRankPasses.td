@@ -22,7 +22,8 @@ def LowerPipelineToRank : Pass<"lower-pipeline-to-rank", "::mlir::ModuleOp"> {
     An `@update` beside the graph is the optimizer, a function of all parameters, their gradients, state and constants.
     **Leaves** A `rank.step`, the channels and one `rank.program` per rank. A value lives in the workspace when it is
     used in the action that makes it, in a stash when it is used later on the rank, and in the slot of a channel when
-    another rank uses it, from its receive to its last use. Sums over microbatches have become accumulator arguments
+    another rank uses it, from its receive to its last use. What the forward of a layer keeps that its stage offloads waits
+    in a stash of the host, and comes back to a stash of its own a microbatch ahead of its backward. Sums over microbatches have become accumulator arguments
     of the bodies. The schedule, the program and the graph are gone; the bodies are those that are called. Where the
     order is that of a generator defined for every number of microbatches, with one stage per rank, loops take their
     bounds from the argument of the entry; else the program runs the order as it stands, as loops or as a table, and
@@ -40,6 +41,7 @@ def LowerPipelineToRank : Pass<"lower-pipeline-to-rank", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numChannels", "channels", "Values that travel between ranks, once per receiving stage">,
     Statistic<"numStashes", "stashes", "Values kept from one action to a later one of the rank">,
+    Statistic<"numOffloaded", "stashes-offloaded", "Of these, those that wait on the host">,
     Statistic<"numCopies", "copies", "Copies of a value per microbatch into a channel or an output">,
     Statistic<"numAccumulated", "accumulated", "Results that a body adds to an accumulator">];
   let dependentDialects = [

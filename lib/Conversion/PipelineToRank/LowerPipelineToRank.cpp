@@ -64,6 +64,7 @@ struct LowerPipelineToRankPass
       return signalPassFailure();
     numChannels += done->channels;
     numStashes += done->stashes;
+    numOffloaded += done->offloaded;
     numCopies += done->copies;
     numAccumulated += done->accumulated;
   }

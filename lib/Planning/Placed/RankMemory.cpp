@@ -21,6 +21,7 @@ void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
   temporaries += part.temporaries;
   stage.temporaries = stage.sampleTemporaries = 0;
   stage.stash = {};
+  stage.leaving = leaving;
   part.kept = stage.with(inFlight, microbatches, 1, 1, atOnce);
   kept += part.kept;
   rings = std::min(rings + part.ring, kMostRing);

@@ -34,7 +34,8 @@ inline ByLife heldOf(const StashPeak &peak) {
 class RankMemory {
 public:
   /// Under the schedule called `kind`.
-  explicit RankMemory(std::string_view kind = {}) : atOnce(slotsAtOnce(kind)) {}
+  explicit RankMemory(std::string_view kind = {})
+      : atOnce(slotsAtOnce(kind)), leaving(slotsLeaving(kind)) {}
 
   void add(StageMemory stage, ByLife inFlight, int64_t microbatches,
            int64_t number = 0);
@@ -55,7 +56,7 @@ private:
     Bytes kept;
     int64_t ring, temporaries;
   };
-  int64_t atOnce;
+  int64_t atOnce, leaving;
   std::vector<Part> stages;
   Bytes kept; ///< But for stashes and temporaries.
   int64_t temporaries = 0, rings = 0;

@@ -41,6 +41,8 @@ Plan planOf(pipeline::ProgramOp program) {
     for (auto device : op.getDevices().getAsRange<FlatSymbolRefAttr>())
       stage.devices.push_back(numbers.lookup(device.getValue()));
     stage.recompute = op.getRecompute();
+    if (auto offload = op.getOffload())
+      stage.offload.assign(offload->begin(), offload->end());
     plan.stages.push_back(std::move(stage));
   }
   return plan;
