@@ -181,8 +181,10 @@ Bytes StageMemory::with(ByLife inFlight, int64_t microbatches, double share,
   ByLife kept = {part(inFlight.toInput), part(inFlight.toWeight),
                  part(inFlight.between)};
   ByLife slots = {next(kept.toInput), next(kept.toWeight), next(kept.between)};
-  int64_t copied = std::min(leaving, most) +
-                   std::min(slotsComing(std::min(kept.between, most)), most);
+  int64_t copied =
+      kept.toWeight == 0
+          ? 0
+          : std::min(leaving, most) + std::min(slotsComing(kept.between), most);
   double sliced =
       double(microbatches) * double(perMicrobatch) +
       double(routes) * (stash.times(kept) + receivedStash.times(slots) +

@@ -137,11 +137,17 @@ static Status scaleMemory(const Problem &problem,
     // Whatever is in flight: that of none, and the slot for the next microbatch
     // to arrive.
     RankMemory memory;
+    int64_t slots = 0; // Of what waits on the host, however much is in flight.
     for (int64_t s :
-         stagesOf(where.placement, where.ranks, where.chunks, r, where.spare))
-      memory.add(stageMemory(problem, stages[s]), ByLife(),
-                 problem.microbatches);
-    int64_t fixed = memory.total().value;
+         stagesOf(where.placement, where.ranks, where.chunks, r, where.spare)) {
+      StageMemory own = stageMemory(problem, stages[s]);
+      memory.add(own, ByLife(), problem.microbatches);
+      std::vector<double> shares = slicesOf(problem, stages[s]);
+      slots += std::llround(*std::max_element(shares.begin(), shares.end()) *
+                            double(own.leaving + slotsComing(1)) *
+                            double(own.offloaded));
+    }
+    int64_t fixed = memory.total().value + slots;
     if (fixed > device.memory.value)
       return Error{"rank " + std::to_string(r) + " needs " +
                    toString(Bytes(fixed)) + " on device " + device.name +

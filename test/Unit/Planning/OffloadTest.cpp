@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "stagewright/Planning/Placed.h"
 #include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Planning/Request.h"
@@ -151,6 +152,32 @@ TEST(Offload, OfAllIsWhereItSavesBytes) {
   EXPECT_NE(other.error().message.find("offload=all is planned for"),
             std::string::npos)
       << other.error().message;
+}
+
+/// What a schedule has to fit beside is what each replica's slices take.
+TEST(Offload, OfSlicesFitsTheirDevices) {
+  Problem problem = problemWith(1000, 1300);
+  problem.orders = {ExecutionOrder::GPipe};
+  problem.recompute = false;
+  problem.samples = 4;
+  problem.offload = OffloadChoice::All;
+  problem.fixedPlan = "[0,3)x2 [3,6)x1";
+  Plan plan = planned(problem);
+  ASSERT_TRUE(finishForProgram(problem, plan));
+  ASSERT_EQ(plan.stages[0].rows, Layers({2, 2}));
+  EXPECT_EQ(plan.stages[0].memory, Bytes(4 * 150));
+  EXPECT_EQ(plan.stages[1].memory, Bytes(4 * 300));
+  Result<Network> network = Network::create(problem.cluster);
+  ASSERT_TRUE(network);
+  StagePlacement where;
+  where.ranks = 2;
+  auto fits = [&](int64_t memory) {
+    for (Device &device : problem.cluster.devices)
+      device.memory = Bytes(memory);
+    return scheduleProblemOf(problem, *network, plan.stages, where).ok();
+  };
+  EXPECT_TRUE(fits(1300));
+  EXPECT_FALSE(fits(800));
 }
 
 TEST(Offload, IsPartOfTheSearch) {
