@@ -117,7 +117,11 @@ PinnedMemory::PinnedMemory(int64_t bytes) {
   if (bytes == 0)
     return;
   void *address = nullptr;
-  driver().hostAllocate(&address, size_t(bytes), unsigned(hostAllocPortable));
+  if (driver().hostAllocate.status(&address, size_t(bytes),
+                                   unsigned(hostAllocPortable)))
+    raise("cannot pin ", bytes,
+          " bytes of the host's memory; run fewer microbatches, or compile "
+          "with --offload=none where stashes wait there");
   memory = static_cast<std::byte *>(address);
   std::memset(memory, 0, size_t(bytes));
 }
