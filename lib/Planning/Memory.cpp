@@ -185,15 +185,17 @@ Bytes StageMemory::with(ByLife inFlight, int64_t microbatches, double share,
       kept.toWeight == 0
           ? 0
           : std::min(leaving, most) + std::min(slotsComing(kept.between), most);
+  // Replicas that share microbatches have all inputs and results of them, and
+  // cut theirs out.
+  double whole = double(microbatches) * double(perMicrobatch);
   double sliced =
-      double(microbatches) * double(perMicrobatch) +
       double(routes) * (stash.times(kept) + receivedStash.times(slots) +
                         double(copied) * double(offloaded) +
                         double(std::min(atOnce, most)) * double(received)) +
       double(recomputed);
-  return Bytes(
-      once + int64_t(std::min(std::ceil(share * sliced + temporariesOf(share)),
-                              0x1p62)));
+  return Bytes(once + int64_t(std::min(whole + std::ceil(share * sliced +
+                                                         temporariesOf(share)),
+                                       0x1p62)));
 }
 
 Bytes StageMemory::onHost(ByLife inFlight, double share, int64_t routes) const {

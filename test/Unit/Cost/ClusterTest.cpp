@@ -113,8 +113,8 @@ TEST(Cluster, ChecksQuantities) {
   std::string faster = changed(changed(kDevice, "d0", "d1"), "4e9", "8e9");
   EXPECT_EQ(errorOf(std::string(kDevice) + "," + faster, ""),
             "lab.json: devices 'd0' and 'd1' have the same class 'cpu-core' "
-            "and other flops, bandwidth, speed, rates or contractions; give "
-            "them two classes");
+            "and other flops, bandwidth, speed, rates, contractions or "
+            "bandwidth to the host; give them two classes");
   std::string second = changed(kDevice, "d0", "d1");
   EXPECT_EQ(errorOf(std::string(kDevice) + "," + second,
                     R"({"from": "d0", "to": "d1", "bandwidth": 0,
@@ -162,7 +162,7 @@ TEST(Cluster, UnknownFieldsAreErrors) {
   EXPECT_EQ(errorOf(changed(kDevice, "\"memory\"", "\"memroy\""), ""),
             "lab.json: device 'd0': unknown field 'memroy'; there are name, "
             "class, node, flops, bandwidth, memory, speed, rates, "
-            "contractions");
+            "contractions, host_bandwidth");
   EXPECT_EQ(errorOf(kDevice, R"({"from": "d0", "with": "d1"})"),
             "lab.json: link 0: unknown field 'with'; there are from, to, "
             "bandwidth, latency");
