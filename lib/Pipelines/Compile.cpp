@@ -16,6 +16,7 @@
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Pipelines/Pipelines.h"
+#include "stagewright/Planning/PlanJson.h"
 #include "stagewright/Planning/Planners.h"
 #include "stagewright/Scheduling/Segments.h"
 #include "stagewright/Target/DeviceTarget.h"
@@ -32,6 +33,8 @@ static std::string text(std::optional<int64_t> number) {
 
 /// As one value of an option of a pass.
 static std::string quoted(StringRef text) {
+  if (text.contains('"')) // The JSON of a plan.
+    return ("{" + text + "}").str();
   return text.empty() ? "" : ("\"" + text + "\"").str();
 }
 
@@ -70,7 +73,8 @@ static FailureOr<Needs> needsOf(ModuleOp module,
              options.schedule};
   } else {
     needs.kind = options.schedule;
-    needs.split = options.halves || options.schedule == "auto";
+    needs.split = options.halves || options.schedule == "auto" ||
+                  splitsBackward(options.plan);
   }
   if (Result<Generator> generator = findGenerator(options.schedule)) {
     needs.split = generator->splitsBackward;

@@ -61,7 +61,7 @@ def test_the_plan_says_what_ranks_take(workshop, model, stages, schedule):
     text = workshop.path("offload", model, stages, schedule, "plan.json")
     text.write_text(json.dumps(plan))
     artifact = workshop.path("offload", model, stages, schedule, "planned.swx")
-    tool("pp-compile", workshop.module(model), f"--cluster={CLUSTER}", f"--plan={text.read_text()}", f"--schedule={schedule}",
+    tool("pp-compile", workshop.module(model), f"--cluster={CLUSTER}", f"--plan={text}", f"--schedule={schedule}",
          f"--microbatches={MICROBATCHES}", "--offload=all", "--quiet", "-o", artifact)
     ranks = memory_of(artifact)
     assert any("offload" in stage for stage in plan["stages"])

@@ -112,6 +112,10 @@ def test_a_plan_is_improved_by_a_search_and_runs_as_it_says(workshop, kind, memo
     plan, again = json.loads(path.read_text()), json.loads(tool("pp-plan", *flags, f"--plan={path}", "--json"))
     assert (plan["schedule"], plan["time_s"]) == (kind, found.manifest["plan"]["time"])
     assert [again[key] for key in ("schedule", "time_s", "stages")] == [plan[key] for key in ("schedule", "time_s", "stages")]
+    artifact = workshop.path(kind, "given.swx")
+    tool("pp-compile", *flags, f"--plan={path}", "--quiet", "-o", artifact)
+    given = json.loads(tool("pp-run", artifact, "--info=json"))
+    assert (given["schedule"], given["plan"]["time"]) == (kind, plan["time_s"])
     named = json.loads(tool("pp-plan", *flags, "--schedule=dualpipe-v" if kind == "searched-zb" else "--schedule=interleaved", "--json"))
     assert plan["time_s"] < named["time_s"]
 

@@ -24,6 +24,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -66,7 +67,8 @@ cl::opt<std::string> plan(
     "plan",
     cl::desc("Stages with their replicas instead of a planner's: ranges of "
              "layers, as \"[0,3)x2:3+1 [3,6)x1\"; behind the colon the "
-             "samples of each replica, by its speed unless given"),
+             "samples of each replica, by its speed unless given; or a file "
+             "FILE.json that pp-plan --json wrote"),
     cl::cat(category));
 cl::opt<std::string>
     schedule("schedule",
@@ -289,6 +291,25 @@ LogicalResult checkTarget() {
   return failure();
 }
 
+/// A file's plan in place of its name.
+LogicalResult readPlan(std::string &plan) {
+  if (!StringRef(plan).ends_with(".json"))
+    return success();
+  Result<std::string> text = readTextFile(plan);
+  std::string problem = text ? std::string() : text.error().message;
+  if (text)
+    if (auto parsed = llvm::json::parse(*text); !parsed)
+      problem = "'" + plan +
+                "' is not JSON: " + llvm::toString(parsed.takeError()) +
+                "; write it with pp-plan --json";
+  if (!problem.empty()) {
+    llvm::errs() << "error: " << problem << "\n";
+    return failure();
+  }
+  plan = *text;
+  return success();
+}
+
 LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   CompileOptions options;
   options.cluster = cluster;
@@ -303,7 +324,8 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.layers = layers;
   options.target = deviceTarget;
   options.tf32 = tf32;
-  if (failed(readNumber(stages, options.stages)) ||
+  if (failed(readPlan(options.plan)) ||
+      failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
       failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
