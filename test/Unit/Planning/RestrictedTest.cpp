@@ -189,7 +189,8 @@ TEST(Restricted, PublishedProfilesAreNeverFasterUnderARestriction) {
 }
 
 TEST(SearchedOrder, IsFasterInTheSameMemory) {
-  size_t instances = isThorough() ? 200 : 40 / kPart, tried = 0, faster = 0;
+  STAGEWRIGHT_SKIP_IN_SLOW_BUILDS();
+  size_t instances = isThorough() ? 200 : 40, tried = 0, faster = 0;
   double most = 0, sum = 0;
   for (uint64_t i = 0; i < instances; ++i) {
     Problem problem = randomProblem(i);
@@ -218,5 +219,5 @@ TEST(SearchedOrder, IsFasterInTheSameMemory) {
   std::printf("searched orders: %zu of %zu plans faster, by %.3f in the mean "
               "and %.3f at most\n",
               faster, tried, faster > 0 ? sum / double(faster) : 0, most);
-  EXPECT_GT(faster * kPart, 0u);
+  EXPECT_GT(faster, 0u);
 }
