@@ -125,16 +125,11 @@ void LevelCurve::fit(std::vector<LeveledStage> stages, size_t deviceClass,
     for (size_t i = 0; i < count; ++i)
       stages[steps[i].stage].stage->levels[steps[i].number] = steps[i].level;
   };
-  size_t low = 1, high = steps.size();
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    take(middle);
-    if (fits())
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  take(low <= steps.size() ? low : steps.size());
+  size_t fewest = firstWhere(1, steps.size(), [&](size_t count) {
+    take(count);
+    return fits();
+  });
+  take(std::min(fewest, steps.size()));
 }
 
 } // namespace stagewright

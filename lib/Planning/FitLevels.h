@@ -22,6 +22,19 @@
 
 namespace stagewright {
 
+/// The first number from `low` to before `high` for which `is`, which holds
+/// from there on; the larger of the two if there is none.
+template <typename Is> size_t firstWhere(size_t low, size_t high, Is is) {
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (is(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
 /// A stage whose layers may go up in level, and how often a device holds what
 /// it keeps.
 struct LeveledStage {

@@ -84,28 +84,20 @@ void LevelCurve::fitOffload(Plan &plan, size_t number, ExecutionOrder order,
     stage.offload.assign(stage.layers.begin(),
                          stage.layers.begin() + std::ptrdiff_t(count));
   };
-  // The first number of layers for which `is`, which holds from there on.
-  auto firstWhere = [&](auto is) {
-    size_t low = 0, high = before.layers.size();
-    while (low < high) {
-      size_t middle = low + (high - low) / 2;
-      offload(middle);
-      if (is())
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low;
-  };
-  size_t fewest = firstWhere(fits);
-  size_t costs = firstWhere(
-      [&] { return addedTo(stage, order) > addedTo(before, order); });
-  offload(before.layers.size());
-  bool allFree = !(addedTo(stage, order) > addedTo(before, order));
-  size_t free = allFree ? before.layers.size() : costs - 1;
+  size_t all = before.layers.size();
+  size_t fewest = firstWhere(0, all, [&](size_t count) {
+    offload(count);
+    return fits();
+  });
+  // One layer more is not for free; none always is.
+  Seconds alone = addedTo(before, order);
+  size_t free = firstWhere(0, all, [&](size_t count) {
+    offload(count + 1);
+    return addedTo(stage, order) > alone;
+  });
 
   std::optional<std::pair<Seconds, StagePlan>> best;
-  for (size_t count : {size_t(0), fewest, free, before.layers.size()}) {
+  for (size_t count : {size_t(0), fewest, free, all}) {
     offload(count);
     fit({{&stage, 1}}, classOf[stage.devices.front()], fits);
     if (Seconds added = addedTo(stage, order);

@@ -13,7 +13,6 @@
 #define STAGEWRIGHT_PLANNING_PLAN_H
 
 #include "stagewright/Planning/Problem.h"
-#include <algorithm>
 
 namespace stagewright {
 
@@ -39,9 +38,6 @@ struct StagePlan {
   /// Layers, increasing, of which what their forwards keep here waits for the
   /// backward in the memory of the devices' hosts.
   std::vector<int64_t> offload = {};
-  bool offloads(int64_t layer) const {
-    return std::find(offload.begin(), offload.end(), layer) != offload.end();
-  }
   /// Number of the alternative of each layer, where the planner chose among
   /// them; devices = replicas * ways then.
   std::vector<size_t> alternatives = {};
