@@ -44,9 +44,10 @@ bool fits(const Generator &generator, const StagePlacement &where);
 /// device placed v: partition with chunks=2 placement=v".
 std::string demandOf(const Generator &generator);
 
-/// What a generator is asked for with the costs of `problem`; the mean hop over
-/// the mean forward is the ratio.
-ScheduleShape shapeOf(const ScheduleProblem &problem);
+/// What `generator` is asked for with the costs of `problem`; the mean hop over
+/// the mean forward is the ratio. Only one that searches gets the costs.
+ScheduleShape shapeOf(const Generator &generator,
+                      const ScheduleProblem &problem);
 
 /// The placement of stages whose ranks are these, by stage: `ranks` of one
 /// stage are one rank, or two under Twin. The error names a stage that lies as

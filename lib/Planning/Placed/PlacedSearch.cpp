@@ -35,14 +35,16 @@ PlacedSearch::PlacedSearch(const Problem &problem, const Network &network,
     device.memory = Bytes(std::numeric_limits<int64_t>::max());
 }
 
-ScheduleShape shapeOf(const ScheduleProblem &problem) {
+ScheduleShape shapeOf(const Generator &generator,
+                      const ScheduleProblem &problem) {
   ScheduleShape shape;
   shape.ranks = problem.ranks;
   shape.microbatches = problem.microbatches;
   shape.forwardOnly = problem.forwardOnly;
   shape.chunks = problem.chunks;
   shape.spare = problem.spare;
-  shape.costs = std::make_shared<const ScheduleProblem>(problem);
+  if (generator.isSearched)
+    shape.costs = std::make_shared<const ScheduleProblem>(problem);
   double hops = 0, forwards = 0;
   for (Seconds hop : problem.hops)
     hops += hop.value;
@@ -133,7 +135,8 @@ Result<CutCost> PlacedSearch::costWith(const std::vector<int64_t> &ends,
   cost.schedule = generator;
   if (!costs)
     return costs.error();
-  Result<Schedule> schedule = generators[generator].generate(shapeOf(*costs));
+  Result<Schedule> schedule =
+      generators[generator].generate(shapeOf(generators[generator], *costs));
   if (!schedule)
     return schedule.error();
   for (const Order &order : schedule->ranks)

@@ -92,7 +92,7 @@ static Result<Run> runOf(const Problem &problem, const Network &network,
       scheduleProblemOf(run.first, network, firsts, *where);
   if (!costs)
     return costs.error();
-  ScheduleShape shape = shapeOf(*costs);
+  ScheduleShape shape = shapeOf(generator, *costs);
   shape.microbatches = problem.microbatches;
   Result<Schedule> schedule =
       ranks.inTurn ? generateInTurn(generator, shape, ranks.ofStages)

@@ -121,7 +121,8 @@ static Seconds timeOf(const Problem &problem, const StagePlacement &where,
   Plan plan;
   plan.stages = std::move(stages);
   PipelineModel model = pipelineOf(problem, network, plan);
-  return simulatePipeline(model, *allForwards(shapeOf(costs)))->makespan;
+  return simulatePipeline(model, *allForwards(shapeOf(kAllForwards, costs)))
+      ->makespan;
 }
 
 TEST(Placed, TimeIsThatOfTheScheduleItNames) {

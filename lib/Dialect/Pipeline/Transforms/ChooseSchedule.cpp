@@ -14,16 +14,17 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// What a generator is asked for on `program`. Costs matter to few of them, so
+/// What `generator` is asked for on `program`. Costs matter to few of them, so
 /// that a graph without costs is fine.
 static FailureOr<ScheduleShape> shapeFor(ProgramOp program,
+                                         const Generator &generator,
                                          const StagePlacement &where) {
   GraphOp graph = graphOf(program);
   if (hasCosts(graph)) {
     FailureOr<ScheduleProblem> costs = scheduleProblemOf(program);
     if (failed(costs))
       return failure();
-    return shapeOf(*costs);
+    return shapeOf(generator, *costs);
   }
   ScheduleShape shape;
   shape.ranks = where.ranks;
@@ -44,7 +45,7 @@ FailureOr<Schedule> generateFor(ProgramOp program, const Generator &generator,
            << demandOf(generator) << "; @" << program.getSymName() << " has "
            << where->chunks << " per device, placed "
            << toString(where->placement);
-  FailureOr<ScheduleShape> shape = shapeFor(program, *where);
+  FailureOr<ScheduleShape> shape = shapeFor(program, generator, *where);
   if (failed(shape))
     return failure();
   shape->group = group;

@@ -20,6 +20,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -121,7 +122,10 @@ struct EstimateCostPass : impl::EstimateCostBase<EstimateCostPass> {
     if (cluster && (node.getCalleeAttr() || (isCounted && !isProfiled))) {
       node.setCostAttr(cost);
       NodeWork work = workOf(node, counter);
+      llvm::StringSet<> known; // Devices of one class are equally fast.
       for (const Device &device : cluster->devices) {
+        if (!known.insert(device.deviceClass).second)
+          continue;
         auto name = StringAttr::get(node.getContext(), device.deviceClass);
         // Seconds without counts came with the node; they stay alone.
         bool isMeasured = cost.getSeconds() && !cost.getFlops() &&
