@@ -9,16 +9,10 @@
 
 namespace stagewright::runtime::cuda {
 
-namespace {
-int64_t aligned(int64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-} // namespace
-
 int64_t constantBytes(const Manifest &manifest) {
   int64_t bytes = 0;
   for (const ConstantArray &it : manifest.constants)
-    bytes += aligned(it.bytes);
+    bytes += alignUp(it.bytes);
   return bytes;
 }
 
@@ -27,7 +21,7 @@ Constants::Constants(const Artifact &artifact) {
   for (const ConstantArray &it : artifact.manifest().constants) {
     arrays[reinterpret_cast<Address>(artifact.constant(it))] = {offset,
                                                                 it.bytes};
-    offset += aligned(it.bytes);
+    offset += alignUp(it.bytes);
   }
 }
 

@@ -34,11 +34,11 @@ int typeOf(int32_t dtype) {
   }
 }
 
-/// The power of two that divides an address and every distance from it; 256
-/// is the most that the library asks for.
+/// The power of two that divides an address and every distance from it, up to
+/// what the library asks for at most.
 uint32_t alignmentOf(const LtMatrix &matrix, const LtProduct &product) {
   auto size = uint64_t(dtypeSize(matrix.dtype));
-  uint64_t bits = matrix.address | 256;
+  uint64_t bits = matrix.address | uint64_t(matrixAlignment);
   if (product.batches > 1)
     bits |= uint64_t(matrix.batch) * size;
   if (product.calls > 1)
@@ -181,7 +181,8 @@ const LtAlgorithm *Contractions::advise(const LtCall &it,
 size_t Contractions::prepare(const Contraction &contraction) {
   device.use();
   const sw_contraction_desc &desc = contraction.desc;
-  bool asks = !desc.otherwise || !alternativesOnly();
+  bool asks = (!desc.otherwise || !alternativesOnly()) &&
+              (!contraction.aux || desc.aux_row % auxRowMultiple == 0);
   LtCall it(contraction);
   const LtAlgorithm *found = asks ? advise(it, contraction) : nullptr;
   if (!found && desc.otherwise) {

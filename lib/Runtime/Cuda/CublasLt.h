@@ -24,6 +24,18 @@ using LtDesc = void *;
 using LtLayout = void *;
 using LtPreference = void *;
 
+/// What a workspace's address is a multiple of, bytes; with another one
+/// cublasLtMatmul returns CUBLAS_STATUS_INVALID_VALUE. Source: the parameter
+/// `workspace` of "cublasLtMatmul()".
+inline constexpr int64_t workspaceAlignment = 256;
+/// The largest alignment that an algorithm needs of a matrix, bytes. Source: the
+/// default of CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES to D_BYTES.
+inline constexpr int64_t matrixAlignment = 256;
+/// What the row distance of an auxiliary matrix of GELU is a multiple of,
+/// elements. Source: CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD. The address of a bias
+/// is a multiple of the size of its elements (the library's own error text).
+inline constexpr int64_t auxRowMultiple = 8;
+
 struct LtAlgorithm {
   uint64_t data[8];
 };

@@ -173,7 +173,8 @@ void DeviceStep::place(const StepOptions &options) {
     resources->blocks.emplace_back(*resources->places[size_t(r)],
                                    bytes.total());
     bases[size_t(r)] = resources->blocks.back().base();
-    resources->workspaces[size_t(r)] = bases[size_t(r)] + Address(bytes.own());
+    resources->workspaces[size_t(r)] =
+        bases[size_t(r)] + Address(bytes.workspaceOffset());
   }
   for (size_t r = 0; r < size; ++r) {
     resources->hosts.emplace_back(local[r] ? layouts[r].host : 0);

@@ -56,17 +56,6 @@ std::vector<int64_t> keyOf(const Attention &it) {
 }
 std::vector<int64_t> keyOf(const Convolution &it) { return keyOf(it.desc, 3); }
 
-/// What CUDA aligns memory to, and plans count on for their workspace.
-constexpr int64_t aligned = 256;
-
-int64_t roomFor(int64_t workspace) {
-  return workspace > 0 ? workspace + aligned - 1 : 0;
-}
-
-void *alignedWorkspace(DevicePointer base) {
-  return reinterpret_cast<void *>((base + aligned - 1) / aligned * aligned);
-}
-
 void *operand(Address address) {
   if (address % 16 != 0)
     raise("an operand of an attention or a convolution lies at an address that "
@@ -95,14 +84,14 @@ int64_t Graphs::prepare(const Attention &it) {
         throw;
     }
   }
-  return found->second ? roomFor(library->workspace(*found->second)) : 0;
+  return found->second ? library->workspace(*found->second) : 0;
 }
 
 int64_t Graphs::prepare(const Convolution &it) {
   auto [found, added] = plans.try_emplace(keyOf(it));
   if (added)
     found->second = opened().prepareConvolution(it.desc);
-  return roomFor(library->workspace(*found->second));
+  return library->workspace(*found->second);
 }
 
 bool Graphs::leaves(const Attention &it) const { return !plans.at(keyOf(it)); }
@@ -115,13 +104,13 @@ void Graphs::call(const Attention &it, DevicePointer workspace,
   void *operands[] = {operand(it.q),  operand(it.k),     operand(it.v),
                       operand(it.o),  operand(it.stats), operand(it.dO),
                       operand(it.dQ), operand(it.dK),    operand(it.dV)};
-  library->call(*plan, operands, alignedWorkspace(workspace), stream);
+  library->call(*plan, operands, reinterpret_cast<void *>(workspace), stream);
 }
 
 void Graphs::call(const Convolution &it, DevicePointer workspace,
                   Stream stream) const {
   void *operands[] = {operand(it.x), operand(it.w), operand(it.y)};
-  library->call(*plans.at(keyOf(it)), operands, alignedWorkspace(workspace),
+  library->call(*plans.at(keyOf(it)), operands, reinterpret_cast<void *>(workspace),
                 stream);
 }
 

@@ -29,9 +29,10 @@ public:
   Graphs(const Device &device, bool anyOrder)
       : device(device), anyOrder(anyOrder) {}
 
-  /// Makes the plan of a call, or finds it; bytes of workspace it needs. The
-  /// first opens the library, and throws an `Error` where it is missing. Where
-  /// the library has no plan, the kernels behind the call are needed.
+  /// Makes the plan of a call, or finds it; bytes of workspace it needs, at a
+  /// multiple of `workspaceAlignment`. The first opens the library, and throws
+  /// an `Error` where it is missing. Where the library has no plan, the kernels
+  /// behind the call are needed.
   int64_t prepare(const Attention &attention);
   int64_t prepare(const Convolution &convolution);
   /// Enqueues a call whose plan is made; every address must be a multiple of 16

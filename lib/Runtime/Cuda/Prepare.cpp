@@ -30,6 +30,15 @@ std::vector<Route> routesOf(const Manifest &manifest,
   return routes;
 }
 
+int64_t RankMemory::workspaceOffset() const {
+  return alignUp(arena + senders + constants, workspaceAlignment);
+}
+
+int64_t RankMemory::total() const {
+  return workspace > 0 ? workspaceOffset() + workspace
+                       : arena + senders + constants;
+}
+
 RankMemory memoryOf(const Manifest &manifest, const Memory &memory,
                     int64_t rank, bool contracts) {
   RankMemory it;

@@ -29,10 +29,12 @@ struct RankMemory {
   int64_t arena = 0;     ///< as the compiler printed it
   int64_t senders = 0;   ///< slots of messages that leave the device
   int64_t constants = 0; ///< of the artifact
-  int64_t workspace = 0; ///< of libraries
-  /// Where the workspace begins.
-  int64_t own() const { return arena + senders + constants; }
-  int64_t total() const { return own() + workspace; }
+  int64_t workspace = 0; ///< of libraries; 0: none
+  /// Where the workspace begins: the first multiple of `workspaceAlignment`
+  /// behind everything else.
+  int64_t workspaceOffset() const;
+  /// From the first byte to behind the last.
+  int64_t total() const;
 };
 
 /// How messages travel between ranks on these devices.

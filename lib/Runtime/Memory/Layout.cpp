@@ -20,7 +20,7 @@ Ring ringOf(const Layout &layout, int64_t bytes, int64_t slots,
             const std::string &name) {
   Ring ring;
   ring.offset = layout.total;
-  ring.stride = (bytes + alignment - 1) / alignment * alignment;
+  ring.stride = alignUp(bytes);
   ring.slots = slots;
   int64_t size = 0;
   if (__builtin_mul_overflow(ring.stride, slots, &size) ||

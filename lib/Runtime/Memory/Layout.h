@@ -27,6 +27,11 @@ namespace stagewright::runtime {
 /// Alignment of slots and arenas, bytes.
 inline constexpr int64_t alignment = 64;
 
+/// The first multiple of `to` from `bytes` on.
+constexpr int64_t alignUp(int64_t bytes, int64_t to = alignment) {
+  return (bytes + to - 1) / to * to;
+}
+
 /// A ring of `slots` slots, `stride` bytes apart, `offset` bytes into the
 /// arena; with starts, a slot for each microbatch so many bytes behind that.
 struct Ring {

@@ -134,10 +134,10 @@ TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
 
 TEST(DeviceErrors, KernelsStandInWhereALibraryHasNoAlgorithm) {
   Stub stub;
-  Variable graphs("DEVICE_FAULT", "alternatives");
   /// What the step enqueues for rank 0 before its first action: epilogues of
   /// products, "attention", and 'k' for a kernel.
-  auto calls = [&](const char *failure) {
+  auto calls = [&](const char *failure, const char *fault = "alternatives") {
+    Variable graphs("DEVICE_FAULT", fault);
     Variable fail("STAGEWRIGHT_STUB_FAIL", failure);
     sw_options options = Host::defaults();
     options.direct = 1;
@@ -160,6 +160,8 @@ TEST(DeviceErrors, KernelsStandInWhereALibraryHasNoAlgorithm) {
   EXPECT_EQ(calls("nothing=1"), "160 1 attention ");
   EXPECT_EQ(calls("epilogue=1"), "1 k 1 attention ");
   EXPECT_EQ(calls("attention=1"), "160 1 k k ");
+  // The library takes rows of an auxiliary matrix a multiple of 8 apart.
+  EXPECT_EQ(calls("nothing=1", "aux-row"), "1 k 1 attention ");
 }
 
 TEST(DeviceErrors, KernelsStandInOnlyForCallsThatSaySo) {

@@ -168,14 +168,31 @@ TEST(DeviceStep, OneAllocationPerRank) {
         bytes.push_back(call.values.at("bytes"));
     // Rank 0 contracts, so it has a workspace for the library.
     // And the constants on both.
+    // The workspace begins at a multiple of 256.
     EXPECT_EQ(bytes, (std::vector<std::string>{
-                         std::to_string(768 + 64 + (32 << 20)), "832"}));
+                         std::to_string(1024 + (32 << 20)), "832"}));
     EXPECT_EQ(sw_step_arena_bytes(host.step.get(), 1), 832);
     EXPECT_EQ(sw_step_peak_bytes(host.step.get(), 0), 768);
   }
   std::vector<Call> calls = stub.calls();
   EXPECT_EQ(count(calls, "free"), 2u);
   EXPECT_EQ(count(calls, "unload"), 1u);
+}
+
+TEST(DeviceStep, WorkspacesAreAlignedAsLibrariesAsk) {
+  Stub stub;
+  Variable graphs("DEVICE_FAULT", "graphs");
+  Host host = deviceHost();
+  stub.calls();
+  host.run();
+  int seen = 0;
+  for (const Call &call : stub.calls())
+    if (auto found = call.values.find("workspace");
+        found != call.values.end()) {
+      EXPECT_EQ(std::stoull(found->second, nullptr, 16) % 256, 0u) << call.line;
+      ++seen;
+    }
+  EXPECT_EQ(seen, 8 + 4);
 }
 
 TEST(DeviceStep, KernelsReadConstantsOnTheirDevice) {

@@ -120,7 +120,7 @@ void callWithAlternatives(sw_rank *rank) {
   void *dw = sw.slot(rank, 2, 0), *room = sw.slot(rank, 4, 0);
   void *arguments[] = {&dw, &room};
   sw_contraction_desc desc = product(false, false);
-  desc.epilogue = SW_EPILOGUE_GELU_AUX, desc.aux_row = 4, desc.otherwise = 1;
+  desc.epilogue = SW_EPILOGUE_GELU_AUX, desc.aux_row = asked("aux-row") ? 4 : 8, desc.otherwise = 1;
   sw.contract(rank, &desc, x, w, dw, nullptr, room);
   sw.otherwise(rank, 1, arguments);
   desc = product(false, false);
@@ -246,7 +246,7 @@ void step0(sw_rank *rank, int64_t M) {
   if (asked("graphs") || asked("attend-far") || asked("heads") ||
       asked("convolve-far") || asked("result"))
     callGraphs(rank);
-  if (asked("alternatives") || asked("unannounced"))
+  if (asked("alternatives") || asked("unannounced") || asked("aux-row"))
     callWithAlternatives(rank);
   for (int64_t m = 0; m < std::min<int64_t>(M, 2); ++m)
     forward0(rank, m);

@@ -31,6 +31,24 @@ void set(Attributes &list, int attribute, const void *value, size_t size) {
   list[attribute] = bits;
 }
 
+/// CUBLAS_STATUS_INVALID_VALUE.
+constexpr int invalidValue = 7;
+
+/// What the library checks of addresses before it runs; see CublasLt.h.
+bool isAligned(Attributes &desc, const void *workspace, size_t bytes) {
+  constexpr uint64_t biasAddress = 8, auxAddress = 11, auxRow = 12,
+                     biasType = 26;
+  constexpr uint64_t half = 2, bf16 = 14, real64 = 1;
+  uint64_t type = desc[biasType];
+  uint64_t size = type == real64                ? 8
+                  : type == half || type == bf16 ? 2
+                                                 : 4;
+  bool room = bytes == 0 ||
+              (workspace && reinterpret_cast<uint64_t>(workspace) % 256 == 0);
+  return room && desc[biasAddress] % size == 0 &&
+         (!desc[auxAddress] || desc[auxRow] % 8 == 0);
+}
+
 std::string shown(const char *name, const Layout &it) {
   Attributes more = it.more;
   std::string text = std::string(" ") + name + "=" + std::to_string(it.rows) +
@@ -67,9 +85,7 @@ STUB cublasLtMatmulDescSetAttribute(Desc *desc, int attribute,
 STUB cublasLtMatrixLayoutCreate(Layout **layout, int type, uint64_t rows,
                                 uint64_t columns, int64_t row) {
   *layout = new Layout{type, rows, columns, row, {}};
-  return row >= int64_t(rows)
-             ? 0
-             : 7; // As the library: CUBLAS_STATUS_INVALID_VALUE
+  return row >= int64_t(rows) ? 0 : invalidValue;
 }
 STUB cublasLtMatrixLayoutDestroy(Layout *layout) { return delete layout, 0; }
 STUB cublasLtMatrixLayoutSetAttribute(Layout *layout, int attribute,
@@ -108,5 +124,7 @@ STUB cublasLtMatmul(void *, Desc *desc, const void *, const void *a,
       shown("b", *bLayout).c_str(), shown("c", *cLayout).c_str());
   if (int status = failure("cublasLtMatmul"))
     return status;
+  if (!isAligned(more, workspace, bytes))
+    return invalidValue;
   return enqueue(stream);
 }
