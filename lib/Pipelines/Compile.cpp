@@ -315,7 +315,8 @@ LogicalResult compileTo(Level level, ModuleOp module,
                         CompileReport *report) {
   std::unique_ptr<DeviceTarget> device;
   if (options.target != "host") {
-    auto created = createDeviceTarget(options.target, options.cacheFolder);
+    auto created =
+        createDeviceTarget(options.target, options.cacheFolder, options.ptx);
     if (!created)
       return module.emitError() << llvm::toString(created.takeError());
     device = std::move(*created);

@@ -42,17 +42,22 @@ public:
 } // namespace
 
 llvm::Expected<std::unique_ptr<DeviceTarget>>
-createDeviceTarget(llvm::StringRef name, llvm::StringRef cacheFolder) {
+createDeviceTarget(llvm::StringRef name, llvm::StringRef cacheFolder,
+                   llvm::StringRef ptx) {
   auto [kind, list] = name.split(':');
   if (kind != "cuda" || (name.contains(':') && list.empty()))
     return llvm::createStringError(
         "target '%s' is unknown; expected host, cuda, or cuda with "
         "architectures, as cuda:sm_80,sm_90a",
         name.str().c_str());
+  if (list == "host" && !ptx.empty())
+    return llvm::createStringError(
+        "kernels for the host have no PTX; name an architecture, as "
+        "--target=cuda:sm_90a");
   if (list == "host")
     return std::make_unique<TwinTarget>();
   return cuda::createTarget(
-      list.empty() ? llvm::StringRef(kArchitectures) : list, cacheFolder);
+      list.empty() ? llvm::StringRef(kArchitectures) : list, ptx, cacheFolder);
 }
 
 } // namespace stagewright

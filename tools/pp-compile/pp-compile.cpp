@@ -107,6 +107,14 @@ cl::opt<std::string>
                  cl::desc("Where stages run: host, the default, or cuda, or "
                           "cuda with architectures, as cuda:sm_80,sm_90a"),
                  cl::init("host"), cl::cat(category));
+cl::opt<std::string>
+    ptx("ptx",
+        cl::desc("Which PTX an artifact for devices has beside machine code, "
+                 "for newer devices and older drivers, which compile it when "
+                 "they load it: that of the lowest architecture unless given; "
+                 "none; all, of every architecture of --target; or others, as "
+                 "sm_80,sm_90"),
+        cl::value_desc("arch|none|all"), cl::cat(category));
 cl::opt<bool>
     tf32("tf32",
          cl::desc("Let a device's library round the operands of float32 "
@@ -274,10 +282,11 @@ LogicalResult checkTarget() {
   const char *flag = emit == Emit::Assembly               ? "--emit=assembly"
                      : emit == Emit::Kernels              ? "--emit=kernels"
                      : tf32                               ? "--tf32"
+                     : !ptx.empty()                       ? "--ptx"
                      : scoreBytes.getNumOccurrences() > 0 ? "--score-bytes"
                                                           : nullptr;
   if (deviceTarget != "host") {
-    auto known = createDeviceTarget(deviceTarget, /*cacheFolder=*/"");
+    auto known = createDeviceTarget(deviceTarget, /*cacheFolder=*/"", ptx);
     if (known)
       return success();
     llvm::errs() << "error: " << llvm::toString(known.takeError()) << "\n";
@@ -323,6 +332,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.profile = profile;
   options.layers = layers;
   options.target = deviceTarget;
+  options.ptx = ptx;
   options.tf32 = tf32;
   if (failed(readPlan(options.plan)) ||
       failed(readNumber(stages, options.stages)) ||

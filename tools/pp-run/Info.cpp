@@ -110,6 +110,12 @@ void printInfo(std::ostream &out, const json &manifest) {
     line(out, "or") << plain(other.at("cpu")) << "\n";
     line(out, "  features") << plain(other.at("features")) << "\n";
   }
+  if (auto code = target.find("architectures"); code != target.end()) {
+    json ptx = target.value("ptx", json::array());
+    line(out, "GPU code") << plain(*code) << ", "
+                          << (ptx.empty() ? "no PTX" : "PTX of " + plain(ptx))
+                          << "\n";
+  }
   line(out, "libraries") << plain(manifest.at("libraries")) << "\n";
   if (auto plan = manifest.find("plan");
       plan != manifest.end() && plan->is_object()) {

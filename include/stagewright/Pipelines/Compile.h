@@ -60,6 +60,7 @@ struct CompileOptions {
   /// Where stage functions run: `host`, or a device as `createDeviceTarget`
   /// names it.
   std::string target = "host";
+  std::string ptx;         ///< of a device, as `createDeviceTarget` takes it
   std::string cacheFolder; ///< of a device's machine code; empty: none
   bool tf32 = false; ///< a device may round float32 operands of contractions
   /// Bytes of scores, of one microbatch in float32, up to which attention on a

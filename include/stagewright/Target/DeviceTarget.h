@@ -48,9 +48,14 @@ public:
 
 /// The target that a user names as `cuda` or `cuda:sm_90a,sm_100`; as
 /// `cuda:host` the kernels become code of the host, for checks. Machine code is
-/// kept in `cacheFolder` between compiles; an empty one keeps none.
+/// kept in `cacheFolder` between compiles; an empty one keeps none. `ptx` says
+/// for which architectures there is PTX beside machine code, which drivers
+/// compile when they load it: `none`, `all` of the target, or a list as
+/// `sm_80,sm_90`; empty: one baseline, which all devices from the lowest
+/// architecture of the target on run.
 llvm::Expected<std::unique_ptr<DeviceTarget>>
-createDeviceTarget(llvm::StringRef name, llvm::StringRef cacheFolder);
+createDeviceTarget(llvm::StringRef name, llvm::StringRef cacheFolder,
+                   llvm::StringRef ptx = "");
 
 } // namespace stagewright
 

@@ -105,6 +105,7 @@ Manifest parse(std::string_view text) {
     manifest.cuda = true;
     manifest.architectures =
         target.at("architectures").get<std::vector<std::string>>();
+    manifest.ptx = target.value("ptx", std::vector<std::string>());
     for (const json &object : root.at("kernels"))
       manifest.kernels.push_back(parseKernel(object));
     for (const json &object : root.value("constants", json::array()))

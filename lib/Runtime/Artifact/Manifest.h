@@ -140,6 +140,7 @@ struct Manifest {
   std::string name, schedule, triple;
   bool cuda = false;                      ///< rank programs address a device
   std::vector<std::string> architectures; ///< of the device code
+  std::vector<std::string> ptx;           ///< architectures with PTX beside it
   std::vector<Kernel> kernels;
   std::vector<ConstantArray> constants; ///< that these read
   int64_t microbatches = 1;

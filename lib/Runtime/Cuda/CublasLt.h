@@ -28,12 +28,13 @@ using LtPreference = void *;
 /// cublasLtMatmul returns CUBLAS_STATUS_INVALID_VALUE. Source: the parameter
 /// `workspace` of "cublasLtMatmul()".
 inline constexpr int64_t workspaceAlignment = 256;
-/// The largest alignment that an algorithm needs of a matrix, bytes. Source: the
-/// default of CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES to D_BYTES.
+/// The largest alignment that an algorithm needs of a matrix, bytes. Source:
+/// the default of CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES to D_BYTES.
 inline constexpr int64_t matrixAlignment = 256;
 /// What the row distance of an auxiliary matrix of GELU is a multiple of,
-/// elements. Source: CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD. The address of a bias
-/// is a multiple of the size of its elements (the library's own error text).
+/// elements. Source: CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD. The address of a
+/// bias is a multiple of the size of its elements (the library's own error
+/// text).
 inline constexpr int64_t auxRowMultiple = 8;
 
 struct LtAlgorithm {

@@ -14,6 +14,13 @@
 
 namespace stagewright::runtime::cuda {
 
+static std::string commaList(const std::vector<std::string> &names) {
+  std::string text;
+  for (const std::string &name : names)
+    text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 Device::Device(int ordinal) : ordinal(ordinal) {
   int count = 0;
   driver().deviceCount(&count);
@@ -38,13 +45,17 @@ void Device::load(const void *image, const Manifest &manifest) {
   } catch (const Error &error) {
     char name[128] = "";
     driver().deviceName(name, int(sizeof(name)), device);
-    std::string has;
-    for (const std::string &architecture : manifest.architectures)
-      has += (has.empty() ? "" : ", ") + architecture;
-    raise("the artifact's device code (", has, ") does not load on GPU ",
-          ordinal, " (", name, ", sm_", architecture(), "): ", error.what(),
-          "; code for it comes with --target=cuda:sm_", architecture(),
-          " of pp-compile, and a newer driver reads newer code");
+    int version = 0; // 12040 is CUDA 12.4
+    driver().driverVersion.status(&version);
+    raise("the artifact's device code (", commaList(manifest.architectures),
+          manifest.ptx.empty() ? "; no PTX"
+                               : "; PTX of " + commaList(manifest.ptx),
+          ") does not load on GPU ", ordinal, " (", name, ", sm_",
+          architecture(), ", driver of CUDA ", version / 1000, ".",
+          version % 1000 / 10, "): ", error.what(),
+          "; compile with --target=cuda:sm_", architecture(),
+          ", or for older drivers with --ptx=sm_", architecture(),
+          ", or install a newer driver");
   }
   // Above this much a kernel must be told; "Shared Memory" in the guide.
   constexpr int64_t untold = 48 << 10;

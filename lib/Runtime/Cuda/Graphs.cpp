@@ -110,8 +110,8 @@ void Graphs::call(const Attention &it, DevicePointer workspace,
 void Graphs::call(const Convolution &it, DevicePointer workspace,
                   Stream stream) const {
   void *operands[] = {operand(it.x), operand(it.w), operand(it.y)};
-  library->call(*plans.at(keyOf(it)), operands, reinterpret_cast<void *>(workspace),
-                stream);
+  library->call(*plans.at(keyOf(it)), operands,
+                reinterpret_cast<void *>(workspace), stream);
 }
 
 } // namespace stagewright::runtime::cuda

@@ -19,9 +19,11 @@
 
 namespace stagewright::cuda {
 
-/// The target for a list of architectures, as `sm_80,sm_90a`.
+/// The target for a list of architectures, as `sm_80,sm_90a`, with PTX as
+/// `createDeviceTarget` says.
 llvm::Expected<std::unique_ptr<DeviceTarget>>
-createTarget(llvm::StringRef architectures, llvm::StringRef cacheFolder);
+createTarget(llvm::StringRef architectures, llvm::StringRef ptx,
+             llvm::StringRef cacheFolder);
 
 /// Lowers a `gpu.module` in place to the NVVM and LLVM dialects.
 mlir::LogicalResult lowerToNvvm(mlir::Operation *kernels);
@@ -45,10 +47,17 @@ assemble(llvm::StringRef ptx, llvm::StringRef architecture, std::string &log);
 /// What tells one ptxas from another.
 llvm::Expected<std::string> stampOfAssembler();
 
-/// One file of machine code for several architectures, by fatbinary.
-llvm::Expected<llvm::SmallVector<char, 0>>
-join(llvm::ArrayRef<llvm::SmallVector<char, 0>> code,
-     llvm::ArrayRef<std::string> architectures);
+/// Kernels for one architecture: machine code, or PTX, which a driver compiles
+/// for its device.
+struct Image {
+  bool isPtx = false;
+  std::string architecture;
+  llvm::SmallVector<char, 0> bytes;
+};
+
+/// One file of several images, by fatbinary. Nothing in it is compressed, so
+/// that PTX can be read there.
+llvm::Expected<llvm::SmallVector<char, 0>> join(llvm::ArrayRef<Image> images);
 
 /// A file of the CUDA toolkit, by its path below the toolkit's folder:
 /// `$CUDA_HOME`, where nvcc in PATH lies, or /usr/local/cuda.

@@ -21,10 +21,19 @@ using namespace mlir;
 namespace stagewright::cuda {
 namespace {
 
+/// 90 of `sm_90a`; 0 where there is none.
+unsigned numberOf(llvm::StringRef architecture) {
+  unsigned number = 0;
+  bool named = architecture.consume_front("sm_");
+  return named && !architecture.consumeInteger(10, number) ? number : 0;
+}
+
 class CudaTarget : public DeviceTarget {
 public:
-  CudaTarget(std::vector<std::string> architectures, llvm::StringRef folder)
-      : names(std::move(architectures)), cache(folder) {}
+  CudaTarget(std::vector<std::string> architectures,
+             std::vector<std::string> ptx, llvm::StringRef folder)
+      : names(std::move(architectures)), ptxNames(std::move(ptx)),
+        cache(folder) {}
 
   LogicalResult embed(ModuleOp module, TimingScope &timing) override {
     auto kernels = *module.getOps<gpu::GPUModuleOp>().begin();
@@ -46,11 +55,8 @@ public:
 
   /// From compute capability 8.9 on: "cuBLAS", section "cublasLtMatmul()".
   bool multipliesBytes() const override {
-    return llvm::any_of(names, [](llvm::StringRef name) {
-      unsigned number = 0;
-      name.consume_front("sm_");
-      return !name.consumeInteger(10, number) && number >= 89;
-    });
+    return llvm::any_of(
+        names, [](llvm::StringRef name) { return numberOf(name) >= 89; });
   }
 
   llvm::Expected<std::string> assembly(ModuleOp module) override {
@@ -78,14 +84,22 @@ private:
     auto assembler = stampOfAssembler();
     if (!assembler)
       return assembler.takeError();
-    std::vector<llvm::SmallVector<char, 0>> parts(names.size());
-    std::vector<std::string> errors(names.size());
+    std::vector<Image> images;
+    for (const std::string &name : names)
+      images.push_back({/*isPtx=*/false, name, {}});
+    for (const std::string &name : ptxNames)
+      images.push_back({/*isPtx=*/true, name, {}});
+    std::vector<std::string> errors(images.size());
     {
       llvm::DefaultThreadPool pool;
-      for (size_t i = 0; i < names.size(); ++i)
+      for (size_t i = 0; i < images.size(); ++i)
         pool.async([&, i] {
-          if (auto part = compileFor(*bitcode, names[i], *assembler))
-            parts[i] = std::move(*part);
+          Image &image = images[i];
+          auto part = image.isPtx
+                          ? findPtx(*bitcode, image.architecture)
+                          : findCode(*bitcode, image.architecture, *assembler);
+          if (part)
+            image.bytes = std::move(*part);
           else
             errors[i] = llvm::toString(part.takeError());
         });
@@ -94,19 +108,34 @@ private:
     for (const std::string &error : errors)
       if (!error.empty())
         return llvm::createStringError("%s", error.c_str());
-    return join(parts, names);
+    return join(images);
   }
 
+  /// From the cache, or by LLVM.
+  llvm::Expected<llvm::SmallVector<char, 0>> findPtx(StringRef bitcode,
+                                                     StringRef architecture) {
+    std::string key = cache.keyOf({"ptx", architecture, bitcode});
+    if (auto known = cache.find(key))
+      return std::move(*known);
+    auto text = toPtx(bitcode, architecture);
+    if (!text)
+      return text.takeError();
+    llvm::SmallVector<char, 0> bytes(text->begin(), text->end());
+    cache.add(key, bytes);
+    return bytes;
+  }
+
+  /// From the cache, or by ptxas.
   llvm::Expected<llvm::SmallVector<char, 0>>
-  compileFor(StringRef bitcode, StringRef architecture, StringRef assembler) {
+  findCode(StringRef bitcode, StringRef architecture, StringRef assembler) {
     std::string key = cache.keyOf({"cubin", architecture, assembler, bitcode});
     if (auto known = cache.find(key))
       return std::move(*known);
-    auto ptx = toPtx(bitcode, architecture);
+    auto ptx = findPtx(bitcode, architecture);
     if (!ptx)
       return ptx.takeError();
     std::string log;
-    auto code = assemble(*ptx, architecture, log);
+    auto code = assemble({ptx->data(), ptx->size()}, architecture, log);
     if (code)
       cache.add(key, *code);
     return code;
@@ -114,43 +143,75 @@ private:
 
   /// Says for the manifest for which devices the kernels are.
   void describe(ModuleOp module) {
-    llvm::json::Array architectures;
-    for (const std::string &name : names)
-      architectures.push_back(name);
     std::string target;
-    llvm::raw_string_ostream(target) << llvm::json::Value(llvm::json::Object{
-        {"kind", "cuda"}, {"architectures", std::move(architectures)}});
+    llvm::raw_string_ostream(target) << llvm::json::Value(
+        llvm::json::Object{{"kind", "cuda"},
+                           {"architectures", llvm::json::Array(names)},
+                           {"ptx", llvm::json::Array(ptxNames)}});
     module->setAttr(kDeviceTarget,
                     StringAttr::get(module.getContext(), target));
   }
 
-  std::vector<std::string> names; ///< of architectures
+  std::vector<std::string> names;    ///< of architectures
+  std::vector<std::string> ptxNames; ///< of those with PTX
   CodeCache cache;
 };
 
 } // namespace
 
-llvm::Expected<std::unique_ptr<DeviceTarget>>
-createTarget(llvm::StringRef architectures, llvm::StringRef cacheFolder) {
+/// The architectures of a list as `sm_80,sm_90a`; an error says what else is
+/// allowed, `otherwise`.
+static llvm::Expected<std::vector<std::string>>
+parseArchitectures(llvm::StringRef list, const char *otherwise) {
   std::vector<std::string> names;
-  for (llvm::StringRef name : llvm::split(architectures, ',')) {
-    llvm::StringRef digits = name;
-    unsigned number;
+  for (llvm::StringRef name : llvm::split(list, ',')) {
     auto known = isArchitecture(name);
     if (!known)
       return known.takeError();
-    if (!*known || !digits.consume_front("sm_") ||
-        digits.consumeInteger(10, number) || number < 80)
+    if (!*known || numberOf(name) < 80)
       return llvm::createStringError(
           "architecture '%s' is unknown; expected sm_80 or later, as sm_90a, "
-          "or host",
-          name.str().c_str());
+          "or %s",
+          name.str().c_str(), otherwise);
     if (llvm::is_contained(names, name))
       return llvm::createStringError("architecture '%s' is named twice",
                                      name.str().c_str());
     names.push_back(name.str());
   }
-  return std::make_unique<CudaTarget>(std::move(names), cacheFolder);
+  return names;
+}
+
+/// A driver compiles PTX for its device and all later ones, unless the name of
+/// the architecture ends with a letter ("a": that device alone, "f": its
+/// family). The lowest architecture asks for the least version of PTX, so the
+/// oldest drivers read it. Source: "PTX ISA", section ".target", and "Release
+/// Notes" there.
+static std::string baselineOf(llvm::ArrayRef<std::string> names) {
+  unsigned lowest = ~0u;
+  for (llvm::StringRef name : names)
+    lowest = std::min(lowest, numberOf(name));
+  return "sm_" + std::to_string(lowest);
+}
+
+llvm::Expected<std::unique_ptr<DeviceTarget>>
+createTarget(llvm::StringRef architectures, llvm::StringRef ptx,
+             llvm::StringRef cacheFolder) {
+  auto names = parseArchitectures(architectures, "host");
+  if (!names)
+    return names.takeError();
+  std::vector<std::string> ptxNames;
+  if (ptx.empty()) {
+    ptxNames = {baselineOf(*names)};
+  } else if (ptx == "all") {
+    ptxNames = *names;
+  } else if (ptx != "none") {
+    auto given = parseArchitectures(ptx, "for PTX none or all");
+    if (!given)
+      return given.takeError();
+    ptxNames = std::move(*given);
+  }
+  return std::make_unique<CudaTarget>(std::move(*names), std::move(ptxNames),
+                                      cacheFolder);
 }
 
 } // namespace stagewright::cuda

@@ -119,26 +119,26 @@ assemble(llvm::StringRef ptx, llvm::StringRef architecture, std::string &log) {
   return code.read();
 }
 
-llvm::Expected<llvm::SmallVector<char, 0>>
-join(llvm::ArrayRef<llvm::SmallVector<char, 0>> code,
-     llvm::ArrayRef<std::string> architectures) {
+llvm::Expected<llvm::SmallVector<char, 0>> join(llvm::ArrayRef<Image> images) {
   auto fatbinary = findInToolkit("bin/fatbinary", "cuda-nvcc");
   if (!fatbinary)
     return fatbinary.takeError();
   Temporary whole;
   if (llvm::Error error = whole.create("fatbin", ""))
     return std::move(error);
-  std::vector<std::string> command = {*fatbinary, "-64",
+  std::vector<std::string> command = {*fatbinary, "-64", "--compress=false",
                                       "--create=" + whole.name.str().str()};
   std::vector<std::unique_ptr<Temporary>> parts;
-  for (auto [bytes, name] : llvm::zip_equal(code, architectures)) {
+  for (const Image &image : images) {
     parts.push_back(std::make_unique<Temporary>());
     if (llvm::Error error = parts.back()->create(
-            "cubin", llvm::StringRef(bytes.data(), bytes.size())))
+            image.isPtx ? "ptx" : "cubin",
+            llvm::StringRef(image.bytes.data(), image.bytes.size())))
       return std::move(error);
-    command.push_back(
-        "--image3=kind=elf,sm=" + llvm::StringRef(name).drop_front(3).str() +
-        ",file=" + parts.back()->name.str().str());
+    command.push_back(std::string("--image3=kind=") +
+                      (image.isPtx ? "ptx" : "elf") +
+                      ",sm=" + image.architecture.substr(3) +
+                      ",file=" + parts.back()->name.str().str());
   }
   std::string log;
   if (llvm::Error error = runTool(command, log))

@@ -117,10 +117,11 @@ TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
     return deviceError();
   };
   EXPECT_EQ(errorOf("cuModuleLoadData=209"),
-            "the artifact's device code (sm_90a) does not load on GPU 0 "
-            "(Recorder, sm_90): cuModuleLoadData: asked to fail "
-            "(STUB_ERROR_209 209); code for it comes with --target=cuda:sm_90 "
-            "of pp-compile, and a newer driver reads newer code");
+            "the artifact's device code (sm_90a; PTX of sm_80, sm_90) does not "
+            "load on GPU 0 (Recorder, sm_90, driver of CUDA 13.0): "
+            "cuModuleLoadData: asked to fail (STUB_ERROR_209 209); compile "
+            "with --target=cuda:sm_90, or for older drivers with --ptx=sm_90, "
+            "or install a newer driver");
   EXPECT_EQ(errorOf("cuModuleGetFunction=500"),
             "malformed artifact: its device code has no kernel 'step.loss' "
             "(status 500)");

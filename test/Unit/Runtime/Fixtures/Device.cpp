@@ -26,7 +26,7 @@ STAGEWRIGHT_MANIFEST(
     R"json({
 "stagewright": 1, "name": "step", "microbatches": 4, "schedule": "1f1b", "stages": 2,
 "target": {"triple": ")json" FIXTURE_TRIPLE
-    R"json(", "cpu": "", "features": [], "kind": "cuda", "architectures": ["sm_90a"]}, "libraries": [],
+    R"json(", "cpu": "", "features": [], "kind": "cuda", "architectures": ["sm_90a"], "ptx": ["sm_80", "sm_90"]}, "libraries": [],
 "kernels": [
  {"name": "step.loss", "grid": [1, 1, 1], "block": [32, 1, 1], "shared": 0, "arguments": 4},
  {"name": "step.scale", "grid": [2, 1, 1], "block": [128, 1, 1], "shared": 65536, "arguments": 2}],
@@ -120,7 +120,8 @@ void callWithAlternatives(sw_rank *rank) {
   void *dw = sw.slot(rank, 2, 0), *room = sw.slot(rank, 4, 0);
   void *arguments[] = {&dw, &room};
   sw_contraction_desc desc = product(false, false);
-  desc.epilogue = SW_EPILOGUE_GELU_AUX, desc.aux_row = asked("aux-row") ? 4 : 8, desc.otherwise = 1;
+  desc.epilogue = SW_EPILOGUE_GELU_AUX, desc.aux_row = asked("aux-row") ? 4 : 8,
+  desc.otherwise = 1;
   sw.contract(rank, &desc, x, w, dw, nullptr, room);
   sw.otherwise(rank, 1, arguments);
   desc = product(false, false);

@@ -40,9 +40,7 @@ bool isAligned(Attributes &desc, const void *workspace, size_t bytes) {
                      biasType = 26;
   constexpr uint64_t half = 2, bf16 = 14, real64 = 1;
   uint64_t type = desc[biasType];
-  uint64_t size = type == real64                ? 8
-                  : type == half || type == bf16 ? 2
-                                                 : 4;
+  uint64_t size = type == real64 ? 8 : type == half || type == bf16 ? 2 : 4;
   bool room = bytes == 0 ||
               (workspace && reinterpret_cast<uint64_t>(workspace) % 256 == 0);
   return room && desc[biasAddress] % size == 0 &&
