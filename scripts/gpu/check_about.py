@@ -11,7 +11,7 @@ def about(machine):
             rows.append(told(name, __import__(name).__version__))
         except ImportError:
             rows.append(told(name, "not installed"))
-    for variable, file, _ in machines.LIBRARIES:
+    for variable, file in {variable: file for variable, file, _ in reversed(machines.LIBRARIES)}.items():
         rows.append(told(file, machine.environment.get(variable, "as the system finds it")))
     size = sum(path.stat().st_size for path in machine.bundle.rglob("*") if path.is_file())
     return rows + [told("bundle", f"{size / 2**20:.1f} MiB")]

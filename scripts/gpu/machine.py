@@ -15,7 +15,9 @@ import tempfile
 from rows import Skip
 
 # Variable of the runtime, file, and the folder of PyPI's package below site-packages.
+# The first that is there counts.
 LIBRARIES = [("STAGEWRIGHT_CUBLASLT_LIBRARY", "libcublasLt.so.13", "nvidia/cu13/lib"),
+             ("STAGEWRIGHT_CUBLASLT_LIBRARY", "libcublasLt.so.12", "nvidia/cublas/lib"),
              ("STAGEWRIGHT_CUDNN_LIBRARY", "libcudnn.so.9", "nvidia/cudnn/lib"),
              ("STAGEWRIGHT_NCCL_LIBRARY", "libnccl.so.2", "nvidia/nccl/lib"),
              ("STAGEWRIGHT_NVTX_LIBRARY", "libnvtx3interop.so.1", "nvidia/cu13/lib")]
@@ -87,7 +89,7 @@ class Machine:
         folder = packages_folder()
         for variable, file, below in LIBRARIES:
             path = folder / below / file if folder else None
-            if variable not in os.environ and path and path.exists():
+            if variable not in self.environment and path and path.exists():
                 self.environment[variable] = str(path)
                 # Libraries that it opens itself lie beside it, or in the package of another.
                 if str(path.parent) not in self.environment["LD_LIBRARY_PATH"]:

@@ -14,10 +14,11 @@ namespace stagewright::runtime::cuda {
 namespace {
 
 constexpr LibraryName name = {
-    "libcublasLt.so.13", "STAGEWRIGHT_CUBLASLT_LIBRARY",
+    {"libcublasLt.so.13", "libcublasLt.so.12"},
+    "STAGEWRIGHT_CUBLASLT_LIBRARY",
     "contractions on a GPU need it",
-    "package libcublas-13-0 of NVIDIA's Debian repository, and with "
-    "nvidia-cublas of PyPI"};
+    "package libcublas-13-0 or libcublas-12-9 of NVIDIA's Debian repository, "
+    "and with nvidia-cublas or nvidia-cublas-cu12 of PyPI"};
 
 CublasLt openCublasLt() {
   Library library(name);

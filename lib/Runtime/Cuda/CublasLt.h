@@ -7,7 +7,8 @@
 //
 // The part of cuBLASLt that the runtime calls, declared as Driver.h declares
 // the driver's. After "cuBLAS", chapter "Using the cuBLASLt API", version 13;
-// every function and value here is in version 12 too.
+// every function and value here is in version 12 too,
+// which is taken where there is no other.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,7 +13,8 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-constexpr LibraryName name = {"libcuda.so.1", "STAGEWRIGHT_CUDA_LIBRARY",
+constexpr LibraryName name = {{"libcuda.so.1"},
+                              "STAGEWRIGHT_CUDA_LIBRARY",
                               "an artifact for a GPU needs it to run",
                               "NVIDIA's driver (Debian package libcuda1)"};
 

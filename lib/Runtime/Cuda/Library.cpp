@@ -23,27 +23,33 @@ std::string lastError() {
 } // namespace
 
 Library::Library(const LibraryName &name) : name(name) {
-  std::vector<std::string> candidates;
+  std::vector<std::string> names; // Without folders.
+  std::vector<std::string> folders = {""};
   const char *chosen = std::getenv(name.variable);
   if (chosen && *chosen) {
-    candidates.emplace_back(chosen);
+    names.emplace_back(chosen);
   } else {
-    candidates.emplace_back(name.file);
+    for (const char *file : name.files)
+      if (file)
+        names.emplace_back(file);
     for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
       if (const char *home = std::getenv(variable); home && *home)
-        candidates.push_back(std::string(home) + "/lib64/" + name.file);
+        folders.push_back(std::string(home) + "/lib64/");
   }
-  std::string reason;
-  for (const std::string &candidate : candidates) {
-    handle = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle) {
-      opened = candidate;
-      return;
+  std::string reason, tried;
+  for (const std::string &folder : folders)
+    for (const std::string &file : names) {
+      handle = dlopen((folder + file).c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (handle) {
+        opened = folder + file;
+        return;
+      }
+      if (reason.empty())
+        reason = lastError();
     }
-    if (reason.empty())
-      reason = lastError();
-  }
-  raise("cannot open '", candidates[0], "', and ", name.purpose, ": ", reason,
+  for (const std::string &file : names)
+    tried += (tried.empty() ? "'" : " or '") + file + "'";
+  raise("cannot open ", tried, ", and ", name.purpose, ": ", reason,
         "; it comes with ", name.package, ", and ", name.variable,
         " names another place");
 }

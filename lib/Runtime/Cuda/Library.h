@@ -16,14 +16,17 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_LIBRARY_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_LIBRARY_H
 
+#include <array>
 #include <string>
 
 namespace stagewright::runtime::cuda {
 
 /// Where a library is found, and what to tell a user who has not got it.
 struct LibraryName {
-  const char *file;     ///< what the dynamic linker looks for
-  const char *variable; ///< of the environment: a path instead of `file`
+  /// What the dynamic linker looks for, the newest version first; null: there
+  /// is only one.
+  std::array<const char *, 2> files;
+  const char *variable; ///< of the environment: a path instead of `files`
   const char *purpose;  ///< "contractions on a device need it"
   const char *package;  ///< "NVIDIA's driver (Debian package libcuda1)"
 };
@@ -34,7 +37,8 @@ template <typename Errors, typename... Parameters> struct Function;
 /// have threads and handlers at exit of their own.
 class Library {
 public:
-  /// Looks for the file where the linker does, then below CUDA_HOME.
+  /// Looks for each file where the linker does, then below CUDA_HOME: a version
+  /// that the linker finds goes before a newer one that lies there.
   explicit Library(const LibraryName &name);
 
   /// The address of a function; an `Error` where there is none.

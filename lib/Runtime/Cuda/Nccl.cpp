@@ -14,7 +14,8 @@ namespace stagewright::runtime::cuda {
 namespace {
 
 constexpr LibraryName name = {
-    "libnccl.so.2", "STAGEWRIGHT_NCCL_LIBRARY",
+    {"libnccl.so.2"},
+    "STAGEWRIGHT_NCCL_LIBRARY",
     "ranks in several processes send by it",
     "package libnccl2 of NVIDIA's Debian repository, and with "
     "nvidia-nccl-cu13 of PyPI"};

@@ -20,7 +20,8 @@ namespace stagewright::runtime::cudnn {
 namespace {
 
 constexpr cuda::LibraryName known = {
-    "libcudnn.so.9", "STAGEWRIGHT_CUDNN_LIBRARY",
+    {"libcudnn.so.9"},
+    "STAGEWRIGHT_CUDNN_LIBRARY",
     "attention and convolutions on a GPU need it",
     "package libcudnn9-cuda-13 of NVIDIA's Debian repository, and with "
     "nvidia-cudnn-cu13 of PyPI"};
