@@ -3,7 +3,8 @@
 
   check-messages.py LOG...
 
-Each communicator is made once at both ends, tried once, and carries the same messages and sums in the same order at both;
+Each communicator is made once at both ends and carries the same messages and sums in the same order at both; before the
+capture it is tried once with each size that it carries then;
 between the first replay of a graph and the last no process waits for its device. Prints the numbers.
 """
 
@@ -16,24 +17,26 @@ carried = collections.defaultdict(list)
 sums = set()
 for path in sys.argv[1:]:
     lines = open(path).read().splitlines()
-    ends = collections.defaultdict(list)
+    ends, trials = collections.defaultdict(list), collections.defaultdict(list)
+    captures = False
     for line in lines:
+        captures |= line.startswith("capture ")
         if found := re.match(r"(communicator|ncclSend|ncclRecv|ncclAllReduce|mismatch) comm=(\S+) .*?(?:bytes=(\d+))?$", line):
             word, name, size = found.groups()
             assert word != "mismatch", line
             if word == "communicator":
                 made[name] += 1
             else:
-                ends[name].append(int(size))
+                (ends if captures else trials)[name].append(int(size))
                 sums |= {name} if word == "ncclAllReduce" else set()
     for name, sizes in ends.items():
         carried[name].append(sizes)
+        assert sorted(set(sizes)) == sorted(trials[name]), (name, "tried", trials[name], "carried", sizes)
     replays = [i for i, line in enumerate(lines) if line.startswith("replay")]
     for line in lines[replays[0] : replays[-1]]:
         assert not line.startswith(("synchronize", "alloc", "communicator", "pin")), line
 assert made and set(made.values()) == {2}, made
 for name, ends in carried.items():
     assert len(ends) == 2 and ends[0] == ends[1], (name, ends)
-    assert ends[0][0] == 1, "the first use is no byte"
-count = {summed: sum(len(ends[0]) - 1 for name, ends in carried.items() if (name in sums) == summed) for summed in (False, True)}
+count = {summed: sum(len(ends[0]) for name, ends in carried.items() if (name in sums) == summed) for summed in (False, True)}
 print(f"{len(made)} communicators, {count[False]} messages, {count[True]} sums")

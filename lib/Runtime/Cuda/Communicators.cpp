@@ -110,7 +110,7 @@ void Communicators::findEdges() {
       return edge.from == it.from && edge.to == it.to;
     };
     if (std::none_of(edges.begin(), edges.end(), same))
-      edges.push_back({it.from, it.to, it.round, c});
+      edges.push_back({it.from, it.to, it.round});
   }
   std::stable_sort(
       edges.begin(), edges.end(),
@@ -176,19 +176,30 @@ Communicator Communicators::make(const NcclId &id, size_t size, size_t number,
   return handle;
 }
 
-void Communicators::tryOut(const Edge &edge, const Memory &memory,
+/// NCCL connects for each way of moving data, which it chooses by size; so each
+/// size is tried, once.
+void Communicators::tryOut(size_t edge, const Memory &memory,
                            Stream stream) const {
-  auto channel = int64_t(edge.channel);
-  if (edge.from == self) {
-    auto *from =
-        reinterpret_cast<const void *>(memory.sent(manifest, channel, 0));
-    settle(edge, nccl().send.status(from, 1, ncclBytes, 1, edge.handle, stream),
-           nccl().send.symbol);
-  } else {
-    auto *to = reinterpret_cast<void *>(memory.received(manifest, channel, 0));
-    settle(edge,
-           nccl().receive.status(to, 1, ncclBytes, 0, edge.handle, stream),
-           nccl().receive.symbol);
+  std::set<int64_t> tried; // Bytes.
+  for (size_t c = 0; c < manifest.channels.size(); ++c) {
+    if (edgeOf[c] != edge || !tried.insert(manifest.channels[c].bytes).second)
+      continue;
+    auto channel = int64_t(c);
+    if (edges[edge].from == self)
+      send(channel, memory.sent(manifest, channel, 0), stream);
+    else
+      receive(channel, memory.received(manifest, channel, 0), stream);
+  }
+}
+
+/// As between two ranks.
+void Communicators::tryOutSums(size_t group, const Memory &memory,
+                               Stream stream) const {
+  std::set<std::pair<int, int64_t>> tried; // Type and elements.
+  for (size_t c = 0; c < manifest.collectives.size(); ++c) {
+    const Collective &it = manifest.collectives[c];
+    if (groupOf[c] == group && tried.insert({it.dtype, it.elements}).second)
+      sum(int64_t(c), memory.bucket(manifest, int64_t(c), self), stream);
   }
 }
 
@@ -207,16 +218,15 @@ void Communicators::connect(const Memory &memory, const Device &device,
       group.handle = make(ids[edges.size() + g], group.ranks.size(),
                           manifest.collectives[group.collective].placeOf(self),
                           partner(group));
-  for (const Edge &edge : edges)
-    if (isOwn(edge)) {
-      tryOut(edge, memory, stream);
-      last = partner(edge);
+  for (size_t e = 0; e < edges.size(); ++e)
+    if (isOwn(edges[e])) {
+      tryOut(e, memory, stream);
+      last = partner(edges[e]);
     }
-  for (const Group &group : groups)
-    if (isOwn(group)) {
-      auto collective = int64_t(group.collective);
-      sum(collective, memory.bucket(manifest, collective, self), 1, stream);
-      last = partner(group);
+  for (size_t g = 0; g < groups.size(); ++g)
+    if (isOwn(groups[g])) {
+      tryOutSums(g, memory, stream);
+      last = partner(groups[g]);
     }
   if (last != self) {
     EventOwner end(device, eventDisableTiming);
@@ -250,13 +260,14 @@ void Communicators::receive(int64_t channel, Address to, Stream stream) const {
          nccl().receive.symbol);
 }
 
-void Communicators::sum(int64_t collective, Address bucket, int64_t elements,
+void Communicators::sum(int64_t collective, Address bucket,
                         Stream stream) const {
   const Group &group = groups[groupOf[size_t(collective)]];
   auto *place = reinterpret_cast<void *>(bucket);
-  int element = elementOf(manifest.collectives[size_t(collective)]);
-  int status = nccl().allReduce.status(place, place, size_t(elements), element,
-                                       ncclSum, group.handle, stream);
+  const Collective &it = manifest.collectives[size_t(collective)];
+  int status =
+      nccl().allReduce.status(place, place, size_t(it.elements), elementOf(it),
+                              ncclSum, group.handle, stream);
   settle(group.handle, partner(group), status, nccl().allReduce.symbol);
 }
 

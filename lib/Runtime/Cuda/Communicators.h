@@ -9,8 +9,9 @@
 // and no neighbour waits for another one. They are made in rounds, in which
 // each rank has at most one partner: the colours of an edge colouring, from the
 // manifest. So the partners of the earliest round that is left can always go
-// on, and making them ends. Each is used once when it is made, because NCCL
-// connects two ranks at their first message.
+// on, and making them ends. Each is used when it is made, with every size that
+// a step has: NCCL connects ranks at their first message of a kind, which must
+// not be within a capture.
 //
 // All calls are nonblocking (NCCL's "blocking = 0"): what NCCL does in the
 // background is polled, so a partner that is dead or stopped ends the waiting.
@@ -36,16 +37,16 @@ public:
   Communicators(const Communicators &) = delete;
   Communicators &operator=(const Communicators &) = delete;
 
-  /// Makes all of this rank and sends a byte over each, on `stream`, between
-  /// slots that nothing uses yet. Collective.
+  /// Makes all of this rank and tries each size of message and sum that a step
+  /// has, on `stream`, between slots that nothing uses yet and that are zero.
+  /// Collective.
   void connect(const Memory &memory, const Device &device, Stream stream);
 
   /// Enqueue one half of a message of a channel.
   void send(int64_t channel, Address from, Stream stream) const;
   void receive(int64_t channel, Address to, Stream stream) const;
   /// Enqueues this rank's part in a sum over ranks, in place.
-  void sum(int64_t collective, Address bucket, int64_t elements,
-           Stream stream) const;
+  void sum(int64_t collective, Address bucket, Stream stream) const;
 
   /// Throws what NCCL found wrong by itself.
   void look() const;
@@ -57,7 +58,6 @@ private:
   /// All that rank `from` sends to rank `to`.
   struct Edge {
     int64_t from = 0, to = 0, round = 0;
-    size_t channel = 0; ///< one of its channels
     Communicator handle = nullptr;
   };
 
@@ -73,7 +73,8 @@ private:
   std::vector<NcclId> exchangeIds();
   Communicator make(const NcclId &id, size_t size, size_t number,
                     int64_t partner) const;
-  void tryOut(const Edge &edge, const Memory &memory, Stream stream) const;
+  void tryOut(size_t edge, const Memory &memory, Stream stream) const;
+  void tryOutSums(size_t group, const Memory &memory, Stream stream) const;
   void settle(Communicator handle, int64_t partner, int status,
               const char *symbol) const;
   void settle(const Edge &edge, int status, const char *symbol) const {

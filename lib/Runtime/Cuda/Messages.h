@@ -40,8 +40,7 @@ public:
     ways.receive(channel, to, stream);
   }
   void sum(int64_t collective, Address bucket, Stream stream) const {
-    ways.sum(collective, bucket,
-             manifest.collectives[size_t(collective)].elements, stream);
+    ways.sum(collective, bucket, stream);
   }
   /// Enqueues that `number` halves of messages are done.
   void tell(size_t number, Stream stream) const;
