@@ -21,7 +21,7 @@ HandWritten::HandWritten(const DeviceStep &step, bool line)
   order();
   device.use();
   for (size_t r = 0; r < (line ? 1 : next.size()); ++r) {
-    streams.emplace_back(device);
+    streams.emplace_back(device, Priority::Usual);
     joins.emplace_back(device, unsigned(eventDisableTiming));
   }
   for (size_t i = 0; i < sent.size() + given.size(); ++i)

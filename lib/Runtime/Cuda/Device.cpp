@@ -145,9 +145,12 @@ PinnedMemory::~PinnedMemory() {
 PinnedMemory::PinnedMemory(PinnedMemory &&other) noexcept
     : memory(std::exchange(other.memory, nullptr)) {}
 
-StreamOwner::StreamOwner(const Device &device) {
+StreamOwner::StreamOwner(const Device &device, Priority priority) {
   device.use();
-  driver().streamCreate(&stream, unsigned(streamNonBlocking), 0);
+  int usual = 0, highest = 0; // Smaller numbers go first.
+  driver().priorityRange(&usual, &highest);
+  driver().streamCreate(&stream, unsigned(streamNonBlocking),
+                        priority == Priority::Highest ? highest : usual);
 }
 
 StreamOwner::~StreamOwner() {

@@ -82,9 +82,12 @@ private:
   std::byte *memory = nullptr;
 };
 
+/// Which streams' kernels get free multiprocessors first.
+enum class Priority { Usual, Highest };
+
 class StreamOwner {
 public:
-  explicit StreamOwner(const Device &device);
+  explicit StreamOwner(const Device &device, Priority priority);
   ~StreamOwner();
   StreamOwner(StreamOwner &&other) noexcept;
   StreamOwner &operator=(StreamOwner &&) = delete;

@@ -9,7 +9,8 @@
 // header of CUDA is needed to build. Types of handles have the driver's names,
 // so they are the types of cuda.h where that is included too; a test compares
 // every line with cuda.h where there is a toolkit. After "CUDA Driver API",
-// version 13.0; every function here has been in the driver since 11.4.
+// version 13.0; every function here has been in the driver since 11.4,
+// every value since 11.7.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,6 +63,7 @@ enum : unsigned { eventDefault = 0, eventDisableTiming = 2 };
 enum : unsigned { eventRecordDefault = 0, eventRecordExternal = 1 };
 enum : unsigned { hostAllocPortable = 1 };
 enum : int { captureRelaxed = 2 };
+enum : unsigned long long { graphUseNodePriority = 8 };
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types are among the arguments.
 /// One line per function: the member, the symbol, the types of its parameters.
@@ -96,6 +98,7 @@ enum : int { captureRelaxed = 2 };
   X(copyToPeer, cuMemcpyPeerAsync, DevicePointer, Context, DevicePointer,      \
     Context, size_t, Stream)                                                   \
   X(fill, cuMemsetD8Async, DevicePointer, unsigned char, size_t, Stream)       \
+  X(priorityRange, cuCtxGetStreamPriorityRange, int *, int *)                  \
   X(streamCreate, cuStreamCreateWithPriority, Stream *, unsigned, int)         \
   X(streamDestroy, cuStreamDestroy_v2, Stream)                                 \
   X(streamWait, cuStreamWaitEvent, Stream, EventHandle, unsigned)              \

@@ -22,9 +22,12 @@ Execution::Execution(const Manifest &manifest, const Memory &memory,
       contractions(programs.size()) {
   for (size_t s = 0; s < plan.streams.size(); ++s) {
     const Device &device = deviceOf(int32_t(s));
-    streams.emplace_back(device);
-    if (plan.streams[s].computes()) {
-      computing[plan.streams[s].rank] = s;
+    const StreamUse &use = plan.streams[s];
+    // A message that waits for a free multiprocessor keeps another rank idle.
+    streams.emplace_back(device,
+                         use.moves() ? Priority::Highest : Priority::Usual);
+    if (use.computes()) {
+      computing[use.rank] = s;
       uploads.emplace_back(device, unsigned(eventDisableTiming));
     }
     if (plan.stamps > 0)
@@ -214,7 +217,8 @@ void Execution::capture() {
   }
   driver().captureEnd(streams[0].get(), &graph);
   driver().graphNodes(graph, static_cast<GraphNode *>(nullptr), &nodes);
-  int status = driver().graphInstantiate.status(&executable, graph, 0);
+  int status = driver().graphInstantiate.status(&executable, graph,
+                                                +graphUseNodePriority);
   driver().graphDestroy.status(graph);
   if (status)
     DriverErrors::fail(driver().graphInstantiate.symbol, status);

@@ -50,7 +50,9 @@ struct StreamUse {
   int64_t channel = -1; ///< which it copies; -1: none
   bool network = false; ///< it sends and takes messages
   bool copies = false;  ///< it copies stashes to the host, or from there
-  bool computes() const { return channel < 0 && !network && !copies; }
+  bool computes() const { return !moves() && !copies; }
+  /// Whether it carries messages, or sums over ranks.
+  bool moves() const { return channel >= 0 || network; }
 };
 
 /// What the time between two stamps is of: an action, a node, a message, or a

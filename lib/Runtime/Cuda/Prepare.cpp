@@ -152,13 +152,37 @@ std::vector<int> placeRanks(const std::string &list, size_t ranks, int count) {
 }
 
 namespace {
+/// Whether NCCL needs a thread of the host for a message or sum, which it does
+/// between hosts: in a captured graph each becomes a node that calls the host,
+/// before the kernel. Source: NCCL 2.18 to 2.28, `ncclLaunchPrepare` in
+/// src/enqueue.cc (plans with proxy operations).
+bool callsHost(const Manifest &manifest, const Operation &it) {
+  auto hostOf = [&](int64_t rank) { return manifest.ranks[size_t(rank)].host; };
+  switch (it.kind) {
+  case Operation::SendTo:
+  case Operation::TakeFrom: {
+    const Channel &channel = manifest.channels[it.number];
+    return hostOf(channel.from) != hostOf(channel.to);
+  }
+  case Operation::Sum: {
+    const std::vector<Bucket> &buckets =
+        manifest.collectives[it.number].buckets;
+    return std::any_of(buckets.begin(), buckets.end(), [&](const Bucket &one) {
+      return hostOf(one.rank) != hostOf(buckets.front().rank);
+    });
+  }
+  default:
+    return false;
+  }
+}
+
 /// Adds up the plans of all processes.
 std::string describe(const Manifest &manifest,
                      const std::vector<RankProgram> &programs,
                      const std::vector<Plan> &plans) {
   int64_t epilogues = 0, tf32 = 0, instead = 0;
   int64_t kinds[6] = {}, copies = 0, messages = 0, most = 0, sums = 0;
-  int64_t offloads = 0, fetches = 0;
+  int64_t offloads = 0, fetches = 0, hostCalls = 0;
   std::set<std::pair<int32_t, size_t>> actions; // By rank and command.
   size_t streams = 0, events = 0;
   for (const Plan &plan : plans) {
@@ -179,6 +203,7 @@ std::string describe(const Manifest &manifest,
         }
       }
       copies += it.kind == Operation::CopyTo;
+      hostCalls += callsHost(manifest, it);
       sums += it.kind == Operation::Sum;
       offloads += it.kind == Operation::Offload;
       fetches += it.kind == Operation::Fetch;
@@ -205,6 +230,10 @@ std::string describe(const Manifest &manifest,
       << "copies       " << kinds[Command::Copy] << "\n"
       << "transfers    " << copies << " between devices, " << messages
       << " ends of messages between processes\n"
+      << (messages + sums > 0
+              ? "host calls   " + std::to_string(hostCalls) +
+                    " by NCCL, for messages and sums between hosts\n"
+              : "")
       << (sums > 0 ? "sums         " + std::to_string(sums) +
                          " parts of sums over ranks\n"
                    : "")

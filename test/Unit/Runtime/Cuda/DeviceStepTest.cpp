@@ -265,6 +265,22 @@ TEST(DeviceStep, CopiesBetweenDevices) {
   EXPECT_EQ(count(stub.calls(), "peer"), 0u);
 }
 
+TEST(DeviceStep, MessagesGoBeforeComputing) {
+  Stub stub;
+  Variable devices("STAGEWRIGHT_STUB_DEVICES", "2");
+  Host host = deviceHost();
+  std::string priorities;
+  for (const Call &call : stub.calls())
+    if (call.word == "stream")
+      priorities += call.values.at("priority") + " ";
+  EXPECT_EQ(priorities, "0 0 -5 -5 "); // of two ranks and two channels
+  host.run();
+  // Nodes of a graph keep the priorities of their streams.
+  for (const Call &call : stub.calls())
+    if (call.word == "instantiate")
+      EXPECT_EQ(call.number("flags"), 8);
+}
+
 TEST(DeviceStep, StreamsOnOtherDevicesJoinTheGraph) {
   Stub stub;
   Variable devices("STAGEWRIGHT_STUB_DEVICES", "2");

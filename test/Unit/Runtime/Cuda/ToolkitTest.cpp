@@ -71,6 +71,8 @@ static_assert(+cuda::streamNonBlocking == CU_STREAM_NON_BLOCKING);
 static_assert(+cuda::eventDisableTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(+cuda::eventRecordExternal == CU_EVENT_RECORD_EXTERNAL);
 static_assert(+cuda::hostAllocPortable == CU_MEMHOSTALLOC_PORTABLE);
+static_assert(+cuda::graphUseNodePriority ==
+              CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
 static_assert(+cuda::captureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 
 static_assert(+cuda::real32 == CUDA_R_32F && +cuda::real64 == CUDA_R_64F);

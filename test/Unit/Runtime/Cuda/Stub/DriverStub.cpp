@@ -204,10 +204,14 @@ STUB cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes,
   return enqueue(stream);
 }
 
-STUB cuStreamCreateWithPriority(Stream **stream, unsigned, int) {
+STUB cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  return *least = 0, *greatest = -5, 0;
+}
+STUB cuStreamCreateWithPriority(Stream **stream, unsigned, int priority) {
   *stream = new Stream{streams++, current};
   all.push_back(*stream);
-  return log("stream id=%d device=%d", (*stream)->id, current), 0;
+  log("stream id=%d device=%d priority=%d", (*stream)->id, current, priority);
+  return 0;
 }
 STUB cuStreamDestroy_v2(Stream *stream) {
   std::erase(all, stream);
@@ -306,7 +310,8 @@ STUB cuGraphGetNodes(void *, void **, size_t *count) {
   return *count = size_t(captured), 0;
 }
 STUB cuGraphInstantiateWithFlags(Graph **executable, Graph *graph,
-                                 unsigned long long) {
+                                 unsigned long long flags) {
+  log("instantiate flags=%llu", flags);
   *executable = new Graph(*graph);
   return failure("cuGraphInstantiateWithFlags");
 }

@@ -166,8 +166,9 @@ STUB ncclCommInitRankConfig(Comm **comm, int ranks, Id id, int rank,
   (*comm)->ranks = ranks;
   (*comm)->device = currentDevice();
   (*comm)->name = id.bytes;
-  log("communicator comm=%s rank=%d device=%d", id.bytes, rank,
-      (*comm)->device);
+  constexpr int mostBlocks = 7; // maxCTAs of ncclConfig_t
+  log("communicator comm=%s rank=%d device=%d blocks=%d", id.bytes, rank,
+      (*comm)->device, config[mostBlocks]);
   sockaddr_un where = {};
   where.sun_family = AF_UNIX;
   std::string name = std::string("stagewright-stub-") + id.bytes;
