@@ -50,7 +50,7 @@ ALL = [
     Case("convnet-2", "convnet.py:convnet", "", 2),
     Case("wide-4", HALF, WIDE, 4, "1f1b", 8, groups=("executor", "profile")),
     Case("gpt2-small", HALF, GPT2, 1, "gpipe", 1, groups=("step", "profile")),
-    Case("tiny-gpt-2", FLOAT, TINY, 2, "1f1b", 2, groups=("sanitizer",)),
+    Case("tiny-gpt-2", FLOAT, TINY, 2, "1f1b", 2, groups=("first", "sanitizer")),
     Case("tiny-bfloat16-2", HALF, TINY, 2, "1f1b", 2, FLOAT, groups=("sanitizer",)),
     # Our own kernels of attention, which share memory most.
     Case("tiny-attention-1", FLOAT, TINY, 1, "1f1b", 2, groups=("numerics", "sanitizer"), flags=("--score-bytes=0",)),

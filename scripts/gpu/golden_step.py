@@ -15,7 +15,7 @@ def load(machine, model, environment):
     """(function, arguments, the option `update` or None) of FILE.py:NAME in the bundle."""
     file, _, name = model.partition(":")
     folder, before = machine.bundle / "models", dict(os.environ)
-    sys.path.insert(0, str(folder))
+    sys.path.append(str(folder))  # Last: models/numbers.py is not the standard library's.
     os.environ.update(environment)
     spec = importlib.util.spec_from_file_location(pathlib.Path(file).stem, folder / file)
     module = importlib.util.module_from_spec(spec)
@@ -23,6 +23,7 @@ def load(machine, model, environment):
         spec.loader.exec_module(module)
         made = getattr(module, name)()
     finally:  # Models share files: sizes of one are not those of the next.
+        sys.path.remove(str(folder))
         os.environ.clear()
         os.environ.update(before)
     return made[0], made[1], (made[2] if len(made) > 2 else {}).get("update")

@@ -1,5 +1,6 @@
 """The sections of the check. Each is a module with `items(machine)`: pairs of a name and a function that gives rows, all of
-which can be run by themselves, so that a section goes on where its time was up."""
+which can be run by themselves, so that a section goes on where its time was up. The first sections say most in the least time: a GPU
+may be there for minutes only."""
 
 import dataclasses
 import importlib
@@ -18,8 +19,9 @@ class Section:
 
 SECTIONS = {section.name: section for section in [
     Section("about", "check_about", "What runs here", 60),
-    Section("numerics", "check_numerics", "Loss and every gradient equal to JAX's on the same GPU, by a graph and without", 300),
+    Section("first", "check_first", "One tiny step equal to JAX's: whether anything runs here", 120),
     Section("step", "check_step", "GPT-2 small on one stage beside jax.jit and torch.compile", 330),
+    Section("numerics", "check_numerics", "Loss and every gradient equal to JAX's on the same GPU, by a graph and without", 300),
     Section("executor", "check_executor", "Stages on one GPU beside a graph by hand; what the host does in a step", 200),
     Section("profile", "check_profile", "Measured costs, from which `gpu-check --predict` puts the step together", 150),
     Section("processes", "check_processes", "Every rank a process on the same GPU, messages by NCCL", 200),

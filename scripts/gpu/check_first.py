@@ -1,0 +1,10 @@
+"""The smallest case, before anything that takes long."""
+
+from check_numerics import check
+
+
+def items(machine):
+    for case in machine.named("first"):
+        name = case["name"]
+        yield name, lambda name=name: [check(machine, name, f"{name}, no graph", "--no-graph"),
+                                       check(machine, name, f"{name}, graph")]
