@@ -7,7 +7,8 @@
 
 #include "Mpi/Neighbours.h"
 
-#include <cstdio>
+#include "Processes/Hosts.h"
+
 #include <cstring>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,11 +31,7 @@ struct Site {
 
 Site ownSite() {
   Site site;
-  if (std::FILE *file = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
-    if (!std::fgets(site.boot, sizeof(site.boot), file))
-      site.boot[0] = 0;
-    std::fclose(file);
-  }
+  std::strncpy(site.boot, readBoot().c_str(), sizeof(site.boot) - 1);
   if (readlink("/proc/self/ns/pid", site.space, sizeof(site.space) - 1) < 0)
     site.space[0] = 0;
   gethostname(site.host, sizeof(site.host) - 1);

@@ -9,12 +9,11 @@
 
 #include "Error.h"
 #include "OwnFolder.h"
+#include "Processes/Hosts.h"
 #include "Processes/Sockets.h"
 #include "stagewright-rt/runtime.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 #include <memory>
 #include <sched.h>
@@ -51,7 +50,7 @@ Messenger *openEngine(const std::string &engine) {
 
 /// Where a process runs; crosses between processes as it is.
 struct Site {
-  char host[256] = {};
+  HostSite host;
   cpu_set_t processors;
 };
 
@@ -59,9 +58,7 @@ Site ownSite() {
   Site site;
   CPU_ZERO(&site.processors);
   sched_getaffinity(0, sizeof(site.processors), &site.processors);
-  gethostname(site.host, sizeof(site.host) - 1);
-  if (const char *name = std::getenv("STAGEWRIGHT_HOST"))
-    std::strncpy(site.host, name, sizeof(site.host) - 1);
+  site.host = ownHost();
   return site;
 }
 
@@ -109,10 +106,10 @@ void Processes::close() {
 }
 
 std::vector<std::string> Processes::hosts() {
-  std::vector<std::string> names;
+  std::vector<HostSite> all;
   for (const Site &site : sites(*link))
-    names.push_back(site.host);
-  return names;
+    all.push_back(site.host);
+  return namesOf(all);
 }
 
 Processes::Neighbours Processes::neighbours() {
@@ -122,7 +119,7 @@ Processes::Neighbours Processes::neighbours() {
   for (size_t p = 0; p < all.size(); ++p) {
     cpu_set_t both;
     CPU_AND(&both, &all[p].processors, &mine.processors);
-    if (std::strcmp(all[p].host, mine.host) != 0 || CPU_COUNT(&both) == 0)
+    if (!(all[p].host == mine.host) || CPU_COUNT(&both) == 0)
       continue;
     ++found.count;
     found.place += int64_t(p) < link->self();
