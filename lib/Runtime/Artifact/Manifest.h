@@ -109,6 +109,11 @@ struct Kernel {
   int64_t block[3] = {1, 1, 1}; ///< threads of a block
   int64_t shared = 0;           ///< bytes of shared memory given at the launch
   int64_t arguments = 0;        ///< values of 8 bytes
+
+  /// Most of them: CUDA takes 4096 bytes of parameters, and a null pointer
+  /// follows them. Source: "CUDA C++ Programming Guide", "Technical
+  /// Specifications per Compute Capability".
+  static constexpr int64_t maxArguments = 4096 / 8 - 1;
 };
 
 /// An array of the artifact that kernels read; devices have copies of it.

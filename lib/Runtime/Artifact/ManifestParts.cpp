@@ -235,13 +235,13 @@ static void parseExtents(const json &list, const char *key,
 }
 
 Kernel parseKernel(const json &object) {
-  constexpr int64_t maxThreads = 1024, maxShared = 232448, maxArguments = 511;
+  constexpr int64_t maxThreads = 1024, maxShared = 232448;
   Kernel kernel;
   kernel.name = string(object, "name");
   parseExtents(object.at("grid"), "grid", kernel.grid);
   parseExtents(object.at("block"), "block", kernel.block);
   kernel.shared = integer(object, "shared", 0, maxShared);
-  kernel.arguments = integer(object, "arguments", 0, maxArguments);
+  kernel.arguments = integer(object, "arguments", 0, Kernel::maxArguments);
   if (kernel.grid[1] > 65535 || kernel.grid[2] > 65535)
     raise("malformed manifest: kernel '", kernel.name, "' has a grid of ",
           printShape(kernel.grid), ", expected at most 65535 after the first");

@@ -79,7 +79,7 @@ size_t Execution::contractionShapes() const {
 void Execution::launch(const Command &command, const RankProgram &program,
                        const Device &device, Stream stream) const {
   const Kernel &kernel = manifest.kernels[command.id];
-  void *arguments[512];
+  void *arguments[Kernel::maxArguments + 1];
   for (int64_t i = 0; i < command.bytes; ++i)
     arguments[i] = const_cast<uint64_t *>(&program.values[command.to + i]);
   arguments[command.bytes] = nullptr;

@@ -75,6 +75,14 @@ TEST(Manifest, ParsesKernelsOfADevice) {
   EXPECT_EQ(manifest.kernels[0].arguments, 3);
 }
 
+TEST(Manifest, KernelsHaveAsManyArgumentsAsALaunchTakes) {
+  json manifest = deviceManifest();
+  manifest["kernels"][0]["arguments"] = Kernel::maxArguments;
+  EXPECT_EQ(parseManifest(manifest.dump()).kernels[0].arguments, 511);
+  manifest["kernels"][0]["arguments"] = Kernel::maxArguments + 1;
+  EXPECT_THROW(parseManifest(manifest.dump()), Error);
+}
+
 /// The fixture's manifest with a sum of the gradient of rank 0 and the loss of
 /// rank 1, 64 bytes each; one member of it replaced.
 std::string errorOfSum(const char *pointer = nullptr, const json &value = {}) {
