@@ -34,16 +34,22 @@ int typeOf(int32_t dtype) {
   }
 }
 
-/// The power of two that divides an address and every distance from it, up to
-/// what the library asks for at most.
+/// The largest power of two that divides all numbers whose bits are these, up
+/// to what the library asks for at most.
+uint32_t alignmentOf(uint64_t bits) {
+  bits |= uint64_t(matrixAlignment);
+  return uint32_t(bits & -bits);
+}
+
+/// Of an address and every distance from it.
 uint32_t alignmentOf(const LtMatrix &matrix, const LtProduct &product) {
   auto size = uint64_t(dtypeSize(matrix.dtype));
-  uint64_t bits = matrix.address | uint64_t(matrixAlignment);
+  uint64_t bits = matrix.address;
   if (product.batches > 1)
     bits |= uint64_t(matrix.batch) * size;
   if (product.calls > 1)
     bits |= uint64_t(matrix.step) * size;
-  return uint32_t(bits & -bits);
+  return alignmentOf(bits);
 }
 
 LtLayout layoutOf(const LtMatrix &matrix, int64_t batches) {
@@ -141,11 +147,17 @@ const LtAlgorithm *Contractions::advise(const LtCall &it,
   uint32_t alignments[3] = {alignmentOf(product.a, product),
                             alignmentOf(product.b, product),
                             alignmentOf(product.c, product)};
-  std::vector<int64_t> key = {
-      product.batches,           product.epilogue,
-      product.compute,           product.adds,
-      contraction.desc.aux_row,  contraction.desc.bias_dtype,
-      contraction.desc.aux_dtype};
+  // The library reads from the description how bias and aux are aligned
+  // (CUBLASLT_MATMUL_DESC_BIAS_POINTER).
+  std::vector<int64_t> key = {product.batches,
+                              product.epilogue,
+                              product.compute,
+                              product.adds,
+                              contraction.desc.aux_row,
+                              contraction.desc.bias_dtype,
+                              contraction.desc.aux_dtype,
+                              alignmentOf(contraction.bias),
+                              alignmentOf(contraction.aux)};
   for (const LtMatrix *matrix : {&product.a, &product.b, &product.c})
     key.insert(key.end(), {matrix->transposed, matrix->rows, matrix->columns,
                            matrix->row, matrix->batch, matrix->dtype});

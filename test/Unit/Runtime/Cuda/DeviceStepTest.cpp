@@ -195,6 +195,17 @@ TEST(DeviceStep, WorkspacesAreAlignedAsLibrariesAsk) {
   EXPECT_EQ(seen, 8 + 4);
 }
 
+TEST(DeviceStep, AlgorithmsAreAskedForByTheAlignmentOfABias) {
+  Stub stub;
+  auto asked = [&](const char *fault) {
+    Variable graphs("DEVICE_FAULT", fault);
+    Host host = deviceHost();
+    return count(stub.calls(), "heuristic");
+  };
+  // Of 64, 4 and 8 bytes.
+  EXPECT_EQ(asked("bias"), asked("none") + 3);
+}
+
 TEST(DeviceStep, KernelsReadConstantsOnTheirDevice) {
   Stub stub;
   Host host = deviceHost();

@@ -135,6 +135,18 @@ void callWithAlternatives(sw_rank *rank) {
   sw.otherwise(rank, 1, arguments);
 }
 
+/// Products whose biases are 64, 4, 8 and 4 bytes aligned.
+void callWithBias(sw_rank *rank) {
+  const sw_api &sw = *stagewright_api;
+  void *w = sw.slot(rank, 0, 0), *x = sw.slot(rank, 1, 0);
+  void *dw = sw.slot(rank, 2, 0);
+  sw_contraction_desc desc = product(false, false);
+  desc.epilogue = SW_EPILOGUE_BIAS;
+  for (int64_t first : {0, 1, 2, 3})
+    sw.contract(rank, &desc, x, w, dw, static_cast<float *>(w) + first,
+                nullptr);
+}
+
 /// What a library of graphs is asked for: 4 x 4 places with a window of 2 x 2.
 void callGraphs(sw_rank *rank) {
   const sw_api &sw = *stagewright_api;
@@ -247,6 +259,8 @@ void step0(sw_rank *rank, int64_t M) {
   if (asked("graphs") || asked("attend-far") || asked("heads") ||
       asked("convolve-far") || asked("result"))
     callGraphs(rank);
+  if (asked("bias"))
+    callWithBias(rank);
   if (asked("alternatives") || asked("unannounced") || asked("aux-row"))
     callWithAlternatives(rank);
   for (int64_t m = 0; m < std::min<int64_t>(M, 2); ++m)
