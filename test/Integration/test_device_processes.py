@@ -3,6 +3,7 @@ in the order of the plan, so a plan that needs two under way at once would hang.
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,10 @@ import pytest
 
 from test_schedules import GPT, MICROBATCHES, RANKS
 from workshop import BUILD, HERE, call, tool
+
+sys.path.insert(0, str(HERE.parents[1]))
+
+from bench.stand.hosts import cluster  # noqa: E402
 
 STUB = BUILD / "unit/fixtures/cuda-stub.so"
 PTXAS = shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas") or "CUDA_HOME" in os.environ
@@ -55,6 +60,19 @@ def test_twins_sum_their_gradients(workshop, recorded, tmp_path, kind):
     sums = len(json.loads(tool("pp-run", step, "--info=json"))["collectives"])
     assert sums > 2
     assert call(sys.executable, INPUTS / "check-messages.py", *logs).endswith(f" {sums} sums\n")
+
+
+def test_calls_of_the_host_by_nccl_are_counted(workshop):
+    """Two hosts with two devices each: only what goes between the hosts, forward and back, at both ends."""
+    path = workshop.path("device-hosts")
+    pathlib.Path(f"{path}.json").write_text(json.dumps(cluster("hosts", (2, 2), 125e6)))
+    tool("pp-compile", workshop.module(GPT), "--target=cuda:sm_90a", f"--cluster={path}.json", f"--stages={RANKS}", "--schedule=1f1b",
+         "--max-replicas=1", f"--microbatches={MICROBATCHES}", "--quiet", "-o", f"{path}.swx")
+    manifest = json.loads(tool("pp-run", f"{path}.swx", "--info=json"))
+    hosts = [rank["host"] for rank in manifest["ranks"]]
+    between = sum(hosts[channel["from"]] != hosts[channel["to"]] for channel in manifest["channels"])
+    assert hosts == [0, 0, 1, 1] and between > 0
+    assert f"host calls   {2 * between * MICROBATCHES} by NCCL" in tool("pp-run", f"{path}.swx", "--dry-run", "--processes")
 
 
 @pytest.mark.parametrize("how", ("KILL", "STOP"))

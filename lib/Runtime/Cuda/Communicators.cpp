@@ -22,12 +22,12 @@ namespace {
 /// Looks without a nap: what NCCL does in the background of a message is short.
 constexpr int spins = 4096;
 
-/// Most blocks of a message between two ranks. They occupy a multiprocessor
-/// each for as long as the message waits for its partner, of 108 (A100) to 148
-/// (B200) that compute meanwhile. A block moves some 20 GB/s over NVLink, so 4
-/// outrun a network card of 400 Gbit/s. An estimate, to be measured. NCCL's own
-/// limit is 32: "NCCL_MAX_CTAS".
-constexpr int mostMessageBlocks = 4;
+/// At most so many blocks carry a message between two ranks. Each occupies a
+/// multiprocessor while the message waits for its partner, of 108 (A100) to 148
+/// (B200) that compute meanwhile. A block moves about 20 GB/s over NVLink, so 4
+/// are faster than a network card of 400 Gbit/s: an estimate, to be measured.
+/// NCCL's own limit is 32 ("NCCL_MAX_CTAS").
+constexpr int maxMessageBlocks = 4;
 
 /// Waits on the host for something of another rank, with naps, but neither
 /// longer than making a step may take nor for a process that has ended.
@@ -173,10 +173,10 @@ void Communicators::settle(Communicator handle, int64_t partner, int status,
 
 /// As rank `number` of a communicator of `size`.
 Communicator Communicators::make(const NcclId &id, size_t size, size_t number,
-                                 int64_t partner, int mostBlocks) const {
+                                 int64_t partner, int maxBlocks) const {
   NcclConfig config;
   config.blocking = 0;
-  config.mostBlocks = mostBlocks;
+  config.mostBlocks = maxBlocks;
   Communicator handle = nullptr;
   int status =
       nccl().commInit.status(&handle, int(size), id, int(number), &config);
@@ -219,7 +219,7 @@ void Communicators::connect(const Memory &memory, const Device &device,
   for (size_t e = 0; e < edges.size(); ++e)
     if (Edge &edge = edges[e]; isOwn(edge))
       edge.handle = make(ids[e], 2, edge.from == self ? 0 : 1, partner(edge),
-                         mostMessageBlocks);
+                         maxMessageBlocks);
   // All ranks go through the groups in one order, after all edges: those of the
   // first one that is left are all there, sooner or later.
   for (size_t g = 0; g < groups.size(); ++g)

@@ -72,7 +72,7 @@ private:
   void findGroups();
   std::vector<NcclId> exchangeIds();
   Communicator make(const NcclId &id, size_t size, size_t number,
-                    int64_t partner, int mostBlocks) const;
+                    int64_t partner, int maxBlocks) const;
   void tryOut(size_t edge, const Memory &memory, Stream stream) const;
   void tryOutSums(size_t group, const Memory &memory, Stream stream) const;
   void settle(Communicator handle, int64_t partner, int status,
