@@ -166,16 +166,15 @@ cl::opt<std::string> offload(
     cl::value_desc("auto|none|all"), cl::cat(category));
 cl::opt<std::string> bucketBytes(
     "bucket-bytes",
-    cl::desc(
-        "Ranks that share a stage sum its gradients in buckets of this "
-        "many bytes, beside the rest of the backward (default: 1048576, "
-        "on GPUs 26214400); 0: one of them sums, and sends what it updated"),
+    cl::desc("Ranks that share a stage sum its gradients in buckets of this "
+             "many bytes, beside the rest of the backward (default: 1MiB, on "
+             "GPUs 25MiB); 0: one of them sums, and sends what it updated"),
     cl::value_desc("bytes"), cl::cat(category));
 cl::opt<std::string> scoreBytes(
     "score-bytes",
     cl::desc("Attention on a device is one kernel, and its scores are no "
              "array, if they would take more than this, of one microbatch in "
-             "float32; 4194304 by default"),
+             "float32; 4MiB by default"),
     cl::value_desc("bytes"), cl::cat(category));
 cl::opt<bool> explainMemory("explain-memory",
                             cl::desc("Print what forwards keep for their "
@@ -227,21 +226,33 @@ LogicalResult readNumber(const cl::opt<std::string> &option,
   return success();
 }
 
+/// A number of bytes from the command line, as 25MiB or 4096, or an error with
+/// its option.
+LogicalResult readBytes(const cl::opt<std::string> &option,
+                        std::optional<int64_t> &bytes, int64_t least = 0) {
+  if (option.empty())
+    return success();
+  Result<Bytes> size = parseBytes(option);
+  if (!size || size->value < least) {
+    llvm::errs() << "error: --" << option.ArgStr
+                 << " must be a size such as 200MiB, but is '" << option
+                 << "'\n";
+    return failure();
+  }
+  bytes = size->value;
+  return success();
+}
+
 LogicalResult readTarget(ArtifactOptions &target) {
   target.cpu = targetCpu;
   if (!noCache)
     target.cacheFolder =
         cacheDir.empty() ? defaultCacheFolder() : cacheDir.getValue();
-  if (cacheSize.empty())
-    return success();
-  Result<Bytes> size = parseBytes(cacheSize);
-  if (!size || size->value < 1) {
-    llvm::errs() << "error: --cache-size must be a size such as 200MiB, but is "
-                    "'"
-                 << cacheSize << "'\n";
+  std::optional<int64_t> size;
+  if (failed(readBytes(cacheSize, size, /*least=*/1)))
     return failure();
-  }
-  target.cacheBytes = size->value;
+  if (size)
+    target.cacheBytes = uint64_t(*size);
   return success();
 }
 
@@ -340,8 +351,8 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
       failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
       failed(readNumber(recomputeLevel, options.recomputeLevel, 0)) ||
-      failed(readNumber(scoreBytes, options.scoreBytes, 0)) ||
-      failed(readNumber(bucketBytes, options.bucketBytes, 0)) ||
+      failed(readBytes(scoreBytes, options.scoreBytes)) ||
+      failed(readBytes(bucketBytes, options.bucketBytes)) ||
       failed(readNumber(microbatches, options.microbatches)))
     return failure();
   if (failed(checkTarget()))
