@@ -78,6 +78,32 @@ SmallVector<Group> collectGroups(Block &block) {
   return groups;
 }
 
+/// Whether a use only writes.
+bool onlyWrites(OpOperand &use) {
+  auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
+  return op && op.isDpsInit(&use) &&
+         op.getMatchingBlockArgument(&use).use_empty();
+}
+
+/// The allocations that an operation by itself writes and nobody reads: what is
+/// left of an array that went into a sum says how many turns that has.
+SetVector<Operation *> unreadIn(const Group &group) {
+  SetVector<Operation *> unread;
+  auto op = dyn_cast<linalg::GenericOp>(group.back());
+  bool alone = op && !op->hasAttr(kRows) &&
+               llvm::all_of(ArrayRef(group).drop_back(), [](Operation *before) {
+                 return isa<linalg::FillOp>(before);
+               });
+  for (Value init : alone ? ValueRange(op.getDpsInits()) : ValueRange())
+    if (auto buffer = init.getDefiningOp<memref::AllocOp>())
+      if (llvm::all_of(buffer->getUses(), onlyWrites) &&
+          llvm::all_of(buffer->getUsers(), [&](Operation *user) {
+            return llvm::is_contained(group, user);
+          }))
+        unread.insert(buffer);
+  return unread;
+}
+
 /// The allocations that only `group` uses and whose elements stay with the
 /// thread that made them.
 SetVector<Operation *> keptIn(const Group &group) {
@@ -133,7 +159,9 @@ struct DeviceOutlineKernelsPass
       for (const Group &group : collectGroups(body.front())) {
         int64_t parts = partsOf(group);
         if (parts == 1) {
-          outline(group, keptIn(group), {}, outliner);
+          SetVector<Operation *> kept = keptIn(group);
+          kept.set_union(unreadIn(group));
+          outline(group, kept, {}, outliner);
           continue;
         }
         SplitSum split = splitSum(group, parts);

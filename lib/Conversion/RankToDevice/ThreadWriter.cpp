@@ -186,8 +186,8 @@ Memory ThreadWriter::memoryOf(Value value) {
   }
   while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
     value = view.getViewSource();
-  memory.pointer =
-      target.getArgument(cast<BlockArgument>(value).getArgNumber());
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    memory.pointer = target.getArgument(argument.getArgNumber());
   memory.offset = offset;
   return memory;
 }
@@ -255,6 +255,9 @@ Value ThreadWriter::toStorage(Value value) {
 }
 
 Value ThreadWriter::load(const Memory &memory, Value at) {
+  if (!memory.pointer)
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getZeroAttr(memory.element));
   return fromStorage(LLVM::LoadOp::create(builder, loc,
                                           storageOf(memory.element),
                                           address(memory, at)),
@@ -262,6 +265,8 @@ Value ThreadWriter::load(const Memory &memory, Value at) {
 }
 
 void ThreadWriter::store(const Memory &memory, Value at, Value value) {
+  if (!memory.pointer)
+    return;
   LLVM::StoreOp::create(builder, loc, toStorage(value), address(memory, at));
 }
 
@@ -270,8 +275,8 @@ constexpr int64_t kWidest = 16;
 
 SmallVector<Value> ThreadWriter::loadLanes(const Memory &memory, Value at,
                                            unsigned lanes) {
-  if (lanes == 1)
-    return {load(memory, at)};
+  if (lanes == 1 || !memory.pointer)
+    return SmallVector<Value>(lanes, load(memory, at));
   int64_t bytes = memory.element.getIntOrFloatBitWidth() / 8;
   unsigned each = std::min<int64_t>(lanes, kWidest / bytes);
   SmallVector<Value> values;
@@ -293,7 +298,7 @@ SmallVector<Value> ThreadWriter::loadLanes(const Memory &memory, Value at,
 
 void ThreadWriter::storeLanes(const Memory &memory, Value at,
                               ValueRange values) {
-  if (values.size() == 1)
+  if (values.size() == 1 || !memory.pointer)
     return store(memory, at, values[0]);
   int64_t bytes = memory.element.getIntOrFloatBitWidth() / 8;
   unsigned each = std::min<int64_t>(int64_t(values.size()), kWidest / bytes);

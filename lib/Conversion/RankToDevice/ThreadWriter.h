@@ -31,6 +31,7 @@ constexpr int64_t kSumThreads = 256;
 /// A buffer as code sees it: element i lies at `start` + strides * i elements
 /// behind `pointer`.
 struct Memory {
+  /// Null for what nobody reads: its elements are not stored.
   mlir::Value pointer;
   mlir::Value start; ///< null: none but `offset`
   int64_t offset = 0;
