@@ -44,9 +44,9 @@ struct DeviceStep::Resources {
   std::vector<DevicePointer> workspaces;
   Memory memory;
   Prepared prepared;
-  std::optional<Staging> staging;
   std::optional<Messages> messages;
   std::optional<Execution> execution;
+  std::optional<Staging> staging;
 
   bool anyOrder = false; ///< of sums
 
@@ -109,7 +109,6 @@ void DeviceStep::make(const StepOptions &options) {
   how.nodes = options.profile;
   resources->prepared = prepareStep(*artifact, resources->memory, count, how);
   const Prepared &prepared = resources->prepared;
-  resources->staging.emplace(manifest(), resources->memory, count, how.local);
   if (peers)
     resources->messages.emplace(
         manifest(), prepared.programs[size_t(own[0])], prepared.plan,
@@ -118,6 +117,11 @@ void DeviceStep::make(const StepOptions &options) {
       manifest(), resources->memory, prepared.programs, prepared.plan,
       resources->places, resources->workspaces, resources->graphs,
       resources->messages ? &*resources->messages : nullptr);
+  std::vector<Stream> streams(layouts.size(), nullptr);
+  for (int64_t r : own)
+    streams[size_t(r)] = resources->execution->stream(r);
+  resources->staging.emplace(manifest(), resources->memory, count,
+                             resources->places, streams);
 }
 
 /// Memory that a lost device still uses cannot be given back: freeing it waits
@@ -200,39 +204,37 @@ void DeviceStep::copyConstants() {
 }
 
 void DeviceStep::setInput(int64_t position, const sw_tensor &tensor) {
-  HostArenas view = resources->staging->tensors();
-  size_t argument = findArgument(view, position, tensor);
-  copyIn(view, argument, tensor);
-  resources->staging->changed(argument);
+  if (lost)
+    raise("a step before has not ended on its device; start the program anew");
+  size_t argument =
+      findArgument(resources->staging->shapes(), position, tensor);
+  resources->staging->load(argument, tensor);
   given[argument] = true;
 }
 
 void DeviceStep::getOutput(int64_t position, const sw_tensor &tensor) {
   if (!ran)
     raise("there are no results: no step has run to its end");
-  HostArenas view = resources->staging->tensors();
-  size_t result = peers
-                      ? findGathered(peers->assembly(), view, position, tensor)
-                      : findResult(view, position, tensor);
-  for (int64_t r : own) {
-    resources->places[size_t(r)]->use();
-    Stream stream = resources->execution->stream(r);
-    resources->staging->download(result, r, stream);
-    driver().streamSynchronize(stream);
-  }
+  HostArenas shapes = resources->staging->shapes();
+  size_t result =
+      peers ? findGathered(peers->assembly(), shapes, position, tensor)
+            : findResult(shapes, position, tensor);
+  Staging::Fetched it = resources->staging->fetch(result);
   if (peers)
-    gatherResult(peers->assembly(), view, result, tensor);
+    gatherResult(peers->assembly(), it.arenas, result, tensor);
   else
-    copyOut(view, result, tensor);
+    copyOut(it.arenas, result, tensor);
 }
 
 void DeviceStep::run() {
   if (lost)
     raise("a step before has not ended on its device; start the program anew");
   if (peers && !begun)
-    peers->together([&] { requireInputs(); });
+    peers->together([&] { requireInputs(); }, Deadline::loading);
   else
     requireInputs();
+  if (!begun) // The deadline of the first step is without what was loaded.
+    resources->staging->settle();
   begun = true;
   ran = false;
   for (auto &record : records)
@@ -261,11 +263,11 @@ void DeviceStep::run() {
 void DeviceStep::enqueue() {
   if (peers)
     resources->messages->begin();
-  for (int64_t r : own) {
-    resources->places[size_t(r)]->use();
-    if (resources->staging->upload(r, resources->execution->stream(r)))
+  for (int64_t r : own)
+    if (resources->staging->takeLoaded(r)) {
+      resources->places[size_t(r)]->use();
       resources->execution->follow(r);
-  }
+    }
   resources->execution->start(graph);
 }
 

@@ -74,16 +74,16 @@ void Peers::settleSharing(const Device &device) const {
     setenv(sharingVariable, "1", 1);
 }
 
-void Peers::together(const std::function<void()> &body) const {
+void Peers::together(const std::function<void()> &body, double seconds) const {
   std::string error;
   try {
     body();
   } catch (const std::exception &problem) {
     error = problem.what();
   }
-  if (!processes.agree(error, now(), true, Patience(0, Deadline::first)))
+  if (!processes.agree(error, now(), true, Patience(0, seconds)))
     fail("rank " + std::to_string(self()) + ": waited " +
-             std::to_string(int(Deadline::first)) +
+             std::to_string(int(seconds)) +
              " s for the other ranks to be ready",
          nullptr);
 }

@@ -15,6 +15,7 @@
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_PEERS_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_PEERS_H
 
+#include "Faults/Deadline.h"
 #include "Messages.h"
 #include "Processes/Processes.h"
 
@@ -39,8 +40,9 @@ public:
   void settleSharing(const Device &device) const;
 
   /// Runs what every process does alone; an error of one is thrown in all. Ends
-  /// all where one does not come.
-  void together(const std::function<void()> &body) const;
+  /// all where one does not come within `seconds`.
+  void together(const std::function<void()> &body,
+                double seconds = Deadline::first) const;
   /// Throws where a process has ended.
   void look() const;
   /// Ends all processes.

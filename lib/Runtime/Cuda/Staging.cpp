@@ -1,4 +1,4 @@
-//===- Staging.cpp - what hosts give and take, in pinned memory -----------===//
+//===- Staging.cpp - what hosts give and take -----------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,72 +7,114 @@
 
 #include "Staging.h"
 
+#include <algorithm>
+
 namespace stagewright::runtime::cuda {
 
 Staging::Staging(const Manifest &manifest, const Memory &memory,
-                 int64_t microbatches, const std::vector<bool> &local)
-    : manifest(manifest), memory(memory), microbatches(microbatches) {
-  for (size_t r = 0; r < manifest.ranks.size(); ++r) {
-    const auto &buffers = manifest.ranks[r].buffers;
-    Layout layout = memory.layouts[r];
-    layout.total = 0;
-    newer.emplace_back(buffers.size(), false);
-    for (size_t b = 0; b < buffers.size(); ++b) {
-      bool numbers = buffers[b].kind == BufferKind::Microbatch;
-      if (buffers[b].argument < 0 && buffers[b].result < 0 && !numbers)
-        continue;
-      layout.buffers[b].offset = layout.total;
-      layout.total += layout.buffers[b].bytes();
-      newer[r][b] = numbers;
+                 int64_t microbatches,
+                 const std::vector<const Device *> &devices,
+                 const std::vector<Stream> &streams)
+    : manifest(manifest), memory(memory), microbatches(microbatches),
+      layouts(memory.layouts), blocks(devices.size()),
+      loaded(devices.size(), false) {
+  for (size_t r = 0; r < devices.size(); ++r) {
+    int64_t all = 0;
+    for (size_t b = 0; b < layouts[r].buffers.size(); ++b) {
+      const Buffer &buffer = manifest.ranks[r].buffers[b];
+      if (buffer.argument >= 0 || buffer.result >= 0 ||
+          buffer.kind == BufferKind::Microbatch)
+        all += layouts[r].buffers[b].bytes();
     }
-    copies.emplace_back(local[r] ? layout.total : 0);
-    layouts.push_back(std::move(layout));
+    if (devices[r] && all > 0)
+      blocks[r].emplace(*devices[r], streams[r], all);
   }
-  fillMicrobatchNumbers(tensors());
+  loadChosen([](const Buffer &it) { return it.kind == BufferKind::Microbatch; },
+             fillMicrobatchNumbers);
 }
 
-HostArenas Staging::tensors() const {
-  HostArenas view = {manifest, layouts, {}, microbatches};
-  for (const PinnedMemory &copy : copies)
-    view.bases.push_back(copy.base()); // Null for other processes' ranks.
-  return view;
+HostArenas Staging::shapes() const {
+  return {manifest, layouts, std::vector<std::byte *>(layouts.size()),
+          microbatches};
 }
 
-Address Staging::onDevice(int64_t rank, int64_t buffer) const {
+Address Staging::onDevice(size_t rank, size_t buffer) const {
   return memory.arenas[rank] +
          Address(memory.layouts[rank].buffers[buffer].offset);
 }
 
-void Staging::changed(size_t argument) {
-  forBuffers(manifest, &Buffer::argument, int64_t(argument),
-             [&](size_t r, size_t b) { newer[r][b] = true; });
+template <typename Chosen> std::vector<int64_t> Staging::place(Chosen chosen) {
+  std::vector<int64_t> bytes(layouts.size(), 0);
+  for (size_t r = 0; r < layouts.size(); ++r)
+    for (size_t b = 0; b < layouts[r].buffers.size(); ++b)
+      if (blocks[r] && chosen(manifest.ranks[r].buffers[b])) {
+        layouts[r].buffers[b].offset = bytes[r];
+        bytes[r] += layouts[r].buffers[b].bytes();
+      }
+  return bytes;
 }
 
-bool Staging::upload(int64_t rank, Stream stream) {
-  bool any = false;
-  for (size_t b = 0; b < newer[rank].size(); ++b) {
-    const Ring &ring = layouts[rank].buffers[b];
-    if (!newer[rank][b] || ring.bytes() == 0)
+template <typename Chosen, typename Fill>
+void Staging::loadChosen(Chosen chosen, Fill fill) {
+  std::vector<int64_t> bytes = place(chosen);
+  HostArenas view = shapes();
+  std::vector<std::unique_ptr<std::byte[]>> pageable(bytes.size());
+  for (size_t r = 0; r < bytes.size(); ++r) {
+    if (bytes[r] == 0)
       continue;
-    driver().copyToDevice(
-        onDevice(rank, int64_t(b)),
-        static_cast<const void *>(copies[rank].base() + ring.offset),
-        size_t(ring.bytes()), stream);
-    newer[rank][b] = false;
-    any = true;
+    view.bases[r] = blocks[r]->claim(bytes[r]);
+    if (!view.bases[r]) {
+      pageable[r].reset(new std::byte[size_t(bytes[r])]);
+      view.bases[r] = pageable[r].get();
+    }
   }
+  fill(view);
+  for (size_t r = 0; r < bytes.size(); ++r)
+    for (size_t b = 0; b < layouts[r].buffers.size(); ++b) {
+      const Ring &ring = layouts[r].buffers[b];
+      if (!view.bases[r] || ring.bytes() == 0 ||
+          !chosen(manifest.ranks[r].buffers[b]))
+        continue;
+      const std::byte *from = view.bases[r] + ring.offset;
+      pageable[r] ? blocks[r]->upload(onDevice(r, b), from, ring.bytes())
+                  : blocks[r]->send(onDevice(r, b), from, ring.bytes());
+      loaded[r] = true;
+    }
+}
+
+void Staging::load(size_t argument, const sw_tensor &tensor) {
+  loadChosen([&](const Buffer &it) { return it.argument == int64_t(argument); },
+             [&](const HostArenas &view) { copyIn(view, argument, tensor); });
+}
+
+bool Staging::takeLoaded(int64_t rank) {
+  bool any = loaded[size_t(rank)];
+  loaded[size_t(rank)] = false;
   return any;
 }
 
-void Staging::download(size_t result, int64_t rank, Stream stream) const {
-  forBuffers(manifest, &Buffer::result, int64_t(result),
-             [&](size_t r, size_t b) {
-               const Ring &ring = layouts[r].buffers[b];
-               if (int64_t(r) == rank && ring.bytes() > 0)
-                 driver().copyToHost(
-                     static_cast<void *>(copies[r].base() + ring.offset),
-                     onDevice(rank, int64_t(b)), size_t(ring.bytes()), stream);
-             });
+void Staging::settle() {
+  for (std::optional<StagingBlocks> &it : blocks)
+    if (it)
+      it->settle();
+}
+
+Staging::Fetched Staging::fetch(size_t result) {
+  auto chosen = [&](const Buffer &it) { return it.result == int64_t(result); };
+  std::vector<int64_t> bytes = place(chosen);
+  Fetched it = {shapes(), {}};
+  for (size_t r = 0; r < bytes.size(); ++r) {
+    it.images.emplace_back(bytes[r] > 0 ? new std::byte[size_t(bytes[r])]
+                                        : nullptr);
+    it.arenas.bases[r] = it.images.back().get();
+    for (size_t b = 0; b < layouts[r].buffers.size() && bytes[r] > 0; ++b) {
+      const Ring &ring = layouts[r].buffers[b];
+      if (chosen(manifest.ranks[r].buffers[b]))
+        blocks[r]->download(it.images[r].get() + ring.offset, onDevice(r, b),
+                            ring.bytes());
+    }
+  }
+  return it;
 }
 
 } // namespace stagewright::runtime::cuda

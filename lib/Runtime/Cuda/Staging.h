@@ -1,50 +1,73 @@
-//===- Staging.h - what hosts give and take, in pinned memory ---*- C++ -*-===//
+//===- Staging.h - what hosts give and take -------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A copy of the buffers that a host writes or reads, laid out as the arena has
-// them but without the others, in memory that the device copies from and to
-// without the host's help. Arguments that were set since the last step are
-// copied before the next one; results when they are asked for.
+// Arguments go to the devices when they are set, and results come when they are
+// asked for: nothing keeps a copy on the host. Devices copy only from and to
+// two blocks of pinned memory for each rank, which are filled and emptied in
+// turn, so the pinned memory is bounded however large the model is. What does
+// not fit into a block lies in pageable memory meanwhile, one argument or
+// result at a time. A capture touches none of this.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_STAGING_H
 #define STAGEWRIGHT_LIB_RUNTIME_CUDA_STAGING_H
 
-#include "Device.h"
 #include "Memory/HostTensors.h"
 #include "Program.h"
+#include "StagingBlocks.h"
+
+#include <memory>
+#include <optional>
 
 namespace stagewright::runtime::cuda {
 
 class Staging {
 public:
-  /// For the ranks of this process.
+  /// `devices` and `streams` by rank, null for those of other processes. Copies
+  /// are enqueued on the streams. What is given must outlive it.
   Staging(const Manifest &manifest, const Memory &memory, int64_t microbatches,
-          const std::vector<bool> &local);
+          const std::vector<const Device *> &devices,
+          const std::vector<Stream> &streams);
 
-  /// Where tensors are copied in and out.
-  HostArenas tensors() const;
-  /// Marks what an argument is in as newer than on the device.
-  void changed(size_t argument);
-  /// Enqueues copies of what changed in a rank; whether there were any.
-  bool upload(int64_t rank, Stream stream);
-  /// Enqueues copies of the parts of a result that lie in a rank.
-  void download(size_t result, int64_t rank, Stream stream) const;
+  /// The shapes of tensors, without memory.
+  HostArenas shapes() const;
+  /// Enqueues copies of an argument to all ranks that have it; when it returns,
+  /// `tensor` has been read. Not while a step is under way.
+  void load(size_t argument, const sw_tensor &tensor);
+  /// Whether anything was enqueued for a rank since the last call.
+  bool takeLoaded(int64_t rank);
+  /// Waits until everything that was loaded is on the devices; an `Error` where
+  /// that takes longer than the first step may.
+  void settle();
+
+  /// A result as it lies on the devices of this process.
+  struct Fetched {
+    HostArenas arenas;
+    std::vector<std::unique_ptr<std::byte[]>> images; ///< by rank
+  };
+  /// Waits for it.
+  Fetched fetch(size_t result);
 
 private:
-  Address onDevice(int64_t rank, int64_t buffer) const;
+  /// Lays the chosen buffers of each rank out one after the other; bytes by
+  /// rank, 0 for ranks of other processes.
+  template <typename Chosen> std::vector<int64_t> place(Chosen chosen);
+  /// Loads the chosen buffers, which `fill` fills in memory of the host.
+  template <typename Chosen, typename Fill>
+  void loadChosen(Chosen chosen, Fill fill);
+  Address onDevice(size_t rank, size_t buffer) const;
 
   const Manifest &manifest;
   const Memory &memory;
   int64_t microbatches;
-  std::vector<Layout> layouts;          ///< of the copies, by rank
-  std::vector<PinnedMemory> copies;     ///< by rank
-  std::vector<std::vector<bool>> newer; ///< by rank and buffer
+  std::vector<Layout> layouts; ///< of what is copied just now
+  std::vector<std::optional<StagingBlocks>> blocks; ///< by rank
+  std::vector<bool> loaded;                         ///< by rank
 };
 
 } // namespace stagewright::runtime::cuda

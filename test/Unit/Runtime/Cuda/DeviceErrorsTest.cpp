@@ -208,7 +208,7 @@ TEST(DeviceErrors, ADeviceThatHangsEndsTheStepAtItsDeadline) {
   sw_options options = Host::defaults();
   options.deadline = 0.05;
   Host host = deviceHost(options);
-  stub.calls();
+  host.run();
   {
     Variable hang("STAGEWRIGHT_STUB_HANG", "1");
     EXPECT_EQ(host.runError(),

@@ -1,0 +1,89 @@
+//===- StagingTest.cpp - copies through bounded pinned memory -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cuda/StagingBlocks.h"
+#include "Cuda/StubHost.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+using namespace stagewright::runtime::cuda;
+
+namespace {
+
+struct Staged {
+  Stub stub;
+  Device device = Device(0);
+  StreamOwner stream = StreamOwner(device, Priority::Usual);
+  DeviceMemory memory = DeviceMemory(device, 4096);
+
+  /// Of the calls since the last time: bytes of uploads or downloads, and "wait"
+  /// where the host waited.
+  std::string copies() const {
+    std::string text;
+    for (const Call &call : stub.calls())
+      if (call.word == "upload" || call.word == "download")
+        text += call.values.at("bytes") + " ";
+      else if (call.word == "record" || call.word == "synchronize")
+        text += call.word + " ";
+    return text;
+  }
+};
+
+TEST(Staging, PinsTwoBlocksHoweverMuchThereIs) {
+  Staged it;
+  it.stub.calls();
+  StagingBlocks blocks(it.device, it.stream.get(), int64_t(1) << 40);
+  std::string pinned;
+  for (const Call &call : it.stub.calls())
+    if (call.word == "pin")
+      pinned += call.values.at("bytes") + " ";
+  EXPECT_EQ(pinned, "67108864 67108864 ");
+}
+
+TEST(Staging, LoadsByPiecesFromBothBlocksInTurn) {
+  Staged it;
+  StagingBlocks blocks(it.device, it.stream.get(), 256);
+  std::vector<std::byte> data(900);
+  it.stub.calls();
+  blocks.upload(it.memory.base(), data.data(), int64_t(data.size()));
+  std::vector<std::string> to, hosts;
+  for (const Call &call : it.stub.calls())
+    if (call.word == "upload") {
+      to.push_back(call.values.at("to"));
+      hosts.push_back(call.values.at("host"));
+    }
+  ASSERT_EQ(to.size(), 4u);
+  for (size_t i = 0; i < to.size(); ++i)
+    EXPECT_EQ(std::stoull(to[i], nullptr, 16), it.memory.base() + 256 * i);
+  EXPECT_EQ(hosts[0], hosts[2]);
+  EXPECT_EQ(hosts[1], hosts[3]);
+  EXPECT_NE(hosts[0], hosts[1]);
+}
+
+TEST(Staging, SmallCopiesShareABlock) {
+  Staged it;
+  StagingBlocks blocks(it.device, it.stream.get(), 256);
+  std::byte data[64] = {};
+  it.stub.calls();
+  for (int i = 0; i < 5; ++i)
+    blocks.upload(it.memory.base(), data, sizeof(data));
+  EXPECT_EQ(it.copies(), "64 64 64 64 record 64 ");
+  EXPECT_EQ(blocks.claim(257), nullptr);
+}
+
+TEST(Staging, SavesByPieces) {
+  Staged it;
+  StagingBlocks blocks(it.device, it.stream.get(), 256);
+  std::vector<std::byte> data(300);
+  it.stub.calls();
+  blocks.download(data.data(), it.memory.base(), int64_t(data.size()));
+  EXPECT_EQ(it.copies(), "256 synchronize record 44 synchronize ");
+}
+
+} // namespace
