@@ -22,8 +22,8 @@ struct Staged {
   StreamOwner stream = StreamOwner(device, Priority::Usual);
   DeviceMemory memory = DeviceMemory(device, 4096);
 
-  /// Of the calls since the last time: bytes of uploads or downloads, and "wait"
-  /// where the host waited.
+  /// Of the calls since the last time: bytes of uploads or downloads, and
+  /// "wait" where the host waited.
   std::string copies() const {
     std::string text;
     for (const Call &call : stub.calls())

@@ -174,10 +174,13 @@ TEST(Toolkit, AcceptsDescriptions) {
     it.desc.a_dtype = it.desc.b_dtype = SW_BF16;
     it.desc.bias_dtype = it.desc.aux_dtype = SW_BF16;
     it.desc.epilogue = epilogue;
-    it.desc.aux_row = 32;
     it.bias = it.aux = 4096;
-    cuda::LtCall call(it);
-    EXPECT_NE(call.desc, nullptr);
+    // Also with rows for which it is then asked for no algorithm.
+    for (int64_t row : {32, 33}) {
+      it.desc.aux_row = row;
+      cuda::LtCall call(it);
+      EXPECT_NE(call.desc, nullptr);
+    }
   }
 }
 
