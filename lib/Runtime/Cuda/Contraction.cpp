@@ -136,7 +136,19 @@ void LtCall::describe(const Contraction &contraction) {
 
 Contractions::Contractions(const Device &device) : device(device) {
   device.use();
-  cublasLt().create(&handle);
+  const CublasLt &lt = cublasLt();
+  int status = lt.create.status(&handle);
+  // 130100 is version 13.1, and 12040 the driver of CUDA 12.4.
+  int version = int(lt.version()), newest = 0;
+  driver().driverVersion.status(&newest);
+  if (status && version / 10000 > newest / 1000)
+    raise("'", lt.path, "' is cuBLASLt ", version / 10000,
+          ", which the driver of CUDA ", newest / 1000, ".", newest % 1000 / 10,
+          " does not run: ", lt.statusString(status), " (", status,
+          "); install a newer driver, or an older cuBLASLt whose path "
+          "STAGEWRIGHT_CUBLASLT_LIBRARY gives");
+  if (status)
+    CublasLtErrors::fail(lt.create.symbol, status);
 }
 
 Contractions::~Contractions() { cublasLt().destroy.status(handle); }

@@ -133,6 +133,17 @@ TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
             "batches of f32 and f32 to f32 with epilogue 0");
 }
 
+TEST(DeviceErrors, ALibraryThatIsNewerThanTheDriverIsNamed) {
+  Stub stub;
+  Variable fail("STAGEWRIGHT_STUB_FAIL", "cublasLtCreate=1");
+  EXPECT_EQ(deviceError(), "cublasLtCreate: asked to fail (1)");
+  Variable old("STAGEWRIGHT_STUB_DRIVER", "12040");
+  EXPECT_EQ(deviceError(),
+            "'" STUB_LIBRARY "' is cuBLASLt 13, which the driver of CUDA 12.4 "
+            "does not run: asked to fail (1); install a newer driver, or an "
+            "older cuBLASLt whose path STAGEWRIGHT_CUBLASLT_LIBRARY gives");
+}
+
 TEST(DeviceErrors, KernelsStandInWhereALibraryHasNoAlgorithm) {
   Stub stub;
   /// What the step enqueues for rank 0 before its first action: epilogues of

@@ -96,7 +96,10 @@ STUB cuInit(unsigned) {
     return status;
   return deviceCount() ? 0 : 100;
 }
-STUB cuDriverGetVersion(int *version) { return *version = 13000, 0; }
+STUB cuDriverGetVersion(int *version) {
+  const char *given = std::getenv("STAGEWRIGHT_STUB_DRIVER");
+  return *version = given ? std::atoi(given) : 13000, 0;
+}
 STUB cuDeviceGetCount(int *count) { return *count = deviceCount(), 0; }
 STUB cuDeviceGet(int *device, int ordinal) {
   return *device = ordinal, ordinal < deviceCount() ? 0 : invalidDevice;

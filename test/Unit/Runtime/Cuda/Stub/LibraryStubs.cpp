@@ -63,7 +63,11 @@ std::string shown(const char *name, const Layout &it) {
 STUB nvtxRangePushA(const char *name) { return log("range %s", name), 0; }
 STUB nvtxRangePop() { return log("end"), 0; }
 
-STUB cublasLtCreate(void **handle) { return *handle = new int(0), 0; }
+STUB cublasLtCreate(void **handle) {
+  int status = failure("cublasLtCreate");
+  *handle = status ? nullptr : new int(0);
+  return status;
+}
 STUB cublasLtDestroy(int *handle) { return delete handle, 0; }
 extern "C" __attribute__((visibility("default"))) size_t cublasLtGetVersion() {
   return 130000;

@@ -26,6 +26,7 @@
 // STAGEWRIGHT_STUB_DEVICES  how many GPUs there are; 1 if not set
 // STAGEWRIGHT_STUB_FAIL     "cuMemAlloc_v2=2": a call and the status it gives
 // STAGEWRIGHT_STUB_HANG     set: no event is ever reached
+// STAGEWRIGHT_STUB_DRIVER   the driver's version; 13000 if not set
 // STAGEWRIGHT_STUB_NCCL     NCCL's version; 23004 if not set
 //
 //===----------------------------------------------------------------------===//
