@@ -1,4 +1,4 @@
-"""Whole models compiled for the three architectures, run on a CUDA that only records: what is called, in which order, on which
+"""Whole models compiled for the three architectures, run on the emulator: what is called, in which order, on which
 memory, is what the schedule and the manifest say. The numbers are not looked at: those of kernels are in test_kernels.py."""
 
 import json
@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from tiers import thorough
-from test_device_processes import PTXAS, STUB
+from test_device_processes import PTXAS, EMULATOR
 from workshop import HERE, call, tool
 
 CHECK = HERE.parent / "Inputs/check-device-log.py"
@@ -20,7 +20,7 @@ MICROBATCHES, ARCHITECTURES = 4, ["sm_80", "sm_90a", "sm_100"]
 STEPS = [("gpt.py:gpt_deep", 4, "1f1b"), ("gpt.py:gpt_deep", 4, "zb-h1"), ("gpt.py:gpt_deep", 2, "interleaved"),
          ("llama.py:llama", 2, "gpipe"), ("convnet.py:convnet", 2, "1f1b"), ("training.py:gpt_adamw", 2, "1f1b")]
 
-pytestmark = pytest.mark.skipif(not STUB.exists() or not PTXAS, reason="there is no stub, or no ptxas")
+pytestmark = pytest.mark.skipif(not EMULATOR.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
 
 
 def compiled(workshop, model, stages, schedule, *more, cluster=None, microbatches=MICROBATCHES):
@@ -43,8 +43,8 @@ def compiled(workshop, model, stages, schedule, *more, cluster=None, microbatche
 def record(path, log, *flags, devices=1):
     libraries = ("CUDA", "CUBLASLT", "GRAPH", "NVTX")
     tool("pp-run", path["swx"], f"--inputs={path['safetensors']}", "--steps=3", "--nan=ignore", *flags,
-         env={**{f"STAGEWRIGHT_{name}_LIBRARY": str(STUB) for name in libraries}, "STAGEWRIGHT_STUB_LOG": str(log),
-              "STAGEWRIGHT_STUB_DEVICES": str(devices)})
+         env={**{f"STAGEWRIGHT_{name}_LIBRARY": str(EMULATOR) for name in libraries}, "STAGEWRIGHT_EMULATOR_LOG": str(log), "STAGEWRIGHT_EMULATOR_RECORDS": "1",
+              "STAGEWRIGHT_EMULATOR_DEVICES": str(devices)})
     return log
 
 

@@ -1,4 +1,4 @@
-"""Compiled steps for GPUs with a process for each rank, on a CUDA and an NCCL that only record: messages meet one at a time,
+"""Compiled steps for GPUs with a process for each rank, on the emulator, whose messages meet one at a time,
 in the order of the plan, so a plan that needs two under way at once would hang."""
 
 import json
@@ -17,17 +17,17 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from bench.stand.hosts import cluster  # noqa: E402
 
-STUB = BUILD / "unit/fixtures/cuda-stub.so"
+EMULATOR = BUILD / "unit/fixtures/cuda-emulator.so"
 PTXAS = shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas") or "CUDA_HOME" in os.environ
 INPUTS = HERE.parent / "Inputs"
 
-pytestmark = pytest.mark.skipif(not STUB.exists() or not PTXAS, reason="there is no stub, or no ptxas")
+pytestmark = pytest.mark.skipif(not EMULATOR.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
 
 
 @pytest.fixture
 def recorded(tmp_path):
     libraries = ("CUDA", "CUBLASLT", "NCCL", "GRAPH")
-    return {**{f"STAGEWRIGHT_{name}_LIBRARY": str(STUB) for name in libraries}, "STAGEWRIGHT_STUB_LOG": f"{tmp_path}/%d.log"}
+    return {**{f"STAGEWRIGHT_{name}_LIBRARY": str(EMULATOR) for name in libraries}, "STAGEWRIGHT_EMULATOR_LOG": f"{tmp_path}/%d.log"}
 
 
 def artifact(workshop, kind, *flags):
@@ -80,5 +80,6 @@ def test_a_rank_of_four_ends_all(workshop, recorded, how):
     done = subprocess.run([sys.executable, INPUTS / "kill-rank.py", f"--signal={how}", f"--ranks={RANKS}", "--runs=3", "--within=4",
                            BUILD / "bin/pp-run", artifact(workshop, "zb-h2"), "--processes",
                            f"--inputs={workshop.golden(GPT)[0]}", "--steps=1000000"],
-                          capture_output=True, text=True, env={**os.environ, **recorded})
+                          capture_output=True, text=True,
+                          env={**os.environ, **recorded, "STAGEWRIGHT_EMULATOR_RECORDS": "1"})  # a deadline of short steps
     assert done.returncode == 0, done.stdout + done.stderr

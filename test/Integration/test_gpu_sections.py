@@ -1,5 +1,5 @@
-"""The part of scripts/gpu-check that can run without a GPU: what is packed for the processor's twins of the kernels (target
-cuda:host) goes the road of the section `numerics`, with JAX's values and the tests' tolerances."""
+"""scripts/gpu-check on the emulator (test/Cuda): its cases, smaller, go the road of the sections `numerics` and `processes`, with
+JAX's values and the tests' tolerances. Kernels, products, graphs, messages and sums are executed."""
 
 import dataclasses
 import json
@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from test_device_processes import EMULATOR, PTXAS
 from tiers import THOROUGH
 from workshop import BUILD
 
@@ -19,29 +20,45 @@ sys.path[:0] = [str(ROOT / "scripts/gpu")]
 import cases  # noqa: E402
 import pack  # noqa: E402
 
+pytestmark = pytest.mark.skipif(not EMULATOR.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
 
-TINY, ALSO = ("tiny-gpt-2", "tiny-bfloat16-2"), ("tiny-attention-1", "adamw-2")
-# An optimizer too, of a model whose kernels run in seconds as fibers.
-SMALLER = {"adamw-2": {"model": "training.py:mlp_sgd"}}
+TINY = ("tiny-gpt-2", "tiny-bfloat16-2")
+# What each run has: both types, a graph's and our own attention, replicas, sums by NCCL, an optimizer.
+QUICK = (*TINY, "tiny-attention-1", "gpt-attention-1", "float8-2", "twins-2", "replicas-3")
+# By the sizes of a GPU's check: those of an interpreter, which does 10 million multiplications a second.
+SIZES = {cases.SMALL: "V=64,D=32,H=2,L=4,T=16,B=2", cases.WIDE: "V=96,D=48,H=3,L=4,T=24,B=2",
+         cases.LONG: "V=64,D=32,H=2,L=2,T=32,B=2", cases.GPT2: "V=96,D=48,H=3,L=3,T=32,B=2",
+         "D=512,L=4,B=256": "D=64,L=4,B=32"}
 
 
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory):
+def smaller(case):
+    flags = (*case.flags, "--score-bytes=0") if case.sizes == cases.LONG else case.flags
+    more = ("numerics", *(("otherwise",) if case.name in TINY else ())) if case.groups != ("processes",) else ()
+    groups = tuple(dict.fromkeys((*more, *case.groups)))
+    return dataclasses.replace(case, sizes=SIZES.get(case.sizes, case.sizes), flags=flags, groups=groups)
+
+
+def packed(folder, names):
+    """The bundle of these cases, in a folder with a program that stands for NVIDIA's list of GPUs."""
     if not (BUILD / "bin/bench-graph").exists():
         pytest.skip("bench-graph is not built")
-    folder = tmp_path_factory.mktemp("gpu")
-    table = [dataclasses.replace(case, groups=("numerics", "sanitizer", "otherwise")) for case in cases.ALL if case.name in TINY]
-    table += [dataclasses.replace(case, groups=("numerics",), **SMALLER.get(case.name, {})) for case in cases.ALL if case.name in ALSO]
-    assert len(table) == len(TINY) + len(ALSO)
-    assert pack.make(folder / "bundle", BUILD, ROOT, table=table, device="cuda:host") == 0
+    table = [smaller(case) for case in cases.ALL if case.name in names]
+    assert len(table) == len(names)
+    assert pack.make(folder / "bundle", BUILD, ROOT, table=table) == 0
     smi = folder / "nvidia-smi"
     smi.write_text("#!/bin/sh\necho 'None, 0 MiB, 0'\n")
     smi.chmod(0o755)
     return folder / "bundle"
 
 
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    return packed(tmp_path_factory.mktemp("gpu"), QUICK)
+
+
 def check(bundle, out, *flags):
-    environment = {**os.environ, "PATH": f"{bundle.parent}:{os.environ['PATH']}", "JAX_PLATFORMS": "cpu"}
+    environment = {**os.environ, "PATH": f"{bundle.parent}:{os.environ['PATH']}", "JAX_PLATFORMS": "cpu",
+                   **{f"STAGEWRIGHT_{name}_LIBRARY": str(EMULATOR) for name in ("CUDA", "CUBLASLT", "NCCL", "GRAPH")}}
     done = subprocess.run([sys.executable, bundle / "gpu-check", "--out", out, "--scratch", out / "scratch", *flags],
                           capture_output=True, text=True, env=environment)
     return done, json.loads((out / "report.json").read_text())
@@ -53,24 +70,36 @@ def lines(report, section):
 
 @pytest.fixture(scope="module")
 def checked(bundle, tmp_path_factory):
-    """(folder, what was done, report) of the section `numerics`."""
+    """(folder, what was done, report) of the sections `numerics` and `processes`."""
     folder = tmp_path_factory.mktemp("checked")
-    return folder, *check(bundle, folder, "--section", "numerics")
+    return folder, *check(bundle, folder, "--section", "numerics", "--section", "processes")
+
+
+def expect_equal_to_jax(report, names):
+    """Every run that the cases ask for has passed."""
+    rows = lines(report, "numerics") + lines(report, "processes")
+    table = [smaller(case) for case in cases.ALL if case.name in names]
+    wanted = {f"{case.name}, {how}" for case in table for group, hows in (
+        ("numerics", ("graph", "no graph")), ("processes", ("processes, graph", "processes, no graph")),
+        ("otherwise", ("two runs", "kernels in the place of libraries"))) if group in case.groups for how in hows}
+    assert {row["what"] for row in rows if row["verdict"] == "passed"} == wanted, [row for row in rows if row["verdict"] == "failed"]
+    return {row["what"]: row for row in rows}
+
+
+def test_steps_on_the_emulator_equal_jax(checked):
+    _, done, report = checked
+    found = expect_equal_to_jax(report, QUICK)
+    assert done.returncode == 0, done.stdout
+    assert "22 results" in found["tiny-gpt-2, graph"]["seen"]
+    assert found["tiny-bfloat16-2, graph"]["asked"].startswith("error at most 1.5 times JAX's")
 
 
 @THOROUGH
-def test_a_bundle_checks_numerics_against_jax(checked):
-    _, done, report = checked
-    assert done.returncode == 0, done.stdout
-    found = lines(report, "numerics")
-    assert {row["what"] for row in found} == {f"{name}, {how}" for names, hows in (
-        ((*TINY, *ALSO), ("graph", "no graph")), (TINY, ("two runs", "kernels in the place of libraries"))) for name in names for how in hows}
-    assert {row["verdict"] for row in found} == {"passed"}
-    by_name = {row["what"]: row for row in found}
-    assert "22 results" in by_name["tiny-gpt-2, graph"]["seen"]
-    assert by_name["tiny-bfloat16-2, graph"]["asked"].startswith("error at most 1.5 times JAX's")
-    # Loss, gradients, new parameters and state, after three steps.
-    assert by_name["adamw-2, graph"]["seen"].startswith("31 results") and "after the last step" in by_name["adamw-2, graph"]["asked"]
+@pytest.mark.parametrize("part", range(3))
+def test_all_cases_on_the_emulator_equal_jax(tmp_path, part):
+    names = [case.name for case in cases.ALL][part::3]
+    _, report = check(packed(tmp_path, names), tmp_path / "out", "--section", "numerics", "--section", "processes")
+    expect_equal_to_jax(report, names)
 
 
 @THOROUGH
@@ -106,4 +135,4 @@ def test_what_a_sanitizer_says_is_read(bundle, tmp_path, answer, verdict, seen):
     program.chmod(0o755)
     _, report = check(bundle, tmp_path, "--section", "sanitizer")
     found = lines(report, "sanitizer")
-    assert len(found) == 4 and {row["verdict"] for row in found} == {verdict} and all(seen in row["seen"] for row in found)
+    assert len(found) == 6 and {row["verdict"] for row in found} == {verdict} and all(seen in row["seen"] for row in found)

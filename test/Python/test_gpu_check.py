@@ -193,19 +193,19 @@ def test_pp_run_needs_nothing_that_is_not_carried():
 
 
 @pytest.fixture
-def recorder(tmp_path):
-    """(environment of the recording CUDA, its small artifact, inputs of that)."""
+def emulated(tmp_path):
+    """(environment of the emulator, its small artifact, inputs of that)."""
     numpy, files = pytest.importorskip("numpy"), pytest.importorskip("safetensors.numpy")
-    stub, artifact = BUILD / "unit/fixtures/cuda-stub.so", BUILD / "unit/fixtures/device.swx"
+    library, artifact = BUILD / "unit/fixtures/cuda-emulator.so", BUILD / "unit/fixtures/device.swx"
     if not (BUILD / "bin/bench-graph").exists() or not artifact.exists():
         pytest.skip("bench-graph and the fixtures are not built")
     files.save_file({"0": numpy.zeros((4, 4), numpy.float32), "1": numpy.zeros((4, 4, 4), numpy.float32)}, tmp_path / "in")
-    return {**os.environ, "STAGEWRIGHT_CUDA_LIBRARY": stub, "STAGEWRIGHT_CUBLASLT_LIBRARY": stub}, artifact, tmp_path / "in"
+    return {**os.environ, "STAGEWRIGHT_CUDA_LIBRARY": library, "STAGEWRIGHT_CUBLASLT_LIBRARY": library}, artifact, tmp_path / "in"
 
 
-def test_the_graph_by_hand_has_the_work_of_ours(recorder, tmp_path):
-    environment, artifact, inputs = recorder
-    environment["STAGEWRIGHT_STUB_LOG"] = tmp_path / "log"
+def test_the_graph_by_hand_has_the_work_of_ours(emulated, tmp_path):
+    environment, artifact, inputs = (emulated)
+    environment["STAGEWRIGHT_EMULATOR_LOG"] = tmp_path / "log"
     done = subprocess.run([BUILD / "bin/bench-graph", artifact, inputs, "2", "3"], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -218,21 +218,21 @@ def test_the_graph_by_hand_has_the_work_of_ours(recorder, tmp_path):
     assert len(works) == 3 and works[0] and works[0] == works[1] == works[2]
 
 
-def test_a_graph_by_hand_needs_one_gpu_and_a_device_target(recorder):
-    environment, _, inputs = recorder
+def test_a_graph_by_hand_needs_one_gpu_and_a_device_target(emulated):
+    environment, _, inputs = (emulated)
     done = subprocess.run([BUILD / "bin/bench-graph", BUILD / "unit/fixtures/pipeline.swx", inputs, "2", "3"], env=environment,
                           capture_output=True, text=True)
     assert done.returncode == 1 and "has no target CUDA" in done.stderr
 
 
-def test_profiles_of_a_gpu_have_a_class_and_times_that_can_be(recorder, tmp_path):
-    environment, artifact, inputs = recorder
+def test_profiles_of_a_gpu_have_a_class_and_times_that_can_be(emulated, tmp_path):
+    environment, artifact, inputs = (emulated)
     done = subprocess.run([BUILD / "bin/pp-run", artifact, f"--inputs={inputs}", f"--profile={tmp_path / 'p.json'}", "--steps=3",
                            "--devices=0,0"], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     profile = json.loads((tmp_path / "p.json").read_text())
     assert profile["device_class"] == "cuda" and profile["actions"]
-    # The recording clock is no clock: it puts actions behind the end of the step.
+    # The emulator's clock is no clock: it puts actions behind the end of the step.
     assert min(profile["step"].values()) >= 0
 
 

@@ -85,9 +85,7 @@ DeviceStep::DeviceStep(std::shared_ptr<const Artifact> source,
     own = {peers->self()};
     peers->together([&] { make(options); });
     peers->settleSharing(*resources->places[size_t(own[0])]);
-    resources->messages->connect(resources->memory,
-                                 *resources->places[size_t(own[0])],
-                                 resources->execution->messageStream());
+    connect();
   } else {
     own.resize(layouts.size());
     std::iota(own.begin(), own.end(), 0);
@@ -99,6 +97,19 @@ DeviceStep::DeviceStep(std::shared_ptr<const Artifact> source,
 }
 
 /// What this process does alone.
+void DeviceStep::connect() {
+  try {
+    resources->messages->connect(resources->memory,
+                                 *resources->places[size_t(own[0])],
+                                 resources->execution->messageStream());
+  } catch (const std::exception &error) {
+    // The others wait for this rank, and would only say that it is silent.
+    peers->fail("rank " + std::to_string(own[0]) + ": " + error.what(),
+                &*resources->messages);
+    throw;
+  }
+}
+
 void DeviceStep::make(const StepOptions &options) {
   place(options);
   PlanOptions how;

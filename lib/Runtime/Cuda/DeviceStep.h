@@ -58,6 +58,7 @@ public:
 private:
   struct Resources;
   void make(const StepOptions &options);
+  void connect();
   void copyConstants();
   void place(const StepOptions &options);
   void enqueue();

@@ -9,7 +9,7 @@
 // before: a build needs none of their headers, a step on processors none of
 // their libraries. What is missing is an error that names the package which
 // has it. An environment variable names another library: another version, or
-// the one of the tests that only records.
+// the emulator of the tests.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/StubHost.h"
+#include "Cuda/EmulatedHost.h"
 
 #include <gtest/gtest.h>
 
@@ -17,10 +17,10 @@ struct FaultCase {
 class DeviceFaults : public testing::TestWithParam<FaultCase> {};
 
 TEST_P(DeviceFaults, AreFoundBeforeAnythingRuns) {
-  Stub stub;
+  Emulator emulator;
   Variable fault("DEVICE_FAULT", GetParam().fault);
   EXPECT_EQ(deviceError(), GetParam().text);
-  for (const Call &call : stub.calls())
+  for (const Call &call : emulator.calls())
     EXPECT_NE(call.word, "alloc");
 }
 
@@ -75,7 +75,7 @@ TEST(DeviceErrors, MissingLibrariesNameTheirPackage) {
       "and STAGEWRIGHT_CUDA_LIBRARY names another place");
   EXPECT_EXIT(
       {
-        Stub stub;
+        Emulator emulator;
         Variable none("STAGEWRIGHT_CUBLASLT_LIBRARY", "/nowhere/lt.so");
         std::fputs(deviceError().c_str(), stderr);
         std::exit(0);
@@ -101,25 +101,25 @@ TEST(DeviceErrors, AMissingFunctionIsNamed) {
 TEST(DeviceErrors, NoDeviceIsAnError) {
   EXPECT_EXIT(
       {
-        Stub stub;
-        Variable none("STAGEWRIGHT_STUB_DEVICES", "0");
+        Emulator emulator;
+        Variable none("STAGEWRIGHT_EMULATOR_DEVICES", "0");
         std::fputs(deviceError().c_str(), stderr);
         std::exit(0);
       },
-      testing::ExitedWithCode(0), "cuInit: asked to fail .STUB_ERROR_100 100.");
+      testing::ExitedWithCode(0), "cuInit: asked to fail .EMULATOR_ERROR_100 100.");
 }
 
 TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
-  Stub stub;
+  Emulator emulator;
   deviceHost(); // The driver is there.
   auto errorOf = [](const char *failure) {
-    Variable fail("STAGEWRIGHT_STUB_FAIL", failure);
+    Variable fail("STAGEWRIGHT_EMULATOR_FAIL", failure);
     return deviceError();
   };
   EXPECT_EQ(errorOf("cuModuleLoadData=209"),
             "the artifact's device code (sm_90a; PTX of sm_80, sm_90) does not "
-            "load on GPU 0 (Recorder, sm_90, driver of CUDA 13.0): "
-            "cuModuleLoadData: asked to fail (STUB_ERROR_209 209); compile "
+            "load on GPU 0 (Emulator, sm_90, driver of CUDA 13.0): "
+            "cuModuleLoadData: asked to fail (EMULATOR_ERROR_209 209); compile "
             "with --target=cuda:sm_90, or for older drivers with --ptx=sm_90, "
             "or install a newer driver");
   EXPECT_EQ(errorOf("cuModuleGetFunction=500"),
@@ -134,30 +134,30 @@ TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
 }
 
 TEST(DeviceErrors, ALibraryThatIsNewerThanTheDriverIsNamed) {
-  Stub stub;
-  Variable fail("STAGEWRIGHT_STUB_FAIL", "cublasLtCreate=1");
+  Emulator emulator;
+  Variable fail("STAGEWRIGHT_EMULATOR_FAIL", "cublasLtCreate=1");
   EXPECT_EQ(deviceError(), "cublasLtCreate: asked to fail (1)");
-  Variable old("STAGEWRIGHT_STUB_DRIVER", "12040");
+  Variable old("STAGEWRIGHT_EMULATOR_DRIVER", "12040");
   EXPECT_EQ(deviceError(),
-            "'" STUB_LIBRARY "' is cuBLASLt 13, which the driver of CUDA 12.4 "
+            "'" EMULATOR_LIBRARY "' is cuBLASLt 13, which the driver of CUDA 12.4 "
             "does not run: asked to fail (1); install a newer driver, or an "
             "older cuBLASLt whose path STAGEWRIGHT_CUBLASLT_LIBRARY gives");
 }
 
 TEST(DeviceErrors, KernelsStandInWhereALibraryHasNoAlgorithm) {
-  Stub stub;
+  Emulator emulator;
   /// What the step enqueues for rank 0 before its first action: epilogues of
   /// products, "attention", and 'k' for a kernel.
   auto calls = [&](const char *failure, const char *fault = "alternatives") {
     Variable graphs("DEVICE_FAULT", fault);
-    Variable fail("STAGEWRIGHT_STUB_FAIL", failure);
+    Variable fail("STAGEWRIGHT_EMULATOR_FAIL", failure);
     sw_options options = Host::defaults();
     options.direct = 1;
     Host host = deviceHost(options);
-    stub.calls();
+    emulator.calls();
     EXPECT_EQ(host.runError(), "");
     std::string text;
-    for (const Call &call : stub.calls()) {
+    for (const Call &call : emulator.calls()) {
       if (call.word == "copy")
         break;
       if (call.word == "matmul")
@@ -177,7 +177,7 @@ TEST(DeviceErrors, KernelsStandInWhereALibraryHasNoAlgorithm) {
 }
 
 TEST(DeviceErrors, KernelsStandInOnlyForCallsThatSaySo) {
-  Stub stub;
+  Emulator emulator;
   Variable graphs("DEVICE_FAULT", "unannounced");
   EXPECT_EQ(deviceError(),
             "rank 0: kernel 1 is to stand in for the call of a library, but "
@@ -185,11 +185,11 @@ TEST(DeviceErrors, KernelsStandInOnlyForCallsThatSaySo) {
 }
 
 TEST(DeviceErrors, AMissingLibraryOfGraphsNamesItsPackages) {
-  Stub stub;
+  Emulator emulator;
   Variable graphs("DEVICE_FAULT", "graphs");
   {
-    Variable fail("STAGEWRIGHT_STUB_FAIL", "stagewright_open_graph_library=7");
-    EXPECT_EQ(deviceError(), "'" STUB_LIBRARY "': asked to fail (7)");
+    Variable fail("STAGEWRIGHT_EMULATOR_FAIL", "stagewright_open_graph_library=7");
+    EXPECT_EQ(deviceError(), "'" EMULATOR_LIBRARY "': asked to fail (7)");
   }
   setenv("STAGEWRIGHT_GRAPH_LIBRARY", "libm.so.6", 1);
   EXPECT_EQ(deviceError(), "'libm.so.6' does not export "
@@ -204,24 +204,24 @@ TEST(DeviceErrors, AMissingLibraryOfGraphsNamesItsPackages) {
 }
 
 TEST(DeviceErrors, AFailureInACaptureLeavesTheStepUsable) {
-  Stub stub;
+  Emulator emulator;
   Host host = deviceHost();
   {
-    Variable fail("STAGEWRIGHT_STUB_FAIL", "cuLaunchKernel=1");
+    Variable fail("STAGEWRIGHT_EMULATOR_FAIL", "cuLaunchKernel=1");
     EXPECT_EQ(host.runError(),
-              "cuLaunchKernel: asked to fail (STUB_ERROR_1 1)");
+              "cuLaunchKernel: asked to fail (EMULATOR_ERROR_1 1)");
   }
   EXPECT_EQ(host.runError(), "");
 }
 
 TEST(DeviceErrors, ADeviceThatHangsEndsTheStepAtItsDeadline) {
-  Stub stub;
+  Emulator emulator;
   sw_options options = Host::defaults();
   options.deadline = 0.05;
   Host host = deviceHost(options);
   host.run();
   {
-    Variable hang("STAGEWRIGHT_STUB_HANG", "1");
+    Variable hang("STAGEWRIGHT_EMULATOR_HANG", "1");
     EXPECT_EQ(host.runError(),
               "the step did not end on its device within 0.05 seconds; a "
               "longer deadline can be given");
@@ -231,7 +231,7 @@ TEST(DeviceErrors, ADeviceThatHangsEndsTheStepAtItsDeadline) {
 }
 
 TEST(DeviceErrors, ListsOfDevicesAreChecked) {
-  Stub stub;
+  Emulator emulator;
   auto errorOf = [](const char *list) {
     sw_options options = Host::defaults();
     options.devices = list;

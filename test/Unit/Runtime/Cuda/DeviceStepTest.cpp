@@ -1,11 +1,11 @@
-//===- DeviceStepTest.cpp - steps on the CUDA that only records -----------===//
+//===- DeviceStepTest.cpp - steps on a CUDA that executes -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/StubHost.h"
+#include "Cuda/EmulatedHost.h"
 
 #include <gtest/gtest.h>
 
@@ -67,15 +67,15 @@ size_t expectRecordedBefore(const std::vector<Call> &calls) {
 }
 
 TEST(DeviceStep, DoesWhatTheEntriesAskForInTheirOrder) {
-  Stub stub;
+  Emulator emulator;
   for (bool direct : {true, false}) {
     sw_options options = Host::defaults();
     options.direct = direct;
     Host host = deviceHost(options);
-    std::vector<int> streams = streamsOf(stub.calls());
+    std::vector<int> streams = streamsOf(emulator.calls());
     ASSERT_EQ(streams.size(), 2u);
     host.run();
-    std::vector<Call> calls = stub.calls();
+    std::vector<Call> calls = emulator.calls();
     EXPECT_EQ(work(calls, streams[0]), rank0);
     EXPECT_EQ(work(calls, streams[1]), rank1);
     EXPECT_GE(expectRecordedBefore(calls), 8u); // one for each message
@@ -83,28 +83,28 @@ TEST(DeviceStep, DoesWhatTheEntriesAskForInTheirOrder) {
 }
 
 TEST(DeviceStep, IsOneLaunchFromTheSecondTimeOn) {
-  Stub stub;
+  Emulator emulator;
   Host host = deviceHost();
   host.run();
-  std::vector<Call> first = stub.calls();
+  std::vector<Call> first = emulator.calls();
   EXPECT_EQ(count(first, "capture"), 1u);
   EXPECT_EQ(count(first, "replay"), 1u);
   host.run();
-  std::vector<Call> second = stub.calls();
+  std::vector<Call> second = emulator.calls();
   ASSERT_EQ(second.size(), 2u);
   EXPECT_EQ(second[0].word, "replay");
   EXPECT_EQ(second[1].word, "record"); // its end, which the host looks for
 }
 
 TEST(DeviceStep, NeitherWaitsForTheHostNorAllocates) {
-  Stub stub;
+  Emulator emulator;
   for (bool direct : {true, false}) {
     sw_options options = Host::defaults();
     options.direct = direct;
     Host host = deviceHost(options);
-    stub.calls();
+    emulator.calls();
     host.run();
-    for (const Call &call : stub.calls())
+    for (const Call &call : emulator.calls())
       for (const char *word : {"synchronize", "alloc", "pin", "free", "unpin",
                                "stream", "heuristic", "download"})
         EXPECT_NE(call.word, word) << call.line;
@@ -112,10 +112,10 @@ TEST(DeviceStep, NeitherWaitsForTheHostNorAllocates) {
 }
 
 TEST(DeviceStep, PlansGraphsOnceForEachShapeBeforeMemoryIsTaken) {
-  Stub stub;
+  Emulator emulator;
   Variable graphs("DEVICE_FAULT", "graphs");
   Host host = deviceHost();
-  std::vector<Call> made = stub.calls();
+  std::vector<Call> made = emulator.calls();
   std::string order;
   int64_t bytes = 0;
   for (const Call &call : made)
@@ -131,36 +131,36 @@ TEST(DeviceStep, PlansGraphsOnceForEachShapeBeforeMemoryIsTaken) {
   EXPECT_GE(bytes, int64_t(3) << 26); // the workspace of the third plan
   host.run();
   std::string calls;
-  for (const Call &call : stub.calls())
+  for (const Call &call : emulator.calls())
     if (call.word == "graph")
       calls += call.values.at("plan") + " ";
   EXPECT_EQ(calls, "attention attention gradient convolution ");
 }
 
 TEST(DeviceStep, UploadsWhatChanged) {
-  Stub stub;
+  Emulator emulator;
   Host host = deviceHost();
   // Of w, x and the numbers of microbatches, and the constants of two ranks.
-  EXPECT_EQ(count(stub.calls(), "upload"), 3u + 2u);
+  EXPECT_EQ(count(emulator.calls(), "upload"), 3u + 2u);
   host.run();
-  EXPECT_EQ(count(stub.calls(), "upload"), 0u);
+  EXPECT_EQ(count(emulator.calls(), "upload"), 0u);
   host.set<float>(0, SW_F32, {4, 4}, std::vector<float>(16));
-  EXPECT_EQ(count(stub.calls(), "upload"), 1u);
+  EXPECT_EQ(count(emulator.calls(), "upload"), 1u);
   host.run();
-  EXPECT_EQ(count(stub.calls(), "upload"), 0u);
+  EXPECT_EQ(count(emulator.calls(), "upload"), 0u);
   EXPECT_EQ(host.get(2, {16, 4}).size(), 64u);
-  std::vector<Call> calls = stub.calls();
+  std::vector<Call> calls = emulator.calls();
   EXPECT_EQ(count(calls, "download"), 1u);
   EXPECT_EQ(count(calls, "synchronize"), 1u);
 }
 
 TEST(DeviceStep, OneAllocationPerRank) {
-  Stub stub;
+  Emulator emulator;
   sw_options options = Host::defaults();
   options.check = 1;
   {
     Host host = deviceHost(options);
-    std::vector<Call> calls = stub.calls();
+    std::vector<Call> calls = emulator.calls();
     ASSERT_EQ(count(calls, "alloc"), 2u);
     std::vector<std::string> bytes;
     for (const Call &call : calls)
@@ -174,19 +174,19 @@ TEST(DeviceStep, OneAllocationPerRank) {
     EXPECT_EQ(sw_step_arena_bytes(host.step.get(), 1), 832);
     EXPECT_EQ(sw_step_peak_bytes(host.step.get(), 0), 768);
   }
-  std::vector<Call> calls = stub.calls();
+  std::vector<Call> calls = emulator.calls();
   EXPECT_EQ(count(calls, "free"), 2u);
   EXPECT_EQ(count(calls, "unload"), 1u);
 }
 
 TEST(DeviceStep, WorkspacesAreAlignedAsLibrariesAsk) {
-  Stub stub;
+  Emulator emulator;
   Variable graphs("DEVICE_FAULT", "graphs");
   Host host = deviceHost();
-  stub.calls();
+  emulator.calls();
   host.run();
   int seen = 0;
-  for (const Call &call : stub.calls())
+  for (const Call &call : emulator.calls())
     if (auto found = call.values.find("workspace");
         found != call.values.end()) {
       EXPECT_EQ(std::stoull(found->second, nullptr, 16) % 256, 0u) << call.line;
@@ -196,28 +196,28 @@ TEST(DeviceStep, WorkspacesAreAlignedAsLibrariesAsk) {
 }
 
 TEST(DeviceStep, AlgorithmsAreAskedForByTheAlignmentOfABias) {
-  Stub stub;
+  Emulator emulator;
   auto asked = [&](const char *fault) {
     Variable graphs("DEVICE_FAULT", fault);
     Host host = deviceHost();
-    return count(stub.calls(), "heuristic");
+    return count(emulator.calls(), "heuristic");
   };
   // Of 64, 4 and 8 bytes.
   EXPECT_EQ(asked("bias"), asked("none") + 3);
 }
 
 TEST(DeviceStep, KernelsReadConstantsOnTheirDevice) {
-  Stub stub;
+  Emulator emulator;
   Host host = deviceHost();
   std::vector<std::string> copies;
-  std::vector<Call> made = stub.calls();
+  std::vector<Call> made = emulator.calls();
   for (const Call &call : made)
     if (call.word == "upload" && call.values.at("bytes") == "16")
       copies.push_back(call.values.at("to"));
   ASSERT_EQ(copies.size(), 2u); // one for each rank
   host.run();
   std::string last;
-  for (const Call &call : stub.calls())
+  for (const Call &call : emulator.calls())
     if (call.word == "launch" && call.number("stream") == streamsOf(made)[0])
       last = call.values.at("arguments");
   // The second element of four bytes.
@@ -227,10 +227,10 @@ TEST(DeviceStep, KernelsReadConstantsOnTheirDevice) {
 }
 
 TEST(DeviceStep, SharedMemoryAboveTheUsualIsAskedFor) {
-  Stub stub;
+  Emulator emulator;
   Host host = deviceHost();
   std::vector<std::string> lines;
-  for (const Call &call : stub.calls())
+  for (const Call &call : emulator.calls())
     if (call.word == "function")
       lines.push_back(call.line);
   EXPECT_EQ(lines, std::vector<std::string>{
@@ -238,14 +238,14 @@ TEST(DeviceStep, SharedMemoryAboveTheUsualIsAskedFor) {
 }
 
 TEST(DeviceStep, RunsAnyNumberOfMicrobatches) {
-  Stub stub;
+  Emulator emulator;
   for (int64_t microbatches : {1, 2, 3, 33}) {
     sw_options options = Host::defaults();
     options.microbatches = microbatches;
     Host host = deviceHost(options);
-    stub.calls();
+    emulator.calls();
     host.run();
-    std::vector<Call> calls = stub.calls();
+    std::vector<Call> calls = emulator.calls();
     EXPECT_EQ(count(calls, "matmul"), size_t(2 * microbatches));
     EXPECT_EQ(count(calls, "launch"), size_t(2 * microbatches + 1));
     expectRecordedBefore(calls);
@@ -253,17 +253,17 @@ TEST(DeviceStep, RunsAnyNumberOfMicrobatches) {
 }
 
 TEST(DeviceStep, CopiesBetweenDevices) {
-  Stub stub;
-  Variable devices("STAGEWRIGHT_STUB_DEVICES", "2");
+  Emulator emulator;
+  Variable devices("STAGEWRIGHT_EMULATOR_DEVICES", "2");
   for (bool direct : {true, false}) {
     sw_options options = Host::defaults();
     options.direct = direct;
     Host host = deviceHost(options); // In order: one GPU each.
-    std::vector<Call> made = stub.calls();
+    std::vector<Call> made = emulator.calls();
     EXPECT_EQ(streamsOf(made).size(), 4u); // and one for each channel
     EXPECT_EQ(count(made, "reach"), 2u);
     host.run();
-    std::vector<Call> calls = stub.calls();
+    std::vector<Call> calls = emulator.calls();
     EXPECT_EQ(count(calls, "peer"), 8u);
     expectRecordedBefore(calls);
     EXPECT_EQ(work(calls, streamsOf(made)[0]), rank0);
@@ -271,34 +271,34 @@ TEST(DeviceStep, CopiesBetweenDevices) {
   sw_options options = Host::defaults();
   options.devices = "1,1";
   Host host = deviceHost(options);
-  EXPECT_EQ(count(stub.calls(), "reach"), 0u);
+  EXPECT_EQ(count(emulator.calls(), "reach"), 0u);
   host.run();
-  EXPECT_EQ(count(stub.calls(), "peer"), 0u);
+  EXPECT_EQ(count(emulator.calls(), "peer"), 0u);
 }
 
 TEST(DeviceStep, MessagesGoBeforeComputing) {
-  Stub stub;
-  Variable devices("STAGEWRIGHT_STUB_DEVICES", "2");
+  Emulator emulator;
+  Variable devices("STAGEWRIGHT_EMULATOR_DEVICES", "2");
   Host host = deviceHost();
   std::string priorities;
-  for (const Call &call : stub.calls())
+  for (const Call &call : emulator.calls())
     if (call.word == "stream")
       priorities += call.values.at("priority") + " ";
   EXPECT_EQ(priorities, "0 0 -5 -5 "); // of two ranks and two channels
   host.run();
   // Nodes of a graph keep the priorities of their streams.
-  for (const Call &call : stub.calls())
+  for (const Call &call : emulator.calls())
     if (call.word == "instantiate")
       EXPECT_EQ(call.number("flags"), 8);
 }
 
 TEST(DeviceStep, StreamsOnOtherDevicesJoinTheGraph) {
-  Stub stub;
-  Variable devices("STAGEWRIGHT_STUB_DEVICES", "2");
+  Emulator emulator;
+  Variable devices("STAGEWRIGHT_EMULATOR_DEVICES", "2");
   Host host = deviceHost();
-  stub.calls();
+  emulator.calls();
   host.run();
-  for (const Call &call : stub.calls())
+  for (const Call &call : emulator.calls())
     EXPECT_EQ(call.line.find("unjoined"), std::string::npos);
 }
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cuda/StagingBlocks.h"
-#include "Cuda/StubHost.h"
+#include "Cuda/EmulatedHost.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using namespace stagewright::runtime::cuda;
 namespace {
 
 struct Staged {
-  Stub stub;
+  Emulator emulator;
   Device device = Device(0);
   StreamOwner stream = StreamOwner(device, Priority::Usual);
   DeviceMemory memory = DeviceMemory(device, 4096);
@@ -26,7 +26,7 @@ struct Staged {
   /// "wait" where the host waited.
   std::string copies() const {
     std::string text;
-    for (const Call &call : stub.calls())
+    for (const Call &call : emulator.calls())
       if (call.word == "upload" || call.word == "download")
         text += call.values.at("bytes") + " ";
       else if (call.word == "record" || call.word == "synchronize")
@@ -37,10 +37,10 @@ struct Staged {
 
 TEST(Staging, PinsTwoBlocksHoweverMuchThereIs) {
   Staged it;
-  it.stub.calls();
+  it.emulator.calls();
   StagingBlocks blocks(it.device, it.stream.get(), int64_t(1) << 40);
   std::string pinned;
-  for (const Call &call : it.stub.calls())
+  for (const Call &call : it.emulator.calls())
     if (call.word == "pin")
       pinned += call.values.at("bytes") + " ";
   EXPECT_EQ(pinned, "67108864 67108864 ");
@@ -50,10 +50,10 @@ TEST(Staging, LoadsByPiecesFromBothBlocksInTurn) {
   Staged it;
   StagingBlocks blocks(it.device, it.stream.get(), 256);
   std::vector<std::byte> data(900);
-  it.stub.calls();
+  it.emulator.calls();
   blocks.upload(it.memory.base(), data.data(), int64_t(data.size()));
   std::vector<std::string> to, hosts;
-  for (const Call &call : it.stub.calls())
+  for (const Call &call : it.emulator.calls())
     if (call.word == "upload") {
       to.push_back(call.values.at("to"));
       hosts.push_back(call.values.at("host"));
@@ -70,7 +70,7 @@ TEST(Staging, SmallCopiesShareABlock) {
   Staged it;
   StagingBlocks blocks(it.device, it.stream.get(), 256);
   std::byte data[64] = {};
-  it.stub.calls();
+  it.emulator.calls();
   for (int i = 0; i < 5; ++i)
     blocks.upload(it.memory.base(), data, sizeof(data));
   EXPECT_EQ(it.copies(), "64 64 64 64 record 64 ");
@@ -81,7 +81,7 @@ TEST(Staging, SavesByPieces) {
   Staged it;
   StagingBlocks blocks(it.device, it.stream.get(), 256);
   std::vector<std::byte> data(300);
-  it.stub.calls();
+  it.emulator.calls();
   blocks.download(data.data(), it.memory.base(), int64_t(data.size()));
   EXPECT_EQ(it.copies(), "256 synchronize record 44 synchronize ");
 }

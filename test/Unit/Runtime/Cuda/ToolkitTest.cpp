@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cuda/Contraction.h"
+#include "Cuda/EmulatedHost.h"
 #include "Cuda/Nccl.h"
-#include "Cuda/StubHost.h"
 
 #include <cublasLt.h>
 #include <cuda.h>

@@ -1,17 +1,17 @@
-//===- StubHost.h - a step on the CUDA that only records --------*- C++ -*-===//
+//===- EmulatedHost.h - a step on a CUDA that executes ------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Opens the stub before the runtime looks for a driver, and reads what it
+// Opens the emulator before the runtime looks for a driver, and reads what it
 // recorded: one line per call, as words and `key=value` pairs.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_UNIT_RUNTIME_CUDA_STUBHOST_H
-#define STAGEWRIGHT_UNIT_RUNTIME_CUDA_STUBHOST_H
+#ifndef STAGEWRIGHT_UNIT_RUNTIME_CUDA_EMULATEDHOST_H
+#define STAGEWRIGHT_UNIT_RUNTIME_CUDA_EMULATEDHOST_H
 
 #include "Host.h"
 
@@ -33,7 +33,7 @@ private:
   const char *name;
 };
 
-/// One line of the stub's text.
+/// One line of the emulator's text.
 struct Call {
   std::string word, line;
   std::map<std::string, std::string> values;
@@ -44,14 +44,14 @@ struct Call {
   }
 };
 
-class Stub {
+class Emulator {
 public:
-  Stub()
-      : cuda("STAGEWRIGHT_CUDA_LIBRARY", STUB_LIBRARY),
-        lt("STAGEWRIGHT_CUBLASLT_LIBRARY", STUB_LIBRARY),
-        graphs("STAGEWRIGHT_GRAPH_LIBRARY", STUB_LIBRARY) {
-    void *handle = dlopen(STUB_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    take = reinterpret_cast<const char *(*)()>(dlsym(handle, "stubTake"));
+  Emulator()
+      : cuda("STAGEWRIGHT_CUDA_LIBRARY", EMULATOR_LIBRARY),
+        lt("STAGEWRIGHT_CUBLASLT_LIBRARY", EMULATOR_LIBRARY),
+        graphs("STAGEWRIGHT_GRAPH_LIBRARY", EMULATOR_LIBRARY) {
+    void *handle = dlopen(EMULATOR_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    take = reinterpret_cast<const char *(*)()>(dlsym(handle, "emulatorTake"));
     take();
   }
 
@@ -96,4 +96,4 @@ inline std::string deviceError(sw_options options = Host::defaults()) {
   return "";
 }
 
-#endif // STAGEWRIGHT_UNIT_RUNTIME_CUDA_STUBHOST_H
+#endif // STAGEWRIGHT_UNIT_RUNTIME_CUDA_EMULATEDHOST_H

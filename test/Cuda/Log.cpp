@@ -1,11 +1,11 @@
-//===- Stub.cpp - the text of a CUDA that only records --------------------===//
+//===- Log.cpp - the text of what was called ------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Stub.h"
+#include "Emulator.h"
 
 #include <algorithm>
 #include <cstdarg>
@@ -15,14 +15,14 @@
 #include <mutex>
 #include <unistd.h>
 
-namespace stub {
+namespace emulator {
 
 namespace {
 struct Text {
   std::mutex mutex;
   std::string lines;
   void write() {
-    const char *path = std::getenv("STAGEWRIGHT_STUB_LOG");
+    const char *path = std::getenv("STAGEWRIGHT_EMULATOR_LOG");
     if (!path)
       return;
     std::string name = path;
@@ -59,20 +59,36 @@ void log(const char *format, ...) {
 }
 
 int failure(const char *symbol) {
-  const char *wanted = std::getenv("STAGEWRIGHT_STUB_FAIL");
+  const char *wanted = std::getenv("STAGEWRIGHT_EMULATOR_FAIL");
   size_t size = std::strlen(symbol);
   if (!wanted || std::strncmp(wanted, symbol, size) != 0 || wanted[size] != '=')
     return 0;
-  return std::atoi(wanted + size + 1);
+  int64_t device = setting("STAGEWRIGHT_EMULATOR_FAIL_DEVICE", -1);
+  return device < 0 || device == currentDevice() ? std::atoi(wanted + size + 1)
+                                                 : 0;
 }
 
-} // namespace stub
+bool isDropped(const char *symbol) {
+  static auto &calls = *new std::map<std::string, int>;
+  const char *wanted = std::getenv("STAGEWRIGHT_EMULATOR_DROP");
+  if (!wanted)
+    return false;
+  int call = calls[symbol]++;
+  return wanted == symbol + (":" + std::to_string(call));
+}
+
+int64_t setting(const char *name, int64_t fallback) {
+  const char *text = std::getenv(name);
+  return text && *text ? std::atoll(text) : fallback;
+}
+
+} // namespace emulator
 
 /// All lines since the last call.
-extern "C" __attribute__((visibility("default"))) const char *stubTake() {
+EMULATED(const char *) emulatorTake() {
   static std::string taken;
-  std::lock_guard lock(stub::text().mutex);
-  taken = std::move(stub::text().lines);
-  stub::text().lines.clear();
+  std::lock_guard lock(emulator::text().mutex);
+  taken = std::move(emulator::text().lines);
+  emulator::text().lines.clear();
   return taken.c_str();
 }

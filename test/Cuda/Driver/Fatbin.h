@@ -1,0 +1,21 @@
+//===- Fatbin.h - what lies in an image of device code ----------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TEST_CUDA_DRIVER_FATBIN_H
+#define STAGEWRIGHT_TEST_CUDA_DRIVER_FATBIN_H
+
+#include <string_view>
+
+namespace emulator {
+
+/// The PTX of an image, that of the highest architecture where there are
+/// several; empty where it has none that is not compressed.
+std::string_view ptxOf(const void *image);
+
+} // namespace emulator
+
+#endif // STAGEWRIGHT_TEST_CUDA_DRIVER_FATBIN_H

@@ -1,0 +1,197 @@
+//===- Launches.cpp - modules, kernels and their launches -----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels are taken from the PTX that lies beside machine code. Where that has
+// none, as in fixtures, they do nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emulator.h"
+#include "Fatbin.h"
+#include "Ptx/Block.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace emulator;
+
+namespace {
+
+/// "The largest dynamic shared memory of a block", by compute capability.
+int64_t mostShared() {
+  int64_t architecture = setting("STAGEWRIGHT_EMULATOR_ARCHITECTURE", 90);
+  int64_t kibibytes = architecture >= 90 ? 227 : architecture == 80 ? 163 : 99;
+  return kibibytes << 10;
+}
+constexpr int64_t sharedUntold = 48 << 10;
+
+struct Function {
+  std::string name;
+  const ptx::Kernel *kernel; ///< null: it does nothing
+  int64_t dynamicShared = sharedUntold;
+};
+
+struct Code {
+  ptx::Module module;
+  std::map<std::string, Function> functions;
+};
+
+bool anyExecutes = false;
+
+/// Of all launches, by kernel; written when the process ends.
+class Totals {
+public:
+  ptx::Counters &of(const std::string &kernel) { return counters[kernel]; }
+
+  ~Totals() {
+    const char *path = std::getenv("STAGEWRIGHT_EMULATOR_COUNTERS");
+    FILE *file = path ? std::fopen(path, "w") : nullptr;
+    if (!file)
+      return;
+    std::fprintf(file, "kernel launches blocks instructions barriers "
+                       "loads sectors bytes stores sectors bytes "
+                       "shared waves\n");
+    for (auto &[name, it] : counters)
+      std::fprintf(file, "%s %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld %ld\n",
+                   name.c_str(), it.launches, it.blocks, it.instructions,
+                   it.barriers, it.loads.requests, it.loads.sectors,
+                   it.loads.bytes, it.stores.requests, it.stores.sectors,
+                   it.stores.bytes, it.shared.requests, it.shared.waves);
+    std::fclose(file);
+  }
+
+private:
+  std::map<std::string, ptx::Counters> counters;
+};
+Totals totals;
+
+/// "kernel_3:1": without the second barrier of this kernel. For tests of what
+/// the emulator finds.
+void dropBarrier(ptx::Module &module) {
+  const char *wanted = std::getenv("STAGEWRIGHT_EMULATOR_NO_BARRIER");
+  std::string text = wanted ? wanted : "";
+  auto kernel = module.kernels.find(text.substr(0, text.find(':')));
+  if (kernel == module.kernels.end())
+    return;
+  int left = std::atoi(text.substr(text.find(':') + 1).c_str());
+  for (ptx::Instruction &it : kernel->second.code)
+    if (it.act == ptx::Instruction::Barrier && left-- == 0)
+      it.act = ptx::Instruction::Nothing;
+}
+
+bool isAllowed(const Function &function, const ptx::Launch &launch) {
+  auto [x, y, z] = launch.block;
+  auto [gx, gy, gz] = launch.grid;
+  constexpr unsigned most = 65535;
+  int64_t threads = int64_t(x) * y * z;
+  if (!gx || gx > 0x7fffffff || !gy || gy > most || !gz || gz > most ||
+      threads == 0 || threads > 1024 || z > 64 ||
+      launch.dynamicShared > function.dynamicShared)
+    return false;
+  if (!launch.kernel)
+    return true;
+  const auto &limit = launch.kernel->most;
+  int64_t largest = int64_t(limit[0]) * limit[1] * limit[2];
+  return launch.kernel->shared + launch.dynamicShared <= mostShared() &&
+         (largest == 0 || threads <= largest);
+}
+
+} // namespace
+
+bool emulator::executes() { return anyExecutes; }
+
+EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
+  std::lock_guard guard(lock());
+  if (int status = failure("cuModuleLoadData"))
+    return status;
+  *code = new Code;
+  log("load device=%d", currentDevice());
+  std::string_view text = ptxOf(image);
+  if (text.empty() || setting("STAGEWRIGHT_EMULATOR_RECORDS", 0))
+    return success;
+  try {
+    (*code)->module = ptx::parse(text);
+    dropBarrier((*code)->module);
+    anyExecutes |= !(*code)->module.kernels.empty();
+  } catch (const ptx::Unknown &error) {
+    std::fprintf(stderr, "the emulator does not know this PTX: %s\n",
+                 error.what());
+    return invalidImage;
+  }
+  return success;
+}
+EMULATED(int) cuModuleUnload(Code *) {
+  return log("unload device=%d", currentDevice()), 0; // Kept for its kernels.
+}
+EMULATED(int)
+cuModuleGetFunction(Function **function, Code *code, const char *name) {
+  std::lock_guard guard(lock());
+  if (int status = failure("cuModuleGetFunction"))
+    return status;
+  auto kernel = code->module.kernels.find(name);
+  bool known = kernel != code->module.kernels.end();
+  if (anyExecutes && !known)
+    return notFound;
+  Function fresh = {name, known ? &kernel->second : nullptr};
+  *function = &code->functions.try_emplace(name, fresh).first->second;
+  return success;
+}
+EMULATED(int) cuFuncSetAttribute(Function *function, int attribute, int value) {
+  if (isDropped("cuFuncSetAttribute"))
+    return 0;
+  constexpr int maxDynamicShared = 8;
+  log("function kernel=%s attribute=%d value=%d", function->name.c_str(),
+      attribute, value);
+  if (attribute != maxDynamicShared || value > mostShared())
+    return invalidValue;
+  function->dynamicShared = value;
+  return success;
+}
+
+/// The runtime ends the list of arguments with a null pointer.
+EMULATED(int)
+cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz,
+               unsigned bx, unsigned by, unsigned bz, unsigned shared,
+               Stream *stream, void **arguments, void **) {
+  std::lock_guard guard(lock());
+  if (isDropped("cuLaunchKernel"))
+    return 0;
+  std::string list;
+  std::vector<uint64_t> values;
+  for (; *arguments; ++arguments) {
+    values.push_back(*static_cast<uint64_t *>(*arguments));
+    char value[24];
+    std::snprintf(value, sizeof(value), "%s%#lx", list.empty() ? "" : ",",
+                  values.back());
+    list += value;
+  }
+  log("launch stream=%d kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u "
+      "arguments=%s",
+      streamOf(stream).id, function->name.c_str(), gx, gy, gz, bx, by, bz,
+      shared, list.c_str());
+  if (int status = failure("cuLaunchKernel"))
+    return status;
+  ptx::Launch launch = {
+      function->kernel, {gx, gy, gz}, {bx, by, bz}, int64_t(shared), {}};
+  if (!isAllowed(*function, launch))
+    return invalidValue;
+  if (!launch.kernel)
+    return enqueue(stream, nullptr);
+  const auto &parameters = launch.kernel->parameters;
+  if (values.size() != parameters.size())
+    return invalidValue;
+  for (size_t i = 0; i < values.size(); ++i) {
+    launch.arguments.resize(size_t(parameters[i].offset + parameters[i].bytes));
+    std::memcpy(launch.arguments.data() + parameters[i].offset, &values[i],
+                size_t(parameters[i].bytes));
+  }
+  return enqueue(stream, [launch = std::move(launch)] {
+    ptx::Counters &counters = totals.of(launch.kernel->name);
+    ptx::BlockRunner(launch, memory(), counters).run(chance());
+    return true;
+  });
+}

@@ -1,0 +1,220 @@
+//===- Streams.cpp - streams, events and graphs ---------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// While a stream is captured, its operations are made as ever and handed to the
+// graph, not to the scheduler; a replay makes copies of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emulator.h"
+
+#include <algorithm>
+#include <thread>
+
+using namespace emulator;
+
+namespace {
+
+struct Graph {
+  int id;
+  Operations nodes; ///< each behind what it comes after
+};
+
+int streams = 0, eventIds = 0, graphs = 0;
+int64_t ticks = 0;
+std::vector<Stream *> all; ///< that were not destroyed
+Stream *origin = nullptr;  ///< of the capture that is under way
+int captured = 0;          ///< calls since it began
+Operations nodes;          ///< of the capture
+
+int enqueueAs(Stream *given, Work work, bool holds) {
+  if (!scheduler().error().empty())
+    return launchFailed;
+  Stream &stream = streamOf(given);
+  if (stream.device != currentDevice())
+    return invalidHandle;
+  ++stream.clock[stream.id];
+  captured += stream.capturing;
+  auto operation = std::make_shared<Operation>(
+      Operation{stream.device, std::move(work), holds, stream.tail()});
+  stream.tail() = {operation};
+  if (stream.capturing)
+    nodes.push_back(operation);
+  else
+    scheduler().add(operation);
+  return success;
+}
+
+void join(Operations &list, const Operations &others) {
+  for (const auto &it : others)
+    if (std::find(list.begin(), list.end(), it) == list.end())
+      list.push_back(it);
+}
+
+bool everHangs() { return setting("STAGEWRIGHT_EMULATOR_HANG", 0) != 0; }
+
+} // namespace
+
+Stream &emulator::streamOf(Stream *stream) {
+  static auto &defaults = *new std::map<int, Stream>;
+  if (stream)
+    return *stream;
+  int device = currentDevice();
+  return defaults.try_emplace(device, Stream{-1, device}).first->second;
+}
+
+int emulator::enqueue(Stream *stream, Work work) {
+  return enqueueAs(stream, std::move(work), false);
+}
+int emulator::enqueueHolding(Stream *stream, Work work) {
+  return enqueueAs(stream, std::move(work), true);
+}
+
+EMULATED(int)
+cuStreamCreateWithPriority(Stream **stream, unsigned, int priority) {
+  std::lock_guard guard(lock());
+  *stream = new Stream{streams++, currentDevice()};
+  all.push_back(*stream);
+  log("stream id=%d device=%d priority=%d", (*stream)->id, currentDevice(),
+      priority);
+  return success;
+}
+EMULATED(int) cuStreamDestroy_v2(Stream *stream) {
+  std::lock_guard guard(lock());
+  std::erase(all, stream);
+  delete stream;
+  return success;
+}
+EMULATED(int) cuStreamWaitEvent(Stream *stream, Event *event, unsigned) {
+  std::lock_guard guard(lock());
+  if (isDropped("cuStreamWaitEvent"))
+    return 0;
+  log("wait stream=%d event=%d%s", stream->id, event->id,
+      event->recorded ? "" : " unrecorded");
+  if (origin && event->captured)
+    stream->capturing = true;
+  if (stream->capturing && !event->captured)
+    return captureIsolation;
+  for (auto [id, count] : event->clock)
+    stream->clock[id] = std::max(stream->clock[id], count);
+  join(stream->tail(), event->last);
+  ++stream->clock[stream->id];
+  captured += stream->capturing;
+  return success;
+}
+EMULATED(int) cuStreamSynchronize(Stream *stream) {
+  std::lock_guard guard(lock());
+  log("synchronize stream=%d", streamOf(stream).id);
+  if (origin)
+    return captureUnsupported;
+  while (!scheduler().reached(streamOf(stream).last)) {
+    if (!scheduler().error().empty())
+      return launchFailed;
+    std::this_thread::yield();
+  }
+  return success;
+}
+
+EMULATED(int) cuEventCreate(Event **event, unsigned flags) {
+  std::lock_guard guard(lock());
+  return *event = new Event{eventIds++, flags}, 0;
+}
+EMULATED(int) cuEventDestroy_v2(Event *event) { return delete event, 0; }
+EMULATED(int)
+cuEventRecordWithFlags(Event *event, Stream *stream, unsigned flags) {
+  std::lock_guard guard(lock());
+  if (isDropped("cuEventRecordWithFlags"))
+    return 0;
+  if (flags && !stream->capturing)
+    return invalidValue;
+  ++stream->clock[stream->id];
+  captured += stream->capturing;
+  event->time = ++ticks;
+  if (flags) // A time, not a dependence.
+    return log("stamp stream=%d event=%d", stream->id, event->id), 0;
+  event->last = stream->tail();
+  event->recorded = true;
+  event->captured = stream->capturing;
+  event->clock = stream->clock;
+  return log("record stream=%d event=%d", stream->id, event->id), 0;
+}
+EMULATED(int) cuEventQuery(Event *event) {
+  std::lock_guard guard(lock());
+  if (event->captured)
+    return captureUnsupported;
+  bool reached = !everHangs() && scheduler().reached(event->last);
+  if (!scheduler().error().empty())
+    return launchFailed;
+  return reached ? success : notReady;
+}
+EMULATED(int)
+cuEventElapsedTime(float *milliseconds, Event *start, Event *end) {
+  constexpr unsigned disableTiming = 2;
+  if ((start->flags | end->flags) & disableTiming)
+    return invalidHandle;
+  *milliseconds = float(end->time - start->time) * 1e-3f;
+  return success;
+}
+
+EMULATED(int) cuStreamBeginCapture_v2(Stream *stream, int mode) {
+  std::lock_guard guard(lock());
+  log("capture stream=%d mode=%d", stream->id, mode);
+  origin = stream;
+  stream->capturing = true;
+  captured = 0;
+  nodes.clear();
+  return success;
+}
+EMULATED(int) cuStreamEndCapture(Stream *stream, Graph **graph) {
+  std::lock_guard guard(lock());
+  bool joined = true;
+  for (Stream *other : all) {
+    if (!other->capturing)
+      continue;
+    joined &= stream->clock[other->id] >= other->clock[other->id];
+    other->capturing = false;
+    other->captured.clear();
+  }
+  origin = nullptr;
+  *graph = joined ? new Graph{++graphs, std::move(nodes)} : nullptr;
+  log("captured calls=%d%s", captured, joined ? "" : " unjoined");
+  return joined ? success : captureUnjoined;
+}
+EMULATED(int) cuGraphGetNodes(void *, void **, size_t *count) {
+  return *count = size_t(captured), 0;
+}
+EMULATED(int)
+cuGraphInstantiateWithFlags(Graph **executable, Graph *graph,
+                            unsigned long long flags) {
+  log("instantiate flags=%llu", flags);
+  *executable = new Graph(*graph);
+  return failure("cuGraphInstantiateWithFlags");
+}
+EMULATED(int) cuGraphUpload(Graph *, Stream *) { return success; }
+/// All of the graph is behind what is in the stream, and before what follows.
+EMULATED(int) cuGraphLaunch(Graph *graph, Stream *stream) {
+  std::lock_guard guard(lock());
+  if (!scheduler().error().empty())
+    return launchFailed;
+  log("replay stream=%d graph=%d", stream->id, graph->id);
+  std::map<const Operation *, std::shared_ptr<Operation>> copies;
+  Operations made;
+  for (const auto &node : graph->nodes) {
+    auto copy = std::make_shared<Operation>(*node);
+    copy->after = stream->last;
+    for (const auto &it : node->after)
+      if (auto found = copies.find(it.get()); found != copies.end())
+        copy->after.push_back(found->second);
+    copies[node.get()] = copy;
+    made.push_back(copy);
+    scheduler().add(copy);
+  }
+  join(stream->last, made);
+  return enqueue(stream, nullptr);
+}
+EMULATED(int) cuGraphExecDestroy(Graph *graph) { return delete graph, 0; }
+EMULATED(int) cuGraphDestroy(Graph *graph) { return delete graph, 0; }

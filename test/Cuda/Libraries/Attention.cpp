@@ -1,0 +1,135 @@
+//===- Attention.cpp - attention by its definition ------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention.h"
+
+#include "Tensor.h"
+#include "stagewright-rt/runtime.h"
+
+namespace emulator {
+
+Element elementOfRuntime(int32_t dtype) {
+  switch (dtype) {
+  case SW_F16:
+    return Element::F16;
+  case SW_BF16:
+    return Element::BF16;
+  case SW_F64:
+    return Element::F64;
+  default:
+    return Element::F32;
+  }
+}
+
+namespace {
+
+/// A row of one head's queries, with the keys that it sees.
+struct Row {
+  int64_t b, h, i, g, keys;
+  std::vector<double> scores;
+};
+
+template <typename Function>
+void forRows(const sw_attention_desc &it, const Addresses &at,
+             Function function) {
+  Element element = elementOfRuntime(it.dtype);
+  Tensor<4> q(at[0], element, it.q), k(at[1], element, it.k);
+  for (int64_t b = 0; b < it.batch; ++b)
+    for (int64_t h = 0; h < it.heads; ++h)
+      for (int64_t i = 0; i < it.queries; ++i) {
+        Row row = {b,
+                   h,
+                   i,
+                   h / (it.heads / it.key_heads),
+                   it.causal ? std::min(it.keys, i + 1) : it.keys,
+                   {}};
+        for (int64_t j = 0; j < row.keys; ++j) {
+          double sum = 0;
+          for (int64_t d = 0; d < it.width; ++d)
+            sum += q({b, h, i, d}) * k({b, row.g, j, d});
+          row.scores.push_back(sum * double(it.scale));
+        }
+        function(row);
+      }
+}
+
+/// log sum exp of scores, packed float32.
+Tensor<3> statsOf(const sw_attention_desc &it, uint64_t address) {
+  int64_t strides[3] = {it.heads * it.queries, it.queries, 1};
+  return {address, Element::F32, strides};
+}
+
+} // namespace
+
+void compute(const sw_attention_desc &it, const Addresses &at) {
+  Element element = elementOfRuntime(it.dtype);
+  Tensor<4> v(at[2], element, it.v), o(at[3], element, it.o);
+  Tensor<3> stats = statsOf(it, at[4]);
+  forRows(it, at, [&](Row &row) {
+    double largest = *std::max_element(row.scores.begin(), row.scores.end());
+    double sum = 0;
+    for (double &score : row.scores)
+      sum += score = std::exp(score - largest);
+    for (int64_t e = 0; e < it.value_width; ++e) {
+      double value = 0;
+      for (int64_t j = 0; j < row.keys; ++j)
+        value += row.scores[size_t(j)] * v({row.b, row.g, j, e});
+      o.set({row.b, row.h, row.i, e}, value / sum);
+    }
+    if (at[4])
+      stats.set({row.b, row.h, row.i}, largest + std::log(sum));
+  });
+}
+
+void computeGradient(const sw_attention_desc &it, const Addresses &at) {
+  Element element = elementOfRuntime(it.dtype);
+  Tensor<4> q(at[0], element, it.q), k(at[1], element, it.k),
+      v(at[2], element, it.v), o(at[3], element, it.o),
+      dO(at[5], element, it.d_o), dQ(at[6], element, it.d_q),
+      dK(at[7], element, it.d_k), dV(at[8], element, it.d_v);
+  Tensor<3> stats = statsOf(it, at[4]);
+  int64_t lines = it.batch * it.key_heads * it.keys;
+  std::vector<double> ofK(size_t(lines * it.width)),
+      ofV(size_t(lines * it.value_width));
+  auto line = [&](const Row &row, int64_t j) {
+    return (row.b * it.key_heads + row.g) * it.keys + j;
+  };
+  forRows(it, at, [&](const Row &row) {
+    double whole = 0;
+    for (int64_t e = 0; e < it.value_width; ++e)
+      whole += o({row.b, row.h, row.i, e}) * dO({row.b, row.h, row.i, e});
+    std::vector<double> ofQ(size_t(it.width));
+    double statistic = stats({row.b, row.h, row.i});
+    for (int64_t j = 0; j < row.keys; ++j) {
+      double weight = std::exp(row.scores[size_t(j)] - statistic), part = 0;
+      for (int64_t e = 0; e < it.value_width; ++e) {
+        double gradient = dO({row.b, row.h, row.i, e});
+        part += gradient * v({row.b, row.g, j, e});
+        ofV[size_t(line(row, j) * it.value_width + e)] += weight * gradient;
+      }
+      double ofScore = weight * (part - whole) * double(it.scale);
+      for (int64_t d = 0; d < it.width; ++d) {
+        ofQ[size_t(d)] += ofScore * k({row.b, row.g, j, d});
+        ofK[size_t(line(row, j) * it.width + d)] +=
+            ofScore * q({row.b, row.h, row.i, d});
+      }
+    }
+    for (int64_t d = 0; d < it.width; ++d)
+      dQ.set({row.b, row.h, row.i, d}, ofQ[size_t(d)]);
+  });
+  for (int64_t b = 0; b < it.batch; ++b)
+    for (int64_t g = 0; g < it.key_heads; ++g)
+      for (int64_t j = 0; j < it.keys; ++j) {
+        int64_t place = (b * it.key_heads + g) * it.keys + j;
+        for (int64_t d = 0; d < it.width; ++d)
+          dK.set({b, g, j, d}, ofK[size_t(place * it.width + d)]);
+        for (int64_t e = 0; e < it.value_width; ++e)
+          dV.set({b, g, j, e}, ofV[size_t(place * it.value_width + e)]);
+      }
+}
+
+} // namespace emulator

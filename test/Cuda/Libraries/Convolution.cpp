@@ -1,0 +1,82 @@
+//===- Convolution.cpp - a convolution by its definition ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Convolution.h"
+
+#include "Tensor.h"
+
+#include <map>
+
+namespace emulator {
+
+namespace {
+
+using Indices = Tensor<5>::Indices;
+
+/// All indices of five extents.
+template <typename Function>
+void forAll(const std::array<int64_t, 5> &extents, Function function) {
+  Indices at = {};
+  for (at[0] = 0; at[0] < extents[0]; ++at[0])
+    for (at[1] = 0; at[1] < extents[1]; ++at[1])
+      for (at[2] = 0; at[2] < extents[2]; ++at[2])
+        for (at[3] = 0; at[3] < extents[3]; ++at[3])
+          for (at[4] = 0; at[4] < extents[4]; ++at[4])
+            function(at);
+}
+
+std::array<int64_t, 5> join(int64_t first, int64_t second,
+                            const int64_t *three) {
+  return {first, second, three[0], three[1], three[2]};
+}
+
+} // namespace
+
+void compute(const sw_convolve_desc &it, const std::vector<uint64_t> &at) {
+  Tensor<5> x(at[0], elementOfRuntime(it.x_dtype), it.x),
+      w(at[1], elementOfRuntime(it.w_dtype), it.w),
+      y(at[2], elementOfRuntime(it.y_dtype), it.y);
+  int64_t channels = it.channels / it.groups, filters = it.filters / it.groups;
+  std::map<Indices, double> sums;
+  auto images = join(it.batch, it.channels, it.image);
+  auto windows = join(it.filters, channels, it.window);
+  auto results = join(it.batch, it.filters, it.result);
+  forAll(results, [&](const Indices &of) {
+    forAll(join(1, channels, it.window), [&](const Indices &step) {
+      Indices from = {of[0], of[1] / filters * channels + step[1]};
+      Indices weight = {of[1], step[1], step[2], step[3], step[4]};
+      for (size_t i = 0; i < 3; ++i) {
+        from[i + 2] = of[i + 2] * it.stride[i] + step[i + 2] * it.dilation[i] -
+                      it.before[i];
+        if (from[i + 2] < 0 || from[i + 2] >= it.image[i])
+          return;
+      }
+      switch (it.writes) {
+      case SW_CONVOLVE_RESULT:
+        sums[of] += x(from) * w(weight);
+        break;
+      case SW_CONVOLVE_IMAGE:
+        sums[from] += y(of) * w(weight);
+        break;
+      default:
+        sums[weight] += y(of) * x(from);
+      }
+    });
+  });
+  const auto &written = it.writes == SW_CONVOLVE_RESULT  ? results
+                        : it.writes == SW_CONVOLVE_IMAGE ? images
+                                                         : windows;
+  const Tensor<5> &result = it.writes == SW_CONVOLVE_RESULT  ? y
+                            : it.writes == SW_CONVOLVE_IMAGE ? x
+                                                             : w;
+  forAll(written, [&](const Indices &index) {
+    auto found = sums.find(index);
+    result.set(index, found == sums.end() ? 0 : found->second);
+  });
+}
+
+} // namespace emulator

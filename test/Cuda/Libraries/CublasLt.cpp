@@ -1,0 +1,333 @@
+//===- CublasLt.cpp - what cuBLASLt takes and refuses ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Refusals are those of NVIDIA's "cuBLAS", sections "cublasLtMatmul()" and
+// "cublasLtMatmulDescAttributes_t", and of the library's own messages.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emulator.h"
+#include "Product.h"
+
+#include <cstring>
+#include <optional>
+
+using namespace emulator;
+
+namespace {
+
+enum : int { invalid = 7, executionFailed = 13, notSupported = 15 };
+/// `cublasComputeType_t`.
+enum : int { compute32 = 68, compute64 = 70, compute32Tf32 = 77 };
+/// Attributes of a product.
+enum : int {
+  transposeA = 3,
+  transposeB = 4,
+  epilogueKind = 7,
+  biasAddress = 8,
+  auxAddress = 11,
+  auxLeading = 12,
+  auxType = 22,
+  biasType = 26
+};
+/// Of a layout, and of what is preferred.
+enum : int { batchCount = 5, batchStride = 6 };
+enum : int { preferWorkspace = 1, preferAlignmentA = 5 };
+
+/// "workspace: must be 256-byte aligned".
+constexpr uint64_t workspaceAlignment = 256;
+/// "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD: must be divisible by 8" for GELU.
+constexpr int64_t auxLeadingMultiple = 8;
+/// Of operands of 8 bits: addresses in bytes, and extents.
+constexpr int64_t narrowMultiple = 16;
+
+using Attributes = std::map<int, uint64_t>;
+struct Layout {
+  int type;
+  uint64_t rows, columns;
+  int64_t row;
+  Attributes more;
+};
+struct Desc {
+  int compute;
+  Attributes more;
+};
+
+int set(Attributes &list, int attribute, const void *value, size_t size) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, value, size);
+  list[attribute] = bits;
+  return 0;
+}
+
+uint64_t valueOf(const Attributes &list, int attribute, uint64_t otherwise) {
+  auto found = list.find(attribute);
+  return found == list.end() ? otherwise : found->second;
+}
+
+/// `cudaDataType_t`.
+std::optional<Element> elementOf(uint64_t type) {
+  switch (type) {
+  case 0:
+    return Element::F32;
+  case 1:
+    return Element::F64;
+  case 2:
+    return Element::F16;
+  case 14:
+    return Element::BF16;
+  case 28:
+    return Element::E4M3;
+  case 29:
+    return Element::E5M2;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::string shown(const char *name, const Layout &it) {
+  std::string text = std::string(" ") + name + "=" + std::to_string(it.rows) +
+                     "x" + std::to_string(it.columns) + "/" +
+                     std::to_string(it.row);
+  if (it.more.contains(batchCount))
+    text += "*" + std::to_string(it.more.at(batchCount)) + "/" +
+            std::to_string(it.more.at(batchStride));
+  return text;
+}
+
+std::optional<Matrix> matrixOf(const Layout &it, const void *address) {
+  auto element = elementOf(uint64_t(it.type));
+  if (!element)
+    return std::nullopt;
+  return Matrix{*element,
+                int64_t(it.rows),
+                int64_t(it.columns),
+                it.row,
+                int64_t(valueOf(it.more, batchCount, 1)),
+                int64_t(valueOf(it.more, batchStride, 0)),
+                reinterpret_cast<uint64_t>(address)};
+}
+
+/// None where the description is not one.
+std::optional<Product> productOf(const Desc &desc, const Layout &a,
+                                 const Layout &b, const Layout &d) {
+  auto left = matrixOf(a, nullptr), right = matrixOf(b, nullptr);
+  auto result = matrixOf(d, nullptr);
+  auto bias = elementOf(valueOf(desc.more, biasType, uint64_t(d.type)));
+  auto aux = elementOf(valueOf(desc.more, auxType, uint64_t(d.type)));
+  if (!left || !right || !result || !bias || !aux)
+    return std::nullopt;
+  Product it = {*left, *right, *result};
+  it.transposesA = valueOf(desc.more, transposeA, 0) != 0;
+  it.transposesB = valueOf(desc.more, transposeB, 0) != 0;
+  it.rounds = desc.compute == compute32Tf32;
+  it.epilogue = Epilogue(valueOf(desc.more, epilogueKind, epilogueNone));
+  it.bias = valueOf(desc.more, biasAddress, 0);
+  it.aux = valueOf(desc.more, auxAddress, 0);
+  it.biasElement = *bias;
+  it.auxElement = *aux;
+  it.auxRow = int64_t(valueOf(desc.more, auxLeading, 0));
+  return it;
+}
+
+/// Extents that do not meet, or leading dimensions that are too small.
+bool isMalformed(const Product &it) {
+  int64_t m = it.transposesA ? it.a.columns : it.a.rows;
+  int64_t n = it.transposesB ? it.b.rows : it.b.columns;
+  int64_t depth = it.transposesB ? it.b.columns : it.b.rows;
+  bool aux = it.readsAux() || it.writesAux();
+  bool bias = it.readsBias() || it.writesBias();
+  return it.d.rows != m || it.d.columns != n || it.depth() != depth ||
+         it.a.row < it.a.rows || it.b.row < it.b.rows || it.d.row < it.d.rows ||
+         it.a.batches != it.d.batches || it.b.batches != it.d.batches ||
+         (aux &&
+          (!it.aux || it.auxRow < m || it.auxRow % auxLeadingMultiple)) ||
+         (bias && (!it.bias || it.bias % uint64_t(sizeOf(it.biasElement))));
+}
+
+/// Combinations for which there is no kernel.
+bool hasNoAlgorithm(const Product &it, int compute) {
+  bool narrowA = sizeOf(it.a.element) == 1, narrowB = sizeOf(it.b.element) == 1;
+  if (narrowA || narrowB) {
+    bool multiples = true;
+    for (int64_t extent :
+         {it.a.rows, it.a.columns, it.b.rows, it.b.columns, it.a.row, it.b.row})
+      multiples &= extent % narrowMultiple == 0;
+    bool bothE5 =
+        it.a.element == Element::E5M2 && it.b.element == Element::E5M2;
+    return !narrowA || !narrowB || bothE5 || !multiples || !it.transposesA ||
+           it.transposesB || compute != compute32;
+  }
+  bool wide = it.d.element == Element::F64;
+  return it.a.element != it.b.element || wide != (compute == compute64) ||
+         wide != (it.a.element == Element::F64) ||
+         (it.epilogue != epilogueNone && it.d.batches > 1);
+}
+
+/// What an algorithm was chosen for: it lies in the first words of it.
+struct Algorithm {
+  uint64_t shape;
+  uint32_t alignments[4];
+  uint64_t workspace;
+};
+struct Heuristic {
+  uint64_t algorithm[8];
+  size_t workspace;
+  int state;
+  float waves;
+  int reserved[4];
+};
+
+uint64_t shapeOf(const Product &it) {
+  uint64_t hash =
+      uint64_t(it.epilogue) * 31 + it.transposesA * 2u + it.transposesB;
+  for (const Matrix *matrix : {&it.a, &it.b, &it.d})
+    for (int64_t value : {int64_t(matrix->element), matrix->rows,
+                          matrix->columns, matrix->row, matrix->batches})
+      hash = hash * 1099511628211u + uint64_t(value);
+  return hash;
+}
+
+bool isAligned(const Algorithm &algorithm, const Matrix &matrix, int place) {
+  uint64_t step =
+      matrix.batches > 1 ? uint64_t(matrix.batch * sizeOf(matrix.element)) : 0;
+  uint64_t wanted = std::max(1u, algorithm.alignments[place]);
+  return matrix.address % wanted == 0 && step % wanted == 0;
+}
+
+} // namespace
+
+EMULATED(int) cublasLtCreate(void **handle) {
+  int status = failure("cublasLtCreate");
+  *handle = status ? nullptr : new int(0);
+  return status;
+}
+EMULATED(int) cublasLtDestroy(int *handle) { return delete handle, 0; }
+EMULATED(size_t) cublasLtGetVersion() { return 130000; }
+EMULATED(const char *) cublasLtGetStatusString(int status) {
+  return status == invalid        ? "an unsupported value or parameter was "
+                                    "passed to the function"
+         : status == notSupported ? "the functionality is not supported"
+                                  : "asked to fail";
+}
+EMULATED(int) cublasLtMatmulDescCreate(Desc **desc, int compute, int) {
+  return *desc = new Desc{compute, {}}, failure("cublasLtMatmulDescCreate");
+}
+EMULATED(int) cublasLtMatmulDescDestroy(Desc *desc) { return delete desc, 0; }
+EMULATED(int)
+cublasLtMatmulDescSetAttribute(Desc *desc, int attribute, const void *value,
+                               size_t size) {
+  return set(desc->more, attribute, value, size);
+}
+EMULATED(int)
+cublasLtMatrixLayoutCreate(Layout **layout, int type, uint64_t rows,
+                           uint64_t columns, int64_t row) {
+  *layout = new Layout{type, rows, columns, row, {}};
+  return row >= int64_t(rows) ? 0 : invalid;
+}
+EMULATED(int) cublasLtMatrixLayoutDestroy(Layout *layout) {
+  return delete layout, 0;
+}
+EMULATED(int)
+cublasLtMatrixLayoutSetAttribute(Layout *layout, int attribute,
+                                 const void *value, size_t size) {
+  return set(layout->more, attribute, value, size);
+}
+EMULATED(int) cublasLtMatmulPreferenceCreate(Attributes **it) {
+  return *it = new Attributes, 0;
+}
+EMULATED(int) cublasLtMatmulPreferenceDestroy(Attributes *it) {
+  return delete it, 0;
+}
+EMULATED(int)
+cublasLtMatmulPreferenceSetAttribute(Attributes *it, int attribute,
+                                     const void *value, size_t size) {
+  return set(*it, attribute, value, size);
+}
+/// "epilogue=1" asks for a library that has no epilogues.
+EMULATED(int)
+cublasLtMatmulAlgoGetHeuristic(void *, Desc *desc, Layout *a, Layout *b,
+                               Layout *, Layout *d, Attributes *preference, int,
+                               Heuristic *results, int *count) {
+  log("heuristic%s%s%s", shown("a", *a).c_str(), shown("b", *b).c_str(),
+      shown("c", *d).c_str());
+  *count = 0;
+  auto product = productOf(*desc, *a, *b, *d);
+  if (!product || isMalformed(*product))
+    return invalid;
+  if (failure("cublasLtMatmulAlgoGetHeuristic") ||
+      (failure("epilogue") && product->epilogue != epilogueNone) ||
+      hasNoAlgorithm(*product, desc->compute))
+    return notSupported;
+  Algorithm it = {
+      shapeOf(*product), {}, valueOf(*preference, preferWorkspace, 0)};
+  for (int i = 0; i < 4; ++i)
+    it.alignments[i] =
+        uint32_t(valueOf(*preference, preferAlignmentA + i, 256));
+  *results = {};
+  std::memcpy(results->algorithm, &it, sizeof(it));
+  results->workspace = it.workspace;
+  return *count = 1, 0;
+}
+
+EMULATED(int)
+cublasLtMatmul(void *, Desc *desc, const void *alpha, const void *a,
+               Layout *aLayout, const void *b, Layout *bLayout,
+               const void *beta, const void *c, Layout *, void *d,
+               Layout *dLayout, const void *algorithm, void *workspace,
+               size_t bytes, Stream *stream) {
+  std::lock_guard guard(lock());
+  if (isDropped("cublasLtMatmul"))
+    return 0;
+  Attributes &more = desc->more;
+  bool wide = desc->compute == compute64;
+  auto scalar = [&](const void *value) {
+    return wide ? *static_cast<const double *>(value)
+                : double(*static_cast<const float *>(value));
+  };
+  log("matmul stream=%d arguments=%p,%p,%p,%#lx,%#lx compute=%d "
+      "transposed=%d%d epilogue=%d adds=%d workspace=%p bytes=%zu%s%s%s",
+      streamOf(stream).id, a, b, d, more[biasAddress], more[auxAddress],
+      desc->compute, int(more[transposeA]), int(more[transposeB]),
+      int(more[epilogueKind]), scalar(beta) != 0, workspace, bytes,
+      shown("a", *aLayout).c_str(), shown("b", *bLayout).c_str(),
+      shown("c", *dLayout).c_str());
+  if (int status = failure("cublasLtMatmul"))
+    return status;
+  auto product = productOf(*desc, *aLayout, *bLayout, *dLayout);
+  if (!product || isMalformed(*product))
+    return invalid;
+  product->a.address = reinterpret_cast<uint64_t>(a);
+  product->b.address = reinterpret_cast<uint64_t>(b);
+  product->d.address = reinterpret_cast<uint64_t>(d);
+  product->alpha = scalar(alpha);
+  product->beta = scalar(beta);
+  Algorithm chosen;
+  std::memcpy(&chosen, algorithm, sizeof(chosen));
+  bool narrow = sizeOf(product->a.element) == 1;
+  if (reinterpret_cast<uint64_t>(workspace) % workspaceAlignment ||
+      bytes < chosen.workspace || chosen.shape != shapeOf(*product) ||
+      (product->beta != 0 && c != d) || !isAligned(chosen, product->a, 0) ||
+      !isAligned(chosen, product->b, 1) || !isAligned(chosen, product->d, 3) ||
+      (narrow && (product->a.address | product->b.address) % narrowMultiple))
+    return invalid;
+  auto space = reinterpret_cast<uint64_t>(workspace);
+  int status = enqueue(stream, [it = *product, space, bytes] {
+    if (!executes())
+      return true;
+    memory().at(space, int64_t(bytes), "uses a workspace of");
+    compute(it);
+    return true;
+  });
+  return status ? int(executionFailed) : 0;
+}
+
+// Of NVTX.
+EMULATED(int) nvtxRangePushA(const char *name) {
+  return log("range %s", name), 0;
+}
+EMULATED(int) nvtxRangePop() { return log("end"), 0; }

@@ -1,0 +1,115 @@
+//===- Graphs.cpp - the library of graphs that executes -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In the place of libstagewright-cudnn.so: what it computes is said by
+// stagewright-rt/device.h, what it refuses by cuDNN's "Graph API".
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention.h"
+#include "Convolution.h"
+#include "Cuda/GraphLibrary.h"
+#include "Emulator.h"
+
+#include <cstdio>
+#include <stdexcept>
+
+using namespace emulator;
+
+namespace {
+
+/// "Scaled dot product attention": widths in multiples of 8 up to 256, or 128
+/// backward, strides and addresses in multiples of 16 bytes.
+constexpr int64_t widthMultiple = 8, strideMultiple = 8, mostWidth = 256,
+                  mostGradientWidth = 128;
+constexpr uint64_t addressMultiple = 16;
+
+void requireTaken(const sw_attention_desc &it, bool gradient) {
+  for (int64_t width : {it.width, it.value_width})
+    if (width % widthMultiple ||
+        width > (gradient ? mostGradientWidth : mostWidth))
+      throw std::runtime_error("no attention of width " +
+                               std::to_string(width));
+  for (const int64_t *strides :
+       {it.q, it.k, it.v, it.o, it.d_o, it.d_q, it.d_k, it.d_v})
+    for (int i = 0; i < 3; ++i)
+      if (strides[i] % strideMultiple)
+        throw std::runtime_error("no attention with a stride of " +
+                                 std::to_string(strides[i]));
+}
+
+class Graphs final : public stagewright::runtime::cuda::GraphLibrary {
+public:
+  size_t prepareAttention(const sw_attention_desc &desc, bool gradient,
+                          bool stats) override {
+    if (failure("attention"))
+      throw std::runtime_error("asked to fail");
+    log("plan attention gradient=%d stats=%d causal=%d", gradient, stats,
+        desc.causal);
+    if (executes())
+      requireTaken(desc, gradient);
+    plans.push_back({gradient ? "gradient" : "attention", desc, {}});
+    return plans.size() - 1;
+  }
+  size_t prepareConvolution(const sw_convolve_desc &desc) override {
+    log("plan convolution writes=%d", desc.writes);
+    plans.push_back({"convolution", {}, desc});
+    return plans.size() - 1;
+  }
+  // More than cuBLASLt's, so that it shows; less where memory is real.
+  int64_t workspace(size_t plan) const override {
+    return int64_t(plan + 1) << (executes() ? 20 : 26);
+  }
+  std::string name(size_t plan) const override { return plans[plan].name; }
+  void call(size_t number, void *const *operands, void *workspace,
+            void *stream) override {
+    std::lock_guard guard(lock());
+    auto *on = static_cast<Stream *>(stream);
+    const Plan &plan = plans[number];
+    log("graph stream=%d plan=%s first=%p workspace=%p", on->id,
+        plan.name.c_str(), operands[0], workspace);
+    bool convolves = plan.name == "convolution";
+    std::vector<uint64_t> addresses;
+    for (int i = 0; i < (convolves ? 3 : 9); ++i)
+      addresses.push_back(reinterpret_cast<uint64_t>(operands[i]));
+    enqueue(on, [=, bytes = this->workspace(number),
+                 space = reinterpret_cast<uint64_t>(workspace)] {
+      if (!executes())
+        return true;
+      memory().at(space, bytes, "uses a workspace of");
+      for (uint64_t it : addresses)
+        if (it % (convolves ? 4 : addressMultiple))
+          throw Violation("a graph is given address " + std::to_string(it));
+      if (convolves)
+        compute(plan.convolution, addresses);
+      else if (plan.name == "gradient")
+        computeGradient(plan.attention, addresses);
+      else
+        compute(plan.attention, addresses);
+      return true;
+    });
+  }
+
+private:
+  struct Plan {
+    std::string name;
+    sw_attention_desc attention;
+    sw_convolve_desc convolution;
+  };
+  std::vector<Plan> plans;
+};
+
+} // namespace
+
+EMULATED(stagewright::runtime::cuda::GraphLibrary *)
+stagewright_open_graph_library(unsigned, int, bool, char *error, size_t room) {
+  if (int status = failure("stagewright_open_graph_library")) {
+    std::snprintf(error, room, "asked to fail (%d)", status);
+    return nullptr;
+  }
+  return new Graphs;
+}

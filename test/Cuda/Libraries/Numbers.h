@@ -1,0 +1,27 @@
+//===- Numbers.h - elements of a device's arrays ----------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TEST_CUDA_LIBRARIES_NUMBERS_H
+#define STAGEWRIGHT_TEST_CUDA_LIBRARIES_NUMBERS_H
+
+#include "Floats.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace emulator {
+
+/// What libraries compute with; each has its own numbers for them.
+enum class Element { F32, F64, F16, BF16, E4M3, E5M2 };
+
+int64_t sizeOf(Element element);
+double read(const std::byte *array, Element element, int64_t index);
+void write(std::byte *array, Element element, int64_t index, double value);
+
+} // namespace emulator
+
+#endif // STAGEWRIGHT_TEST_CUDA_LIBRARIES_NUMBERS_H

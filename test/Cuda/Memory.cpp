@@ -1,0 +1,116 @@
+//===- Memory.cpp - what a device's addresses stand for -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Memory.h"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <sys/mman.h>
+
+namespace emulator {
+
+namespace {
+void *reserve(int64_t bytes, int access) {
+  void *at = mmap(nullptr, size_t(bytes), access,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED)
+    std::perror("the emulator cannot reserve memory");
+  return at == MAP_FAILED ? nullptr : at;
+}
+
+std::string shown(uint64_t address, int64_t bytes) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%ld bytes at %#lx", bytes, address);
+  return text;
+}
+} // namespace
+
+Memory::Memory()
+    : base(reinterpret_cast<uint64_t>(reserve(reserved, PROT_NONE))),
+      content(
+          static_cast<std::byte *>(reserve(reserved, PROT_READ | PROT_WRITE))),
+      known(static_cast<uint8_t *>(reserve(reserved, PROT_READ | PROT_WRITE))) {
+}
+
+uint64_t Memory::allocate(int64_t bytes, int device) {
+  // A gap behind each, so that no two are neighbours.
+  int64_t size = (bytes + 511) / 512 * 512 + 512;
+  if (bytes <= 0 || size > reserved - used || !content || !known)
+    return 0;
+  uint64_t address = base + uint64_t(used);
+  used += size;
+  blocks[address] = {address + uint64_t(bytes), device};
+  return address;
+}
+
+bool Memory::free(uint64_t address) {
+  last = nullptr;
+  auto found = blocks.find(address);
+  if (found == blocks.end())
+    return false;
+  size_t at = size_t(address - base),
+         size = size_t(found->second.end - address);
+  // Gives the pages back; the addresses are not used again.
+  madvise(content + at, size, MADV_DONTNEED);
+  madvise(known + at, size, MADV_DONTNEED);
+  blocks.erase(found);
+  return true;
+}
+
+const Memory::Block *Memory::blockOf(uint64_t address, int64_t bytes) const {
+  uint64_t end = address + uint64_t(bytes);
+  if (last && address >= lastBegin && end <= last->end)
+    return last;
+  auto next = blocks.upper_bound(address);
+  if (next == blocks.begin())
+    return nullptr;
+  auto &[begin, block] = *--next;
+  if (bytes < 0 || end > block.end || end < address)
+    return nullptr;
+  lastBegin = begin;
+  return last = &block;
+}
+
+std::byte *Memory::find(uint64_t address, int64_t bytes) {
+  return blockOf(address, bytes) ? content + (address - base) : nullptr;
+}
+
+std::byte *Memory::at(uint64_t address, int64_t bytes, const char *what) {
+  if (std::byte *found = find(address, bytes))
+    return found;
+  throw Violation(std::string(what) + " " + shown(address, bytes) +
+                  ", which are not allocated");
+}
+
+void Memory::requireKnown(uint64_t address, int64_t bytes,
+                          const char *what) const {
+  const uint8_t *first = marks(address);
+  if (const void *hole = std::memchr(first, 0, size_t(bytes)))
+    throw Violation(std::string(what) + " " + shown(address, bytes) +
+                    ", of which byte " +
+                    std::to_string(static_cast<const uint8_t *>(hole) - first) +
+                    " was never written");
+}
+
+bool Memory::isWhole(uint64_t address, int64_t bytes) const {
+  auto found = blocks.find(address);
+  return found != blocks.end() &&
+         found->second.end == address + uint64_t(bytes);
+}
+
+int Memory::deviceOf(uint64_t address) const {
+  const Block *block = blockOf(address, 1);
+  return block ? block->device : -1;
+}
+
+Memory &memory() {
+  static Memory &it = *new Memory; // As long as the process.
+  return it;
+}
+
+} // namespace emulator

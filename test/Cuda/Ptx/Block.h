@@ -1,0 +1,88 @@
+//===- Block.h - runs the blocks of a launch --------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lanes of a warp that stand at one instruction go on together; of those that
+// do not, the ones furthest behind. Warps take turns at barriers. What a device
+// does in any order, blocks and warps, is done in an order that a seed chooses.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_TEST_CUDA_PTX_BLOCK_H
+#define STAGEWRIGHT_TEST_CUDA_PTX_BLOCK_H
+
+#include "../Memory.h"
+#include "Counters.h"
+#include "Lanes.h"
+#include "Shared.h"
+
+#include <random>
+
+namespace emulator::ptx {
+
+struct Launch {
+  const Kernel *kernel;
+  std::array<unsigned, 3> grid, block;
+  int64_t dynamicShared;
+  std::vector<std::byte> arguments; ///< as `Kernel::parameters` lay them out
+};
+
+class BlockRunner {
+public:
+  BlockRunner(const Launch &launch, Memory &memory, Counters &counters)
+      : launch(launch), kernel(*launch.kernel), memory(memory),
+        counters(counters) {}
+
+  /// All blocks; throws `Violation`, which says where.
+  void run(std::mt19937 &random);
+
+private:
+  struct Warp {
+    int number;
+    uint32_t lanes; ///< that there are
+    uint32_t left = 0, atBarrier = 0, atShuffle = 0;
+    std::array<int, warpSize> next = {};  ///< instruction, by lane
+    std::vector<uint64_t> registers = {}; ///< by register and lane
+    std::vector<std::byte> local = {};    ///< by lane and byte
+
+    uint32_t waiting() const { return left | atBarrier | atShuffle; }
+  };
+
+  void begin(std::array<unsigned, 3> at);
+  void runBlock(std::mt19937 &random);
+  /// Until all its lanes wait or have left.
+  void advance(Warp &warp);
+  void step(Warp &warp, uint32_t mask, int at);
+  void finishBarrier();
+  void shuffle(Warp &warp, uint32_t mask, const Instruction &it);
+  void move(Warp &warp, uint32_t mask, const Instruction &it);
+  void access(Warp &warp, uint32_t mask, const Instruction &it);
+  std::byte *place(Warp &warp, int lane, const Instruction &it, uint64_t &at);
+  void load(Warp &warp, int lane, const Instruction &it, const std::byte *from);
+  void store(Warp &warp, int lane, const Instruction &it, std::byte *to);
+
+  /// What an operand holds in all lanes; `room` is for one that is computed.
+  const uint64_t *read(const Warp &warp, const Operand &operand, Row &room);
+  uint64_t *registerOf(Warp &warp, const Operand &operand);
+  int threadOf(const Warp &warp, int lane) const {
+    return warp.number * warpSize + lane;
+  }
+  uint64_t special(const Warp &warp, Special which, int lane) const;
+  [[noreturn]] void refuse(const Warp &warp, int lane, const Instruction &it,
+                           const std::string &why) const;
+
+  const Launch &launch;
+  const Kernel &kernel;
+  Memory &memory;
+  Counters &counters;
+  std::vector<Warp> warps;
+  Shared shared;
+  std::array<unsigned, 3> block = {}; ///< in the grid
+};
+
+} // namespace emulator::ptx
+
+#endif // STAGEWRIGHT_TEST_CUDA_PTX_BLOCK_H

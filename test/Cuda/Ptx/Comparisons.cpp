@@ -1,0 +1,84 @@
+//===- Comparisons.cpp - setp and selp of PTX -----------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lanes.h"
+
+namespace emulator::ptx {
+
+namespace {
+
+/// `setp.lt.T p, a, b`: a predicate, false where a number is NaN; with `and`
+/// and `or` also of a predicate c.
+template <typename T, typename Function>
+void compare(Table &table, const std::string &name, Function) {
+  using W =
+      std::conditional_t<sizeof(T) == 2 && !std::is_integral_v<T>, float, T>;
+  auto combined = [&]<typename Combine>(const std::string &suffix, Combine) {
+    Handler handler = [](Lanes &it) {
+      forLanes(it, [](uint64_t a, uint64_t b, uint64_t c, uint64_t) {
+        bool holds = Function()(W(get<T>(a)), W(get<T>(b)));
+        return uint64_t(Combine()(holds, bool(c & 1)));
+      });
+    };
+    for (const char *type : Word<T>::names)
+      table.emplace("setp." + name + suffix + "." + type, handler);
+  };
+  combined("", [](bool holds, bool) { return holds; });
+  combined(".and", [](bool holds, bool more) { return holds && more; });
+  combined(".or", [](bool holds, bool more) { return holds || more; });
+}
+
+template <typename T> void orders(Table &table) {
+  compare<T>(table, "eq", [](auto a, auto b) { return a == b; });
+  compare<T>(table, "ne", [](auto a, auto b) { return a < b || a > b; });
+  compare<T>(table, "lt", [](auto a, auto b) { return a < b; });
+  compare<T>(table, "le", [](auto a, auto b) { return a <= b; });
+  compare<T>(table, "gt", [](auto a, auto b) { return a > b; });
+  compare<T>(table, "ge", [](auto a, auto b) { return a >= b; });
+}
+
+/// And those that hold where a number is NaN.
+template <typename T> void unordered(Table &table) {
+  compare<T>(table, "equ", [](auto a, auto b) { return !(a < b || a > b); });
+  compare<T>(table, "neu", [](auto a, auto b) { return !(a == b); });
+  compare<T>(table, "ltu", [](auto a, auto b) { return !(a >= b); });
+  compare<T>(table, "leu", [](auto a, auto b) { return !(a > b); });
+  compare<T>(table, "gtu", [](auto a, auto b) { return !(a <= b); });
+  compare<T>(table, "geu", [](auto a, auto b) { return !(a < b); });
+  compare<T>(table, "num", [](auto a, auto b) { return a == a && b == b; });
+  compare<T>(table, "nan", [](auto a, auto b) { return a != a || b != b; });
+}
+
+template <typename... Types> void all(Table &table) {
+  (orders<Types>(table), ...);
+  // The lower of unsigned numbers has names of its own.
+  for (auto [other, same] : {std::pair("lo", "lt"), std::pair("ls", "le"),
+                             std::pair("hi", "gt"), std::pair("hs", "ge")})
+    for (const char *type : {"u16", "u32", "u64"})
+      table["setp." + std::string(other) + "." + type] =
+          table.at("setp." + std::string(same) + "." + type);
+}
+
+} // namespace
+
+void defineComparisons(Table &table) {
+  all<uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t, float, double,
+      Bfloat16, Half>(table);
+  unordered<float>(table);
+  unordered<double>(table);
+  unordered<Bfloat16>(table);
+  unordered<Half>(table);
+  for (const char *type : {"b16", "u16", "s16", "b32", "u32", "s32", "f32",
+                           "b64", "u64", "s64", "f64"})
+    table[std::string("selp.") + type] = [](Lanes &it) {
+      forLanes(it, [](uint64_t a, uint64_t b, uint64_t c, uint64_t) {
+        return c & 1 ? a : b;
+      });
+    };
+}
+
+} // namespace emulator::ptx

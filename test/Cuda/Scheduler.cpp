@@ -1,0 +1,96 @@
+//===- Scheduler.cpp - the order in which a device works ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emulator.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace emulator {
+
+std::mt19937 &chance() {
+  static auto &it =
+      *new std::mt19937(unsigned(setting("STAGEWRIGHT_EMULATOR_SEED", 0)));
+  return it;
+}
+
+Scheduler::Scheduler() : holders(64) {}
+
+void Scheduler::add(std::shared_ptr<Operation> operation) {
+  std::erase_if(operation->after, [](const auto &it) { return it->done; });
+  waiting.push_back(std::move(operation));
+}
+
+bool Scheduler::mayRun(const Operation &operation) const {
+  if (const auto &holder = holders[size_t(operation.device)];
+      holder && holder.get() != &operation)
+    return false;
+  return std::all_of(operation.after.begin(), operation.after.end(),
+                     [](const auto &it) { return it->done; });
+}
+
+bool Scheduler::advance() {
+  if (!problem.empty())
+    return false;
+  Operations ready;
+  for (const auto &it : waiting)
+    if (mayRun(*it))
+      ready.push_back(it);
+  std::shuffle(ready.begin(), ready.end(), chance());
+  for (const auto &it : ready) {
+    auto &holder = holders[size_t(it->device)];
+    if (holder && holder != it)
+      continue; // Since this one began.
+    if (it->holds)
+      holder = it;
+    it->begun = true;
+    try {
+      if (it->work && !it->work())
+        continue;
+    } catch (const std::exception &error) {
+      problem = error.what();
+      log("violation %s", problem.c_str());
+      return false;
+    }
+    it->done = true;
+    it->after.clear();
+    if (it->holds)
+      holder = nullptr;
+    std::erase(waiting, it);
+    return true;
+  }
+  return false;
+}
+
+bool Scheduler::reached(const Operations &list) {
+  auto all = [&] {
+    return std::all_of(list.begin(), list.end(),
+                       [](const auto &it) { return it->done; });
+  };
+  while (!all())
+    if (!advance())
+      return false;
+  return true;
+}
+
+void Scheduler::finish() {
+  while (problem.empty() && !waiting.empty())
+    if (!advance())
+      std::this_thread::yield();
+}
+
+Scheduler &scheduler() {
+  static Scheduler &it = *new Scheduler; // As long as the process.
+  return it;
+}
+
+std::recursive_mutex &lock() {
+  static auto &it = *new std::recursive_mutex;
+  return it;
+}
+
+} // namespace emulator
