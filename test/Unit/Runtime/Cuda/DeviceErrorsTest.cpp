@@ -106,7 +106,8 @@ TEST(DeviceErrors, NoDeviceIsAnError) {
         std::fputs(deviceError().c_str(), stderr);
         std::exit(0);
       },
-      testing::ExitedWithCode(0), "cuInit: asked to fail .EMULATOR_ERROR_100 100.");
+      testing::ExitedWithCode(0),
+      "cuInit: asked to fail .EMULATOR_ERROR_100 100.");
 }
 
 TEST(DeviceErrors, FailuresOfTheDriverAreTold) {
@@ -139,7 +140,8 @@ TEST(DeviceErrors, ALibraryThatIsNewerThanTheDriverIsNamed) {
   EXPECT_EQ(deviceError(), "cublasLtCreate: asked to fail (1)");
   Variable old("STAGEWRIGHT_EMULATOR_DRIVER", "12040");
   EXPECT_EQ(deviceError(),
-            "'" EMULATOR_LIBRARY "' is cuBLASLt 13, which the driver of CUDA 12.4 "
+            "'" EMULATOR_LIBRARY
+            "' is cuBLASLt 13, which the driver of CUDA 12.4 "
             "does not run: asked to fail (1); install a newer driver, or an "
             "older cuBLASLt whose path STAGEWRIGHT_CUBLASLT_LIBRARY gives");
 }
@@ -188,7 +190,8 @@ TEST(DeviceErrors, AMissingLibraryOfGraphsNamesItsPackages) {
   Emulator emulator;
   Variable graphs("DEVICE_FAULT", "graphs");
   {
-    Variable fail("STAGEWRIGHT_EMULATOR_FAIL", "stagewright_open_graph_library=7");
+    Variable fail("STAGEWRIGHT_EMULATOR_FAIL",
+                  "stagewright_open_graph_library=7");
     EXPECT_EQ(deviceError(), "'" EMULATOR_LIBRARY "': asked to fail (7)");
   }
   setenv("STAGEWRIGHT_GRAPH_LIBRARY", "libm.so.6", 1);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Cuda/StagingBlocks.h"
 #include "Cuda/EmulatedHost.h"
+#include "Cuda/StagingBlocks.h"
 
 #include <gtest/gtest.h>
 
