@@ -33,6 +33,18 @@ bool Scheduler::mayRun(const Operation &operation) const {
                      [](const auto &it) { return it->done; });
 }
 
+void Scheduler::arrange(Operations &ready) const {
+  static const int64_t seed = setting("STAGEWRIGHT_EMULATOR_SEED", 0);
+  std::shuffle(ready.begin(), ready.end(), chance());
+  if (seed % 2 == 0)
+    return;
+  auto place = [](const std::shared_ptr<Operation> &it) {
+    return std::minstd_rand(unsigned(seed * 1000 + it->stream + 1))();
+  };
+  std::sort(ready.begin(), ready.end(),
+            [&](const auto &a, const auto &b) { return place(a) < place(b); });
+}
+
 bool Scheduler::advance() {
   if (!problem.empty())
     return false;
@@ -40,7 +52,7 @@ bool Scheduler::advance() {
   for (const auto &it : waiting)
     if (mayRun(*it))
       ready.push_back(it);
-  std::shuffle(ready.begin(), ready.end(), chance());
+  arrange(ready);
   for (const auto &it : ready) {
     auto &holder = holders[size_t(it->device)];
     if (holder && holder != it)

@@ -7,7 +7,9 @@
 //
 // Operations wait for those that streams and events put before them, and for
 // nothing else: of those that may run, a seed chooses, so that no order holds
-// that the program did not ask for. They run while the host waits for one, so
+// that the program did not ask for. An even seed chooses anew each time; an odd
+// one ranks the streams, and one that comes late in this order waits until all
+// others can do no more. They run while the host waits for one, so
 // copies see the host's memory as it is then, as late as CUDA allows.
 //
 //===----------------------------------------------------------------------===//
@@ -31,7 +33,7 @@ struct Operation;
 using Operations = std::vector<std::shared_ptr<Operation>>;
 
 struct Operation {
-  int device;
+  int device, stream;
   Work work;          ///< none: only what it comes after
   bool holds = false; ///< nothing else of its device runs beside it
   Operations after = {};
@@ -54,6 +56,8 @@ public:
 
 private:
   bool mayRun(const Operation &operation) const;
+  /// Puts them into the order in which they are tried.
+  void arrange(Operations &ready) const;
 
   Operations waiting;
   std::vector<std::shared_ptr<Operation>> holders; ///< by device, may be null

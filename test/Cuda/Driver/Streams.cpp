@@ -39,8 +39,8 @@ int enqueueAs(Stream *given, Work work, bool holds) {
     return invalidHandle;
   ++stream.clock[stream.id];
   captured += stream.capturing;
-  auto operation = std::make_shared<Operation>(
-      Operation{stream.device, std::move(work), holds, stream.tail()});
+  auto operation = std::make_shared<Operation>(Operation{
+      stream.device, stream.id, std::move(work), holds, stream.tail()});
   stream.tail() = {operation};
   if (stream.capturing)
     nodes.push_back(operation);

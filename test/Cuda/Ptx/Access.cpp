@@ -65,6 +65,8 @@ std::byte *BlockRunner::place(Warp &warp, int lane, const Instruction &it,
     return &warp.local[size_t(lane) * size_t(kernel.local) + at];
   }
   std::byte *found = memory.at(address, bytes, loads ? "reads" : "writes");
+  races.access(address, bytes, blockNumber * threads() + threadOf(warp, lane),
+               barriers, !loads);
   if (loads)
     memory.requireKnown(address, bytes, "reads");
   else

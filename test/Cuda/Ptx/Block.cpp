@@ -23,6 +23,7 @@ void BlockRunner::run(std::mt19937 &random) {
   while (std::gcd(stride, blocks) != 1)
     ++stride;
   for (uint64_t i = 0; i < blocks; ++i, at = (at + stride) % blocks) {
+    blockNumber = int64_t(at);
     begin({unsigned(at % x), unsigned(at / x % y), unsigned(at / x / y)});
     runBlock(random);
   }
@@ -30,12 +31,11 @@ void BlockRunner::run(std::mt19937 &random) {
 
 void BlockRunner::begin(std::array<unsigned, 3> at) {
   block = at;
-  auto [x, y, z] = launch.block;
-  int threads = int(x * y * z);
+  barriers = 0;
   shared.begin(kernel.shared + launch.dynamicShared);
-  warps.resize(size_t((threads + warpSize - 1) / warpSize));
+  warps.resize(size_t((threads() + warpSize - 1) / warpSize));
   for (size_t w = 0; w < warps.size(); ++w) {
-    int lanes = std::min(threads - int(w) * warpSize, warpSize);
+    int lanes = std::min(int(threads()) - int(w) * warpSize, warpSize);
     Warp fresh = {int(w), ~0u >> (warpSize - lanes)};
     // A register that nothing wrote holds what should not be used.
     fresh.registers = std::move(warps[w].registers);
@@ -85,6 +85,7 @@ void BlockRunner::finishBarrier() {
       ++next;
   }
   shared.barrier();
+  ++barriers;
   ++counters.barriers;
 }
 

@@ -17,6 +17,7 @@
 #include "../Memory.h"
 #include "Counters.h"
 #include "Lanes.h"
+#include "Races.h"
 #include "Shared.h"
 
 #include <random>
@@ -34,7 +35,7 @@ class BlockRunner {
 public:
   BlockRunner(const Launch &launch, Memory &memory, Counters &counters)
       : launch(launch), kernel(*launch.kernel), memory(memory),
-        counters(counters) {}
+        counters(counters), races(threads()) {}
 
   /// All blocks; throws `Violation`, which says where.
   void run(std::mt19937 &random);
@@ -67,6 +68,10 @@ private:
   /// What an operand holds in all lanes; `room` is for one that is computed.
   const uint64_t *read(const Warp &warp, const Operand &operand, Row &room);
   uint64_t *registerOf(Warp &warp, const Operand &operand);
+  int64_t threads() const {
+    auto [x, y, z] = launch.block;
+    return int64_t(x) * y * z;
+  }
   int threadOf(const Warp &warp, int lane) const {
     return warp.number * warpSize + lane;
   }
@@ -80,7 +85,10 @@ private:
   Counters &counters;
   std::vector<Warp> warps;
   Shared shared;
+  Races races;
   std::array<unsigned, 3> block = {}; ///< in the grid
+  int64_t blockNumber = 0;
+  int barriers = 0; ///< that the block has passed
 };
 
 } // namespace emulator::ptx

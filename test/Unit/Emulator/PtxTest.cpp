@@ -31,9 +31,10 @@ public:
     std::memcpy(&value, memory.at(out + unsigned(place) * 8, 8, "takes"), 8);
     return value;
   }
-  void run(unsigned threads = 1, unsigned seed = 0, int64_t shared = 1024) {
+  void run(unsigned threads = 1, unsigned seed = 0, int64_t shared = 1024,
+           unsigned blocks = 1) {
     ptx::Launch launch = {&module.kernels.at("k"),
-                          {1, 1, 1},
+                          {blocks, 1, 1},
                           {threads, 1, 1},
                           shared,
                           std::vector<std::byte>(16)};
@@ -42,9 +43,9 @@ public:
     std::mt19937 random(seed);
     ptx::BlockRunner(launch, memory, counters).run(random);
   }
-  std::string refusal(unsigned threads = 1, int64_t shared = 1024) {
+  std::string refusal(unsigned threads = 1, unsigned blocks = 1) {
     try {
-      run(threads, 0, shared);
+      run(threads, 0, 1024, blocks);
     } catch (const Violation &error) {
       return error.what();
     }
@@ -219,6 +220,22 @@ TEST(Ptx, BarriersOrderSharedMemory) {
   }
 }
 
+/// The same through the device's memory.
+std::string handOver(const char *between) {
+  return std::string("st.global.b64 [%out], %at;\n") + between +
+         "\nld.param.b64 %rd1, [k_param_1];\nxor.b64 %rd3, %at, 256;\n"
+         "add.s64 %rd1, %rd1, %rd3;\nld.global.b64 %rd4, [%rd1];";
+}
+
+TEST(Ptx, BarriersOrderTheDevicesMemoryWithinABlock) {
+  EXPECT_EQ(Machine(handOver("bar.sync 0;")).refusal(64), "");
+  EXPECT_NE(Machine(handOver("")).refusal(64), "");
+  // Each block writes what the other one has written.
+  std::string found = Machine(handOver("bar.sync 0;")).refusal(64, 2);
+  EXPECT_NE(found.find("race on the device's memory"), std::string::npos)
+      << found;
+}
+
 struct Wrong {
   const char *name;
   std::string body;
@@ -256,6 +273,10 @@ INSTANTIATE_TEST_SUITE_P(
               "mov.b64 %rd1, shared;\n"
               "st.shared.b64 [%rd1], %at;",
               2, "thread 1 writes byte 0, which thread 0 has written"},
+        Wrong{"race on the device's memory",
+              "st.global.b64 [%out], %at;\nbar.sync 0;\n" +
+                  handOver("").insert(0, "st.global.b64 [%out], %in;\n"),
+              64, "race on the device's memory"},
         Wrong{"left", "setp.eq.b32 %p1, %t, 3;\n@%p1 ret;\nbar.sync 0;", 32,
               "thread 3 has left before a barrier"},
         Wrong{"two barriers",

@@ -1,0 +1,127 @@
+"""Whole steps on the emulator (test/Cuda): kernels as PTX, products, graphs, streams in orders that nothing forbids. What they
+compute equals JAX; what is wrong with a kernel or a call is reported."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from safetensors.numpy import load_file
+
+import golden
+from test_device_processes import EMULATOR, PTXAS
+from test_kernels import compiled
+from tiers import thorough
+from workshop import BUILD, HERE, call, tool
+
+pytestmark = pytest.mark.skipif(not EMULATOR.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
+
+LIBRARIES = {f"STAGEWRIGHT_{name}_LIBRARY": str(EMULATOR) for name in ("CUDA", "CUBLASLT", "GRAPH", "NCCL")}
+# Lengths that no tile of our attention divides, two of them long; odd widths; rows enough for row kernels.
+SIZES = {"STAGEWRIGHT_GPT": "V=61,D=26,H=2,L=3,T=83,B=1", "STAGEWRIGHT_LLAMA": "V=61,D=24,H=4,G=2,F=30,L=2,T=70,B=1",
+         "STAGEWRIGHT_ATTENTION": "D=24,H=2,S=40,B=2", "STAGEWRIGHT_CONVNET": "S=9,C=5,B=3,K=5"}
+OWN_ATTENTION = "--score-bytes=0"
+MICROBATCHES = 2
+
+
+def values(workshop, model, sizes):
+    """(path of inputs, golden values by JAX)."""
+    def make():
+        prefix = workshop.path("emulated", model, *sizes.values())
+        call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, MICROBATCHES, "-o", prefix, env=sizes)
+        return f"{prefix}.inputs.safetensors", load_file(f"{prefix}.golden.safetensors")
+    return workshop.once(("emulated golden", model, *sizes.values()), make)
+
+
+class Run:
+    """A step on the emulator: how it ended, and what it computed."""
+
+    def __init__(self, workshop, model, artifact, *flags, sizes=SIZES, **variables):
+        inputs, expected = values(workshop, model, sizes)
+        out = workshop.path("emulated.out.safetensors")
+        out.unlink(missing_ok=True)
+        environment = {f"STAGEWRIGHT_EMULATOR_{name.upper()}": str(value) for name, value in variables.items()}
+        self.done = subprocess.run([BUILD / "bin/pp-run", artifact, f"--inputs={inputs}", f"--microbatches={MICROBATCHES}",
+                                    f"--outputs={out}", "--steps=2", *flags], capture_output=True, text=True,
+                                   env={**os.environ, **LIBRARIES, **environment})
+        self.error = self.done.stderr
+        self.wrong = golden.disagreements(expected, load_file(out)) if out.exists() else ["no results"]
+
+    def good(self):
+        return self.done.returncode == 0 and not self.wrong
+
+
+@pytest.mark.parametrize("model, stages, flags", [
+    ("llama.py:llama", 2, (OWN_ATTENTION,)), ("moe.py:moe_sorted", 3, ()), ("convnet.py:convnet", 2, ()),
+    ("attention.py:dropped", 1, (OWN_ATTENTION,)), ("gpt.py:gpt_tied", 4, ("--schedule=zb-h1",)),
+    *thorough((("gpt.py:gpt_scan", 2, ()), ("gpt.py:gpt_dropout", 3, ()), ("moe.py:moe", 2, ()), ("mlp.py:mlp", 2, ()),
+               ("encoder_decoder.py:encoder_decoder", 4, ()), ("attention.py:masked", 1, (OWN_ATTENTION,)),
+               ("attention.py:biased", 1, (OWN_ATTENTION,)), ("attention.py:capped", 1, (OWN_ATTENTION,)),
+               ("gpt.py:gpt", 1, (OWN_ATTENTION,)), ("llama.py:llama", 4, ("--schedule=interleaved",))))])
+def test_steps_equal_jax_in_every_order(workshop, model, stages, flags):
+    """With a graph and without, on one GPU and on several; seeds choose the order of all that has none."""
+    artifact = compiled(workshop, model, SIZES, stages, "--target=cuda:sm_90a", "--max-replicas=1", *flags)
+    for how, variables in ((("--check-memory",), {"seed": 0}), (("--no-graph",), {"seed": 2}),
+                           ((), {"seed": 1, "devices": stages}), (("--no-graph",), {"seed": 3, "devices": stages})):
+        run = Run(workshop, model, artifact, *how, **variables)
+        assert run.good(), (how, variables, run.error, run.wrong)
+
+
+def barriers(assembly):
+    """(kernel, number) of every barrier in the text of PTX."""
+    found, kernel = [], None
+    for line in assembly.splitlines():
+        if entry := re.search(r"\.entry (\w+)", line):
+            kernel, number = entry[1], 0
+        elif re.match(r"\s*(@\S+\s+)?bar(rier)?\.", line):
+            found.append((kernel, number))
+            number += 1
+    return found
+
+
+@pytest.mark.parametrize("model, flags, least", [
+    ("gpt.py:gpt", (OWN_ATTENTION,), 11), ("convnet.py:convnet", (), 10), ("moe.py:moe_sorted", (), 4),
+    *thorough((("llama.py:llama", (OWN_ATTENTION,), 12), ("attention.py:masked", (OWN_ATTENTION,), 10),
+               ("attention.py:dropped", (OWN_ATTENTION,), 10)))])
+def test_every_barrier_is_needed_and_missed_where_it_is_not_there(workshop, model, flags, least):
+    artifact = compiled(workshop, model, SIZES, 1, "--target=cuda:sm_90a", *flags)
+    assembly = compiled(workshop, model, SIZES, 1, "--target=cuda:sm_90a", "--emit=assembly", *flags).read_text()
+    assert Run(workshop, model, artifact).good()
+    found = barriers(assembly)
+    assert len(found) >= least
+    for kernel, number in found:
+        run = Run(workshop, model, artifact, no_barrier=f"{kernel}:{number}")
+        assert f"kernel '{kernel}'" in run.error and re.search("race on|has written", run.error), (kernel, number, run.error)
+
+
+# Calls at the border of NVIDIA's libraries, by their order. Of waits only those that no other implies.
+FAULTS = {"cuStreamWaitEvent": (1, 5, 8, 11), "cuMemcpyPeerAsync": (0, 1, 2), "cuLaunchKernel": (0, 50, 150),
+          "cublasLtMatmul": (1, 10, 50), "cuMemcpyHtoDAsync_v2": (0, 5, 20), "cuMemcpyDtoHAsync_v2": (0, 10),
+          "cuEventRecordWithFlags": (3, 8)}
+
+
+def test_a_call_that_is_left_out_is_found(workshop):
+    model, small = "gpt.py:gpt_deep", {"STAGEWRIGHT_GPT": "V=61,D=24,H=2,L=2,T=16,B=2"}
+    artifact = compiled(workshop, model, small, 2, "--target=cuda:sm_90a", "--schedule=1f1b", "--max-replicas=1")
+    assert Run(workshop, model, artifact, sizes=small, devices=2, seed=1).good()
+    assert sum(map(len, FAULTS.values())) == 20
+    missed = [(symbol, number) for symbol, calls in FAULTS.items() for number in calls
+              if Run(workshop, model, artifact, sizes=small, devices=2, seed=1, drop=f"{symbol}:{number}").good()]
+    assert not missed
+
+
+def test_accesses_of_kernels_are_whole_sectors(workshop):
+    """Of a GPT's step: what is moved is what is asked for, but for ragged ends; few words of one bank at a time."""
+    model = "gpt.py:gpt_deep"
+    artifact = compiled(workshop, model, {}, 1, "--target=cuda:sm_90a")
+    path = workshop.path("emulated.counters")
+    tool("pp-run", artifact, "--init=7", f"--microbatches={MICROBATCHES}",
+         env={**LIBRARIES, "STAGEWRIGHT_EMULATOR_COUNTERS": str(path)})
+    names, *rows = [line.split() for line in path.read_text().splitlines()]
+    assert names[5:8] == ["loads", "sectors", "bytes"] and len(rows) > 10
+    loaded, stored = ([sum(int(row[i]) for row in rows) for i in places] for places in ((6, 7), (9, 10)))
+    requests, waves = (sum(int(row[i]) for row in rows) for i in (11, 12))
+    for sectors, bytes_ in (loaded, stored):
+        assert bytes_ >= 0.6 * 32 * sectors, (bytes_, 32 * sectors)
+    assert waves <= 4.5 * requests  # an access of 16 bytes takes four
