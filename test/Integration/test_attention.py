@@ -38,9 +38,9 @@ def kernels_of(workshop, model, env, *flags):
 OWN = {"attention", "attention_query_gradient", "attention_key_gradient"}
 
 
-@pytest.mark.parametrize("model", ["gpt.py:gpt_scan", "llama.py:llama", "attention.py:masked", "attention.py:biased",
-                                   "attention.py:capped", "attention.py:dropped",
-                                   *thorough(("gpt.py:gpt", "attention.py:full", "attention.py:library"))])
+@pytest.mark.parametrize("model", ["gpt.py:gpt_scan", "attention.py:capped", *thorough((
+    "llama.py:llama", "attention.py:masked", "attention.py:biased", "attention.py:dropped", "gpt.py:gpt", "attention.py:full",
+    "attention.py:library"))])
 def test_attention_is_what_jax_computes(workshop, model):
     """Lengths that no tile divides, odd widths of heads, and grouped queries."""
     text, names = kernels_of(workshop, model, RAGGED, ALL)

@@ -44,7 +44,7 @@ def compiled(workshop, model, env, stages, *flags, cluster="local"):
     return path
 
 
-@pytest.mark.parametrize("model, stages", [*((model, 1) for model in MODELS), *thorough((model, 1) for model in MORE), ("gpt.py:gpt", 2)])
+@pytest.mark.parametrize("model, stages", [("gpt.py:gpt", 2), *thorough((model, 1) for model in (*MODELS, *MORE))])
 def test_kernels_compute_what_jax_does(workshop, model, stages):
     def make():
         prefix = workshop.path("device", model)
