@@ -3,11 +3,13 @@
 On the host every thread of a grid is a fiber, and every access is checked: see lib/Runtime/Twins/Twins.h. Contractions are
 the runtime's there. Sizes are small and ragged, but with rows enough for row kernels."""
 
+import collections
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 from safetensors.numpy import load_file
@@ -89,6 +91,28 @@ def check_spills(workshop, model, env, architecture, *flags):
     assert done.returncode == 0, done.stderr
     spills = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr)
     assert spills and all(spill == ("0", "0") for spill in spills)
+    accesses = accesses_of(workshop.path("device.cubin"))
+    assert accesses["LDG"] and not accesses.keys() & {"LDL", "STL"}, accesses  # no memory of a thread's own
+
+
+def accesses_of(code):
+    """Loads and stores of machine code by kind, the widths of each in bytes."""
+    disassembler = pathlib.Path(sysconfig.get_path("purelib")) / "nvidia/cu13/bin/nvdisasm"
+    found = collections.defaultdict(list)
+    for kind, words in re.findall(r"\b((?:LD|ST)[GSL])((?:\.\w+)*) ", call(disassembler, "-c", code)):
+        width = re.search(r"\.(128|64|[US]16|[US]8)\b", words)
+        found[kind].append(int(width[1].lstrip("US")) // 8 if width else 4)
+    return found
+
+
+@pytest.mark.skipif(not PTXAS.exists(), reason="needs ptxas of the CUDA toolkit")
+def test_kernels_load_and_store_wide(workshop):
+    """In machine code: of a bfloat16 GPT, most accesses are of 8 or 16 bytes, which are four or eight numbers."""
+    check_spills(workshop, "gpt.py:gpt_bfloat16", {}, "sm_90a")
+    accesses = accesses_of(workshop.path("device.cubin"))
+    for kind, share in (("LDG", 0.5), ("STG", 0.7)):
+        wide = sum(width >= 8 for width in accesses[kind])
+        assert wide >= share * len(accesses[kind]), (kind, wide, len(accesses[kind]))
 
 
 def bodies(workshop, model):
