@@ -81,8 +81,13 @@ int64_t setting(const char *name, int64_t fallback);
 /// is known of what memory holds.
 bool executes();
 
+struct Context {
+  int device;
+};
 /// The device of the calling thread, or -1.
 int currentDevice();
+/// Whether work of a device may use memory of another.
+bool reaches(int device, int other);
 /// The stream itself, or the current device's own one for null.
 Stream &streamOf(Stream *stream);
 /// Work for a stream: refused for one of another device. In a capture it is

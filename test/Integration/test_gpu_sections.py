@@ -35,7 +35,8 @@ def smaller(case):
     flags = (*case.flags, "--score-bytes=0") if case.sizes == cases.LONG else case.flags
     more = ("numerics", *(("otherwise",) if case.name in TINY else ())) if case.groups != ("processes",) else ()
     groups = tuple(dict.fromkeys((*more, *case.groups)))
-    return dataclasses.replace(case, sizes=SIZES.get(case.sizes, case.sizes), flags=flags, groups=groups)
+    reference = case.reference or (cases.FLOAT if case.model == cases.HALF else "")
+    return dataclasses.replace(case, sizes=SIZES.get(case.sizes, case.sizes), flags=flags, groups=groups, reference=reference)
 
 
 def packed(folder, names):

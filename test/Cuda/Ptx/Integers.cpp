@@ -27,7 +27,7 @@ template <typename T> struct Wrapping {
         table.emplace(name + "." + same, table.at(name + "." + type));
   }
 
-  static void define_(Table &table) {
+  static void defineAll(Table &table) {
     add(table, "add", [](T a, T b) { return T(a + b); });
     add(table, "sub", [](T a, T b) { return T(a - b); });
     add(table, "mul.lo", [](T a, T b) { return T(uint64_t(a) * b); });
@@ -170,9 +170,9 @@ template <auto function> Handler raw() {
 } // namespace
 
 void defineIntegers(Table &table) {
-  Wrapping<uint16_t>::define_(table);
-  Wrapping<uint32_t>::define_(table);
-  Wrapping<uint64_t>::define_(table);
+  Wrapping<uint16_t>::defineAll(table);
+  Wrapping<uint32_t>::defineAll(table);
+  Wrapping<uint64_t>::defineAll(table);
   define<bool>(table, "and", [](bool a, bool b) { return a && b; });
   define<bool>(table, "or", [](bool a, bool b) { return a || b; });
   define<bool>(table, "xor", [](bool a, bool b) { return a != b; });

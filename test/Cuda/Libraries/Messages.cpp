@@ -1,0 +1,177 @@
+//===- Messages.cpp - what a communicator carries -------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The ranks of a communicator join the first of them by a socket that their
+// common id names. A message is its number, its bytes, what it carries and an
+// answer; a sum goes from every other rank to the first one, which adds in the
+// order of ranks and answers with the whole. A partner that dies is not
+// noticed: NCCL need not notice it either.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Messages.h"
+
+#include "Emulator.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+
+namespace emulator {
+
+namespace {
+
+struct Word {
+  int64_t number, bytes;
+};
+
+void pause() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
+
+/// Moves bytes; false where the communicator was aborted meanwhile.
+bool move(Comm *comm, int socket, void *data, size_t bytes, bool sends) {
+  auto *at = static_cast<char *>(data);
+  while (bytes > 0) {
+    if (comm->aborted)
+      return false;
+    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    ssize_t moved =
+        sends ? send(socket, at, bytes, flags) : recv(socket, at, bytes, flags);
+    if (moved > 0) {
+      at += moved, bytes -= size_t(moved);
+      continue;
+    }
+    pollfd look = {socket, short(sends ? POLLOUT : POLLIN), 0};
+    bool gone = moved == 0 || errno != EAGAIN;
+    gone ? pause() : void(poll(&look, 1, 10));
+  }
+  return true;
+}
+
+/// What all say is compared by the first rank, which answers with its own.
+template <typename Word, typename Compare>
+bool meet(Comm *comm, Word mine, Compare compare) {
+  bool first = comm->rank == 0;
+  for (bool sends : {!first, first})
+    for (int socket : comm->sockets) {
+      Word word = mine;
+      if (!move(comm, socket, &word, sizeof(word), sends))
+        return false;
+      if (!sends)
+        compare(word);
+    }
+  return true;
+}
+
+} // namespace
+
+/// By an abstract name, which ends with its socket.
+void join(Comm *comm) {
+  sockaddr_un where = {};
+  where.sun_family = AF_UNIX;
+  std::string name = "stagewright-emulator-" + comm->name;
+  std::memcpy(where.sun_path + 1, name.data(), name.size());
+  auto size = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  auto *address = reinterpret_cast<sockaddr *>(&where);
+  if (comm->rank == 0) {
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(listener, address, size) || listen(listener, comm->ranks)) {
+      comm->state = Comm::invalidUsage;
+      return;
+    }
+    // By their ranks, so that sums have an order.
+    comm->sockets.resize(size_t(comm->ranks) - 1, -1);
+    for (int other = 1; other < comm->ranks; ++other) {
+      int from = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC), rank = 0;
+      if (!move(comm, from, &rank, sizeof(rank), false))
+        return;
+      comm->sockets[size_t(rank) - 1] = from;
+    }
+    close(listener);
+  } else {
+    comm->sockets.push_back(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    while (connect(comm->sockets[0], address, size) && !comm->aborted)
+      pause();
+    int rank = comm->rank;
+    move(comm, comm->sockets[0], &rank, sizeof(rank), true);
+  }
+  bool same = false;
+  meet(comm, comm->device, [&](int other) { same |= other == comm->device; });
+  if (comm->aborted)
+    return;
+  const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  bool refused = same && !(shares && std::strcmp(shares, "1") == 0);
+  comm->state = refused ? Comm::invalidUsage : 0;
+}
+
+namespace {
+
+/// What a message carries: bytes, and whether each is known.
+struct Content {
+  std::byte *bytes;
+  uint8_t *known;
+};
+
+bool move(Comm *comm, int socket, Content it, int64_t size, bool sends) {
+  return move(comm, socket, it.bytes, size_t(size), sends) &&
+         move(comm, socket, it.known, size_t(size), sends);
+}
+
+/// Sums what the others send into the first rank's memory, and answers.
+void sum(Comm *comm, const Message &it, Content content) {
+  if (comm->rank > 0) {
+    if (move(comm, comm->sockets[0], content, it.bytes, true))
+      move(comm, comm->sockets[0], content, it.bytes, false);
+    return;
+  }
+  std::vector<std::byte> bytes(size_t(it.bytes));
+  std::vector<uint8_t> known(size_t(it.bytes));
+  for (int socket : comm->sockets) {
+    if (!move(comm, socket, Content{bytes.data(), known.data()}, it.bytes,
+              false))
+      return;
+    for (size_t i = 0; i < known.size(); ++i)
+      content.known[i] &= known[i];
+    for (int64_t i = 0; i < it.bytes / sizeOf(*it.element); ++i)
+      write(content.bytes, *it.element, i,
+            read(content.bytes, *it.element, i) +
+                read(bytes.data(), *it.element, i));
+  }
+  for (int socket : comm->sockets)
+    move(comm, socket, content, it.bytes, true);
+}
+
+} // namespace
+
+void carry(Comm *comm, const Message &it) {
+  Content content;
+  {
+    std::lock_guard guard(lock());
+    content = {memory().find(it.address, it.bytes), memory().marks(it.address)};
+  }
+  Word mine = {comm->messages++, it.bytes};
+  bool met = meet(comm, mine, [&](Word other) {
+    if (std::memcmp(&mine, &other, sizeof(mine)) != 0)
+      log("mismatch comm=%s number=%ld bytes=%ld other=%ld bytes=%ld",
+          comm->name.c_str(), mine.number, mine.bytes, other.number,
+          other.bytes);
+  });
+  if (!met || !executes())
+    return;
+  if (it.sums)
+    sum(comm, it, content);
+  else
+    move(comm, comm->sockets[0], content, it.bytes, it.sends);
+}
+
+} // namespace emulator
