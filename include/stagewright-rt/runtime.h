@@ -385,6 +385,21 @@ SW_EXPORT int sw_step_write_profile(sw_step *step, const char *path);
 /// that all processes make in the same order. Results and files come to the
 /// one that runs rank 0; `data` of tensors may be null in the others.
 SW_EXPORT int sw_connect(const char *transport);
+
+/// Where ranks on devices meet that any launcher started. `size` must be
+/// sizeof(sw_rendezvous).
+typedef struct sw_rendezvous {
+  size_t size;
+  const char *host;          ///< of rank 0: a name or an address
+  int64_t port;              ///< there, 1 to 65535
+  int64_t rank, ranks;       ///< the number of this process, of how many
+  double seconds;            ///< that each waits for all to come
+  const sw_program *program; ///< the same in all; null: it is not compared
+} sw_rendezvous;
+
+/// The same as `sw_connect`, without MPI: rank 0 listens, the others come. Not
+/// 0 where they cannot meet; 1 where rank 0 has the same error, and reports it.
+SW_EXPORT int sw_connect_at(const sw_rendezvous *how);
 /// The number of this process, once it has a step that of its rank, and how
 /// many there are.
 SW_EXPORT int64_t sw_process(void);

@@ -12,6 +12,7 @@
 #include "Files/MappedFile.h"
 #include "Memory/HostTensors.h"
 #include "Processes/Processes.h"
+#include "Processes/Rendezvous.h"
 #include "Products/Blas.h"
 #include "Runner.h"
 
@@ -288,6 +289,29 @@ int sw_step_write_profile(sw_step *step, const char *path) {
 int sw_connect(const char *transport) {
   return guarded(-1, [&] {
     Processes::connect(transport);
+    return 0;
+  });
+}
+
+int sw_connect_at(const sw_rendezvous *how) {
+  return guarded(-1, [&] {
+    if (how->size != sizeof(sw_rendezvous))
+      raise("sw_rendezvous has ", how->size, " bytes, expected ",
+            sizeof(sw_rendezvous), "; host and runtime differ in version");
+    if (how->port < 1 || how->port > UINT16_MAX)
+      raise("the port of '", how->host, "' is ", how->port,
+            ", expected 1 to 65535");
+    Rendezvous at = {how->host, uint16_t(how->port), how->rank, how->ranks,
+                     how->seconds};
+    if (how->program)
+      at.artifact =
+          std::hash<std::string>()(how->program->artifact->text()) | 1;
+    try {
+      Processes::connect(at);
+    } catch (const HeardError &error) {
+      lastError() = error.what();
+      return 1;
+    }
     return 0;
   });
 }

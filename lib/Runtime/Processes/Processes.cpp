@@ -10,7 +10,7 @@
 #include "Error.h"
 #include "OwnFolder.h"
 #include "Processes/Hosts.h"
-#include "Processes/Sockets.h"
+#include "Processes/NetworkSockets.h"
 #include "stagewright-rt/runtime.h"
 
 #include <algorithm>
@@ -33,10 +33,10 @@ Messenger *openEngine(const std::string &engine) {
   // Open MPI opens parts of itself, which look for its symbols in the process.
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library)
-    raise(
-        "this runtime cannot run ranks as processes: ", dlerror(),
-        "; build it where MPI is (Debian: libopenmpi-dev openmpi-bin), or run "
-        "the ranks as threads with --transport=threads");
+    raise("this runtime cannot run ranks as processes: ", dlerror(),
+          "; build it where MPI is (Debian: libopenmpi-dev openmpi-bin), run "
+          "the ranks as threads with --transport=threads, or let ranks on GPUs "
+          "meet without MPI, with --rendezvous=HOST:PORT of rank 0");
   auto open =
       reinterpret_cast<OpenMessenger>(dlsym(library, openMessengerName));
   if (!open)
@@ -91,12 +91,20 @@ void Processes::connect(const std::string &engine) {
   only().reset(new Processes(link));
 }
 
+void Processes::connect(const Rendezvous &how) {
+  if (get())
+    return;
+  static NetworkSockets sockets(how.rank, meet(how));
+  only().reset(new Processes(&sockets));
+}
+
 Messenger &Processes::messenger() {
   Messenger *messenger = link->messenger();
   if (!messenger)
-    raise("processes that pp-run starts by itself have ranks on GPUs, but the "
-          "artifact's target is the processor; start them with mpirun, or run "
-          "the ranks as threads");
+    raise("processes that pp-run starts by itself, or that meet at an address, "
+          "have ranks on GPUs, but the artifact's target is the processor; "
+          "start them with mpirun or srun --mpi=pmix, or run the ranks as "
+          "threads of one process");
   return *messenger;
 }
 

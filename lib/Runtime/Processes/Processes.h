@@ -21,12 +21,16 @@
 
 namespace stagewright::runtime {
 
+struct Rendezvous;
+
 class Processes {
 public:
   /// Joins the processes of the launch: "mpi" those that mpirun or srun
   /// started, "sockets" the children of one process (Sockets.h). Collective,
   /// once in a process.
   static void connect(const std::string &engine);
+  /// The same by an address that all know (Rendezvous.h).
+  static void connect(const Rendezvous &how);
   /// Null before `connect` and after `close`.
   static Processes *get();
   void close();

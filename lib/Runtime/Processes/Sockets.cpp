@@ -22,9 +22,9 @@
 namespace stagewright::runtime {
 
 Sockets::Sockets(int64_t self, int pipe, std::vector<int> peers)
-    : number(self), pipe(pipe), peers(std::move(peers)) {}
+    : number(self), peers(std::move(peers)), pipe(pipe) {}
 
-void Sockets::renumber(int64_t wanted) {
+std::vector<int64_t> Sockets::exchangeNumbers(int64_t wanted) {
   std::vector<int64_t> numbers(peers.size());
   gather(&wanted, numbers.data(), sizeof(wanted), Patience(0, 0));
   std::vector<int> other(peers.size());
@@ -32,6 +32,7 @@ void Sockets::renumber(int64_t wanted) {
     other[size_t(numbers[p])] = peers[p];
   peers = std::move(other);
   number = wanted;
+  return numbers;
 }
 
 /// Moves what can be moved now; whether that was anything. Without one process

@@ -28,14 +28,14 @@ namespace stagewright::runtime {
 /// itself), as numbers with commas.
 inline constexpr char socketsVariable[] = "STAGEWRIGHT_SOCKETS";
 
-class Sockets final : public Assembly {
+class Sockets : public Assembly {
 public:
-  /// `peers` by number, nonblocking stream sockets.
+  /// `peers` by number, stream sockets.
   Sockets(int64_t self, int pipe, std::vector<int> peers);
 
   int64_t self() const override { return number; }
   int64_t size() const override { return int64_t(peers.size()); }
-  void renumber(int64_t wanted) override;
+  void renumber(int64_t wanted) override { exchangeNumbers(wanted); }
   bool gather(const void *mine, void *all, int64_t bytes,
               Patience patience) override;
   void broadcast(int64_t from, void *data, int64_t bytes) override;
@@ -44,6 +44,14 @@ public:
   int64_t gone() override;
   [[noreturn]] void abort(int status, const std::string &error) override;
   void close() override;
+
+protected:
+  /// Puts the sockets in the order of the numbers that all want; the new number
+  /// of each, by its old one. Collective.
+  std::vector<int64_t> exchangeNumbers(int64_t wanted);
+
+  int64_t number;
+  std::vector<int> peers;
 
 private:
   /// What is left of a transfer.
@@ -56,9 +64,7 @@ private:
   bool move(Part &part);
   bool moveAll(std::vector<Part> parts, Patience patience);
 
-  int64_t number;
   int pipe;
-  std::vector<int> peers;
 };
 
 /// The assembly of this process, as the environment says. Throws where it says

@@ -1,0 +1,77 @@
+//===- Lobby.cpp - who comes to a port ------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Processes/Lobby.h"
+
+#include "Recording/Recorder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <poll.h>
+
+namespace stagewright::runtime {
+
+std::string Guest::name() const {
+  return "rank " + std::to_string(hello.rank) + " (process " +
+         std::to_string(hello.process) + " on '" +
+         std::string(hello.host, strnlen(hello.host, sizeof(hello.host))) +
+         "')";
+}
+
+bool Lobby::read(Arrival &arrival) {
+  Hello &hello = arrival.guest.hello;
+  auto *at = reinterpret_cast<std::byte *>(&hello) + arrival.bytes;
+  ssize_t size = recv(arrival.guest.socket.get(), at,
+                      sizeof(Hello) - arrival.bytes, MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR))
+    return true;
+  arrival.bytes += size_t(std::max<ssize_t>(size, 0));
+  bool known = arrival.bytes >= sizeof(hello.magic);
+  if (size <= 0 || (known && hello.magic != Hello::word)) {
+    turnAway(arrival.guest.from);
+    arrival.guest.socket = Socket();
+    return false;
+  }
+  return arrival.bytes < sizeof(Hello);
+}
+
+std::optional<Guest> Lobby::next(double seconds) {
+  int64_t end = now() + int64_t(seconds * 1e9);
+  do {
+    Arrival arrival;
+    while (
+        (arrival.guest.socket = acceptFrom(listener.get(), arrival.guest.from)))
+      arrivals.push_back(std::exchange(arrival, Arrival()));
+    for (auto it = arrivals.begin(); it != arrivals.end();) {
+      if (read(*it)) {
+        ++it;
+        continue;
+      }
+      Guest guest = std::move(it->guest);
+      it = arrivals.erase(it);
+      if (guest.socket)
+        return guest;
+    }
+    std::vector<pollfd> looks = {{listener.get(), POLLIN, 0}};
+    for (const Arrival &it : arrivals)
+      looks.push_back({it.guest.socket.get(), POLLIN, 0});
+    int64_t left = std::max<int64_t>(0, end - now());
+    poll(looks.data(), looks.size(), int(left / 1000000) + (left > 0));
+  } while (now() < end);
+  return std::nullopt;
+}
+
+std::string Lobby::others() const {
+  if (strangers == 0)
+    return "";
+  return "; " + std::to_string(strangers) +
+         (strangers == 1 ? " other connection was"
+                         : " other connections were") +
+         " made there by no rank of this run, the last from " + last.print();
+}
+
+} // namespace stagewright::runtime

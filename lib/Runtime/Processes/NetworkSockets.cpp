@@ -1,0 +1,115 @@
+//===- NetworkSockets.cpp - processes that met at an address --------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Processes/NetworkSockets.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace stagewright::runtime {
+
+namespace {
+
+/// Seconds that others have to say where they are: longer than NCCL may take to
+/// leave what is under way (Peers.cpp).
+constexpr double answerTime = 1;
+
+/// Seconds after the end of the talk in which the one who speaks tells the
+/// user: launchers end all processes when the first has ended.
+constexpr double speakTime = 0.1;
+
+std::vector<int> release(std::vector<Socket> sockets) {
+  std::vector<int> numbers;
+  for (Socket &socket : sockets)
+    numbers.push_back(socket.release());
+  return numbers;
+}
+
+} // namespace
+
+NetworkSockets::NetworkSockets(int64_t self, Connections connections)
+    : Sockets(self, -1, release(std::move(connections.calls))),
+      words(std::move(connections.words)), ended(words.size()) {
+  heard.expect(size());
+}
+
+void NetworkSockets::renumber(int64_t wanted) {
+  std::vector<int64_t> numbers = exchangeNumbers(wanted);
+  std::vector<Socket> other(words.size());
+  for (size_t p = 0; p < words.size(); ++p)
+    other[size_t(numbers[p])] = std::move(words[p]);
+  words = std::move(other);
+}
+
+/// Takes what others have said so far.
+void NetworkSockets::listen() {
+  for (size_t p = 0; p < words.size(); ++p) {
+    if (int64_t(p) == number || ended[p] || heard.has(int64_t(p)))
+      continue;
+    Word word;
+    if (receiveAll(words[p].get(), &word, sizeof(word), 0))
+      heard.add(int64_t(p), word);
+    else
+      ended[p] = hasClosed(words[p].get());
+  }
+}
+
+/// What follows from the failure of another is no cause.
+void NetworkSockets::say(const std::string &error) {
+  bool isFirst = heard.speaker() < 0;
+  Word word;
+  word.when = now();
+  word.raised = isFirst && !error.empty();
+  word.say(error);
+  heard.add(number, word);
+  for (size_t p = 0; p < words.size(); ++p)
+    if (int64_t(p) != number)
+      sendAll(words[p].get(), &word, sizeof(word), 0);
+}
+
+/// Who neither speaks nor has ended does not answer.
+std::string NetworkSockets::verdict() {
+  std::vector<std::string> names;
+  std::vector<bool> died;
+  std::string silent;
+  for (size_t p = 0; p < words.size(); ++p) {
+    names.push_back("the process of rank " + std::to_string(p));
+    died.push_back(ended[p] && !heard.has(int64_t(p)));
+    if (!ended[p] && !heard.has(int64_t(p)))
+      silent += "; " + names[p] + " did not answer";
+  }
+  std::string text = heard.text(names, died);
+  // Of words without an error the text has named the silent already.
+  return text.find(" did not answer") == std::string::npos ? text + silent
+                                                           : text;
+}
+
+void NetworkSockets::abort(int status, const std::string &error) {
+  listen();
+  say(error);
+  for (int socket : peers) // So that all who look notice now.
+    if (socket >= 0)
+      ::shutdown(socket, SHUT_RDWR);
+  auto isMissing = [this] {
+    for (size_t p = 0; p < words.size(); ++p)
+      if (!ended[p] && !heard.has(int64_t(p)))
+        return true;
+    return false;
+  };
+  for (Patience patience(0, std::min(answerTime, limit / 2));
+       isMissing() && !patience.isOver(); patience.pause())
+    listen();
+  if (heard.speaker() == number)
+    std::fprintf(stderr, "stagewright: error: %s\n", verdict().c_str());
+  else
+    ::usleep(unsigned(speakTime * 1e6));
+  std::_Exit(status);
+}
+
+} // namespace stagewright::runtime

@@ -1,0 +1,153 @@
+//===- RendezvousVisitor.cpp - how a rank comes to rank 0 -----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Processes/Hosts.h"
+#include "Processes/RendezvousParts.h"
+
+#include "Faults/Deadline.h"
+
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+namespace stagewright::runtime {
+
+namespace {
+
+Hello helloOf(const Rendezvous &how) {
+  Hello hello;
+  hello.rank = how.rank, hello.ranks = how.ranks;
+  hello.artifact = how.artifact;
+  hello.process = getpid();
+  std::strncpy(hello.host, ownHost().name, sizeof(hello.host) - 1);
+  return hello;
+}
+
+class Visitor {
+public:
+  explicit Visitor(const Rendezvous &how) : how(how), hello(helloOf(how)) {}
+  Connections run();
+
+private:
+  bool reach(const TcpAddress &at, double seconds);
+  void come();
+  std::vector<Entry> hear();
+  Socket dial(size_t rank, const Entry &entry, Hello::Kind kind);
+
+  const Rendezvous &how;
+  Hello hello;
+  Socket host; ///< rank 0
+  Lobby lobby = Lobby(Socket());
+  std::string why; ///< rank 0 has not been reached
+};
+
+/// Rank 0 greets who introduces himself at once.
+bool Visitor::reach(const TcpAddress &at, double seconds) {
+  host = connectTo(at, std::min(seconds, promptly));
+  if (!host) {
+    why = reason();
+    return false;
+  }
+  lobby =
+      Lobby(listenAt(ownAddress(host.get()).withPort(0), !isLocal(how.host)));
+  hello.port = lobby.port();
+  uint64_t greeting = 0;
+  if (sendAll(host.get(), &hello, sizeof(hello), promptly) &&
+      receiveAll(host.get(), &greeting, sizeof(greeting),
+                 std::min(seconds, promptly)) &&
+      greeting == Hello::word)
+    return true;
+  why = "what listens there does not answer as rank 0; is another program at "
+        "this port?";
+  return false;
+}
+
+void Visitor::come() {
+  double nap = 0.02;
+  for (Clock clock(how.seconds);; nap = std::min(2 * nap, 0.5)) {
+    try { // A name may be known later.
+      for (const TcpAddress &at : resolve(how.host, how.port))
+        if (reach(at, clock.left()))
+          return;
+    } catch (const Error &error) {
+      why = error.what();
+    }
+    if (clock.isOver())
+      raise("rank 0 of ", how.ranks, " has not come to ", how.address(),
+            " within ", printSeconds(how.seconds), ", where rank ", how.rank,
+            " waits for it (", why,
+            "); start rank 0 on that host, or wait longer with "
+            "--rendezvous-timeout");
+    usleep(unsigned(nap * 1e6));
+  }
+}
+
+/// Rank 0 has begun before, so it ends its wait before this one does.
+std::vector<Entry> Visitor::hear() {
+  Verdict verdict;
+  auto hear = [&](void *data, size_t bytes) {
+    if (!receiveAll(host.get(), data, bytes, how.seconds + promptly))
+      raise("rank 0 at ", how.address(), " ended before all ranks had come (",
+            reason(), ")");
+  };
+  hear(&verdict, sizeof(verdict));
+  int64_t expected = how.ranks * int64_t(sizeof(Entry));
+  if (verdict.failed)
+    expected = std::clamp<int64_t>(verdict.bytes, 0, 1 << 20); // Of text.
+  if (verdict.bytes != expected)
+    raise("rank 0 at ", how.address(), " answers with ", verdict.bytes,
+          " bytes, expected ", expected,
+          "; install the same runtime for all ranks");
+  hello.meeting = verdict.meeting;
+  if (verdict.failed) {
+    std::string text(size_t(verdict.bytes), ' ');
+    hear(text.data(), text.size());
+    throw HeardError(text);
+  }
+  std::vector<Entry> list(size_t(how.ranks));
+  hear(list.data(), list.size() * sizeof(Entry));
+  return list;
+}
+
+Socket Visitor::dial(size_t rank, const Entry &entry, Hello::Kind kind) {
+  auto port = uint16_t(rank == 0 ? how.port : entry.port);
+  std::vector<TcpAddress> ways = {entry.address};
+  if (entry.address.bytes.ss_family == AF_UNSPEC)
+    ways = resolve(how.host, port);
+  hello.kind = kind;
+  std::string where;
+  for (const TcpAddress &at : ways) {
+    Socket socket = connectTo(at, promptly);
+    if (socket && sendAll(socket.get(), &hello, sizeof(hello), promptly))
+      return socket;
+    where += (where.empty() ? "" : ", ") + at.print() + " (" + reason() + ")";
+  }
+  raise("rank ", how.rank, " cannot reach rank ", rank, " at ", where,
+        "; ranks connect to each other at any port, as NCCL does, so let their "
+        "hosts do that");
+}
+
+Connections Visitor::run() {
+  come();
+  std::vector<Entry> list = hear();
+  Connections found = {std::vector<Socket>(list.size()),
+                       std::vector<Socket>(list.size())};
+  found.calls[0] = std::move(host);
+  for (size_t r = 0; r < size_t(how.rank); ++r) {
+    if (r > 0)
+      found.calls[r] = dial(r, list[r], Hello::Calls);
+    found.words[r] = dial(r, list[r], Hello::Words);
+  }
+  admit(how, lobby, hello.meeting, found);
+  return found;
+}
+
+} // namespace
+
+Connections meetAsVisitor(const Rendezvous &how) { return Visitor(how).run(); }
+
+} // namespace stagewright::runtime
