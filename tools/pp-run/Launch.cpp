@@ -7,41 +7,33 @@
 
 #include "Launch.h"
 
-#include <cstdlib>
-
 using namespace stagewright::runtime;
 
-namespace {
-
-std::optional<int64_t> number(const char *variable) {
-  const char *text = std::getenv(variable);
-  return text && *text ? std::optional(std::strtoll(text, nullptr, 10))
-                       : std::nullopt;
+static void meet(const Meeting &meeting, const sw_program *program) {
+  sw_rendezvous how = {
+      sizeof(sw_rendezvous), meeting.host.c_str(), meeting.port, meeting.rank,
+      meeting.ranks,         meeting.seconds,      program};
+  int status = sw_connect_at(&how);
+  if (status > 0)
+    throw Agreed(sw_error());
+  if (status != 0)
+    raiseLastError();
 }
 
-/// Of Open MPI's mpirun, and of srun with either interface that MPI starts by.
-constexpr const char *numbers[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-                                   "PMI_RANK"};
-
-} // namespace
-
-std::optional<int64_t> numberByLauncher() {
-  for (const char *variable : numbers)
-    if (auto found = number(variable))
-      return found;
-  return std::nullopt;
-}
-
-Launch::Launch(const std::string &transport) {
+Launch::Launch(const std::string &transport,
+               const std::optional<Meeting> &meeting,
+               const sw_program *program) {
   if (transport == "threads")
     return;
-  bool launched = numberByLauncher().has_value();
+  if (meeting) {
+    meet(*meeting, program);
+    isJoined = true;
+    return;
+  }
+  bool launched = launchedByMpi();
   // Without an interface to MPI, each would run the whole step for itself.
-  if (transport.empty() && !launched &&
-      number("SLURM_STEP_NUM_TASKS").value_or(1) > 1)
-    raise("srun started ", *number("SLURM_STEP_NUM_TASKS"),
-          " processes that cannot find each other; start them with srun "
-          "--mpi=pmix, or one with --ntasks=1");
+  if (transport.empty() && !launched)
+    requireAlone();
   if (transport.empty() && !launched)
     return;
   if (sw_connect(transport.empty() ? "mpi" : transport.c_str()) != 0)

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// pp-run alone has all ranks as threads; started by mpirun or srun it is one of
-// several processes, each with a rank. One of them speaks for all.
+// pp-run alone has all ranks as threads; started by mpirun, srun or another
+// launcher it is one of several processes, each with a rank. One of them speaks
+// for all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 #define STAGEWRIGHT_TOOLS_PP_RUN_LAUNCH_H
 
 #include "Error.h"
+#include "Meeting.h"
 #include "Tensors.h"
 
 #include <optional>
@@ -26,9 +28,11 @@ class Agreed : public stagewright::runtime::Error {
 
 class Launch {
 public:
-  /// Joins the others if `transport` is "mpi", or empty and the environment is
-  /// that of a launcher.
-  explicit Launch(const std::string &transport);
+  /// Joins the others at the meeting; else if `transport` is "mpi", or empty
+  /// and the environment is that of a launcher of MPI. `program` may be null.
+  /// Throws `Agreed` where rank 0 reports what is wrong.
+  Launch(const std::string &transport, const std::optional<Meeting> &meeting,
+         const sw_program *program);
   ~Launch();
   Launch(const Launch &) = delete;
   Launch &operator=(const Launch &) = delete;
@@ -61,8 +65,5 @@ public:
 private:
   bool isJoined = false, hasBegun = false;
 };
-
-/// The number that the launcher gave this process; null without a launcher.
-std::optional<int64_t> numberByLauncher();
 
 #endif // STAGEWRIGHT_TOOLS_PP_RUN_LAUNCH_H

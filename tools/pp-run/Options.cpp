@@ -86,6 +86,7 @@ void declare(CLI::App &app, Options &options) {
                  "optimizer stop)")
       ->type_name("WHAT")
       ->group("Faults");
+  declareMeeting(app, options.meeting);
   declareSupervisor(app, options.supervisor);
   declareTraining(app, options.training);
 }

@@ -8,6 +8,7 @@
 #ifndef STAGEWRIGHT_TOOLS_PP_RUN_OPTIONS_H
 #define STAGEWRIGHT_TOOLS_PP_RUN_OPTIONS_H
 
+#include "Meeting.h"
 #include "Report.h"
 #include "Supervisor.h"
 #include "Training.h"
@@ -26,6 +27,7 @@ struct Options {
   bool direct = false, dry = false, processes = false, anyHosts = false,
        anyOrder = false;
   double deadline = 0;
+  MeetingOptions meeting;
   TrainingOptions training;
   SupervisorOptions supervisor;
 

@@ -228,22 +228,54 @@ int run(const Options &options, Launch &launch) {
   return 0;
 }
 
+/// What the artifact's manifest says about processes.
+struct Ranks {
+  int64_t count = 0;
+  bool devices = false, sum = false;
+
+  explicit Ranks(const std::string &artifact) {
+    auto program = open(sw_inspect, artifact);
+    json manifest = json::parse(sw_manifest(program.get()));
+    count = int64_t(manifest.at("ranks").size());
+    devices = manifest.at("target").value("kind", "") == "cuda";
+    sum = devices && manifest.contains("collectives");
+  }
+};
+
 /// How many ranks are to be processes that are started here: all of them where
 /// that is asked for, or where ranks on GPUs sum gradients together, which NCCL
 /// does between processes; else 0.
 int64_t ranksToStart(const Options &options) {
-  bool others = !options.transport.empty() || numberByLauncher();
+  bool others = !options.transport.empty() || options.meeting.asked() ||
+                numberByLauncher();
   if (options.processes && others && !options.dry)
     raise("--processes starts the processes itself; leave it out where ",
-          options.transport.empty() ? "mpirun or srun does"
-                                    : "--transport says how");
+          !options.transport.empty() ? "--transport says how"
+          : options.meeting.asked()  ? "--rendezvous says where they meet"
+                                     : "mpirun or srun does");
   if (others && !options.processes)
     return 0;
-  auto program = open(sw_inspect, options.artifact);
-  json manifest = json::parse(sw_manifest(program.get()));
-  bool sums = manifest.at("target").value("kind", "") == "cuda" &&
-              manifest.contains("collectives");
-  return options.processes || sums ? int64_t(manifest.at("ranks").size()) : 0;
+  Ranks ranks(options.artifact);
+  return options.processes || ranks.sum ? ranks.count : 0;
+}
+
+/// Where to meet others; null without, or where --transport says how. An
+/// artifact that cannot be read is an error that all agree on later.
+std::optional<Meeting> meeting(const Options &options) {
+  if (!options.transport.empty()) {
+    if (options.meeting.asked())
+      raise("--rendezvous and --transport=", options.transport,
+            " are two ways to bring processes together; leave one out");
+    return std::nullopt;
+  }
+  bool devices = true;
+  try {
+    devices = Ranks(options.artifact).devices;
+  } catch (const std::exception &) {
+    if (!options.meeting.asked() && launchedByMpi())
+      return std::nullopt;
+  }
+  return findMeeting(options.meeting, devices);
 }
 
 /// Starts a process for each rank; null in one of them.
@@ -254,9 +286,31 @@ std::optional<int> startRanks(Options &options, int64_t ranks) {
   return startFamily(ranks, grace);
 }
 
+/// Whether this process has found the others. If not, one has told the user:
+/// rank 0 what it knows, others what it cannot know.
+bool join(const Options &options, std::optional<Launch> &launch) {
+  std::optional<Meeting> at = meeting(options);
+  Owned<sw_program> program(nullptr, sw_unload);
+  if (at)
+    program.reset(sw_inspect(options.artifact.c_str()));
+  try {
+    launch.emplace(options.transport, at, program.get());
+    return true;
+  } catch (const Agreed &) {
+  } catch (const Error &error) {
+    if (!at)
+      throw;
+    std::cerr << "pp-run: error: " << error.what() << std::endl;
+  }
+  return false;
+}
+
 /// Runs as the only process or as one of several; of these one speaks.
 int launched(const Options &options) {
-  Launch launch(options.transport);
+  std::optional<Launch> joined;
+  if (!join(options, joined))
+    return 1;
+  Launch &launch = *joined;
   auto status = [&] { return launch.begun() ? faultStatus : 1; };
   try {
     return run(options, launch);

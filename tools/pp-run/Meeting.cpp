@@ -1,0 +1,217 @@
+//===- Meeting.cpp - where a launcher's processes meet --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Meeting.h"
+
+#include "Error.h"
+
+#include <charconv>
+#include <cstdlib>
+
+using namespace stagewright::runtime;
+
+namespace {
+
+std::string variable(const char *name) {
+  const char *text = std::getenv(name);
+  return text ? text : "";
+}
+
+int64_t parse(const std::string &name, const std::string &text) {
+  int64_t number = 0;
+  auto [end, problem] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || end != text.data() + text.size())
+    raise(name, " is '", text, "', expected a number");
+  return number;
+}
+
+/// How a launcher numbers its processes.
+struct Launcher {
+  const char *rank, *ranks;
+  bool isMpi;
+};
+
+/// Those within another come first: torchrun may run under srun or mpirun. srun
+/// says SLURM_NTASKS in a script of sbatch too, where a process is alone.
+constexpr Launcher launchers[] = {
+    {"RANK", "WORLD_SIZE", false},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
+    {"PMI_RANK", "PMI_SIZE", true},
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", true},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", false}};
+
+bool isTorchrun() {
+  for (const char *name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+    if (variable(name).empty())
+      return false;
+  return true;
+}
+
+/// RANK and WORLD_SIZE are common words; alone they say nothing.
+const Launcher *findLauncher(bool hasAddress) {
+  for (const Launcher &it : launchers) {
+    bool isNamed = it.rank != launchers[0].rank || hasAddress || isTorchrun();
+    if (isNamed && !variable(it.rank).empty() && !variable(it.ranks).empty())
+      return &it;
+  }
+  return nullptr;
+}
+
+/// "HOST:PORT", "[ADDRESS OF IPv6]:PORT".
+void parseAddress(const std::string &text, Meeting &meeting) {
+  size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0)
+    raise("--rendezvous is '", text,
+          "', expected the host of rank 0 and a free port there, as in "
+          "node01:29500");
+  meeting.host = text.substr(0, colon);
+  meeting.port = parse("the port of --rendezvous", text.substr(colon + 1));
+  if (meeting.host.front() == '[' && meeting.host.back() == ']')
+    meeting.host = meeting.host.substr(1, meeting.host.size() - 2);
+}
+
+/// A port of its own for each step of a job, of those that nobody is assigned
+/// and Linux gives to nobody by itself (ip_local_port_range begins at 32768).
+int64_t portOfJob() {
+  int64_t job = parse("SLURM_JOB_ID", variable("SLURM_JOB_ID"));
+  std::string step = variable("SLURM_STEP_ID");
+  int64_t number = step.empty() ? 0 : parse("SLURM_STEP_ID", step);
+  return 20000 + (job * 7 + number) % 10000;
+}
+
+/// Whether anybody says where rank 0 is.
+bool findAddress(const std::string &given, Meeting &meeting) {
+  if (!given.empty()) {
+    parseAddress(given, meeting);
+    return true;
+  }
+  std::string host = variable("MASTER_ADDR"), port = variable("MASTER_PORT");
+  if (!host.empty() && !port.empty()) {
+    meeting.host = host;
+    meeting.port = parse("MASTER_PORT", port);
+    // There torchrun's agent listens itself while this is so.
+    if (variable("TORCHELASTIC_USE_AGENT_STORE") == "True")
+      ++meeting.port;
+    return true;
+  }
+  std::string hosts = variable("SLURM_STEP_NODELIST");
+  // Within a job, mpirun passes on what srun says to it on some hosts only.
+  if (hosts.empty() || variable("SLURM_JOB_ID").empty() || launchedByMpi())
+    return false;
+  meeting.host = firstHost(hosts);
+  meeting.port = portOfJob();
+  return true;
+}
+
+int64_t numberOf(const std::optional<int64_t> &given, const Launcher *launcher,
+                 const char *Launcher::*which, const char *option) {
+  if (given)
+    return *given;
+  if (!launcher)
+    raise("nobody says the ", which == &Launcher::rank ? "rank" : "number",
+          which == &Launcher::rank ? " of this process" : " of ranks",
+          "; give ", option,
+          ", or start the ranks by torchrun, srun or mpirun, whose variables "
+          "say so");
+  return parse(launcher->*which, variable(launcher->*which));
+}
+
+} // namespace
+
+void declareMeeting(CLI::App &app, MeetingOptions &options) {
+  const char *group = "Ranks on GPUs, started by any launcher, without MPI";
+  app.add_option(
+         "--rendezvous", options.address,
+         "Where rank 0 listens and the others come (default: MASTER_ADDR and "
+         "MASTER_PORT of the environment; for srun the first host of the "
+         "step). "
+         "torchrun --no-python --nproc-per-node=4 pp-run step.swx ...; "
+         "srun -n 4 pp-run step.swx ...; "
+         "mpirun -n 4 pp-run step.swx --rendezvous=node01:29500 ...")
+      ->type_name("HOST:PORT")
+      ->group(group);
+  app.add_option("--rank", options.rank,
+                 "The number of this process (default: RANK, "
+                 "OMPI_COMM_WORLD_RANK, PMI_RANK or SLURM_PROCID)")
+      ->type_name("R")
+      ->group(group);
+  app.add_option("--ranks", options.ranks,
+                 "How many there are (default: WORLD_SIZE, "
+                 "OMPI_COMM_WORLD_SIZE, PMI_SIZE or SLURM_STEP_NUM_TASKS)")
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--rendezvous-timeout", options.seconds,
+                 "Seconds that each waits for all to come (default: 60)")
+      ->type_name("SECONDS")
+      ->group(group);
+}
+
+std::optional<Meeting> findMeeting(const MeetingOptions &options,
+                                   bool devices) {
+  if (!(options.seconds > 0 && options.seconds < 1e6))
+    raise("--rendezvous-timeout is ", options.seconds,
+          ", expected more than 0 and less than 1000000 seconds");
+  Meeting meeting;
+  meeting.seconds = options.seconds;
+  bool asked = options.asked();
+  // Ranks on processors would each run the whole step: that is refused later.
+  if (!asked && !devices && !(isTorchrun() && !launchedByMpi()))
+    return std::nullopt;
+  if (!findAddress(options.address, meeting)) {
+    if (asked)
+      raise("nobody says where rank 0 is; give its host and a free port there "
+            "with --rendezvous=HOST:PORT");
+    return std::nullopt;
+  }
+  const Launcher *launcher = findLauncher(true);
+  if (!asked && !launcher)
+    return std::nullopt; // Of a job, but alone.
+  meeting.rank = numberOf(options.rank, launcher, &Launcher::rank, "--rank");
+  meeting.ranks =
+      numberOf(options.ranks, launcher, &Launcher::ranks, "--ranks");
+  if (!asked && meeting.ranks == 1)
+    return std::nullopt;
+  return meeting;
+}
+
+std::optional<int64_t> numberByLauncher() {
+  if (const Launcher *launcher = findLauncher(false))
+    return std::atoll(variable(launcher->rank).c_str());
+  if (std::string rank = variable("PMIX_RANK"); !rank.empty())
+    return std::atoll(rank.c_str());
+  return std::nullopt;
+}
+
+bool launchedByMpi() {
+  for (const Launcher &it : launchers)
+    if (it.isMpi && !variable(it.rank).empty())
+      return true;
+  return false;
+}
+
+void requireAlone() {
+  std::string tasks = variable("SLURM_STEP_NUM_TASKS");
+  if (!tasks.empty() && parse("SLURM_STEP_NUM_TASKS", tasks) > 1)
+    raise("srun started ", tasks,
+          " processes that cannot find each other; start them with srun "
+          "--mpi=pmix, or one with --ntasks=1");
+}
+
+std::string firstHost(const std::string &list) {
+  size_t end = list.find_first_of("[,");
+  std::string host = list.substr(0, end);
+  if (end == std::string::npos || list[end] == ',')
+    return host;
+  size_t close = list.find(']', end);
+  std::string range = list.substr(end + 1, close - end - 1);
+  host += range.substr(0, range.find_first_of("-,"));
+  if (close == std::string::npos)
+    return host;
+  std::string rest = list.substr(close + 1); // "rack[1-2]-gpu[3-4]", or ",..."
+  return rest.starts_with(',') ? host : host + firstHost(rest);
+}
