@@ -9,7 +9,9 @@ import subprocess
 import sys
 
 import pytest
+from safetensors.numpy import load_file
 
+import golden
 from test_schedules import GPT, MICROBATCHES, RANKS
 from workshop import BUILD, HERE, call, tool
 
@@ -73,6 +75,17 @@ def test_calls_of_the_host_by_nccl_are_counted(workshop):
     between = sum(hosts[channel["from"]] != hosts[channel["to"]] for channel in manifest["channels"])
     assert hosts == [0, 0, 1, 1] and between > 0
     assert f"host calls   {2 * between * MICROBATCHES} by NCCL" in tool("pp-run", f"{path}.swx", "--dry-run", "--processes")
+
+
+def test_ranks_of_a_launcher_equal_jax(workshop, recorded):
+    """Four processes that torchrun would start, the last rank first: what they compute is JAX's step, bit for bit that of --processes."""
+    step, (inputs, expected) = artifact(workshop, "1f1b"), workshop.golden(GPT)
+    found, children = workshop.path("rendezvous.found"), workshop.path("rendezvous.children")
+    tool("pp-run", step, "--processes", f"--inputs={inputs}", f"--outputs={children}", env=recorded)
+    print(call(sys.executable, INPUTS / "launch-ranks.py", f"--ranks={RANKS}", "--order=3,1,2,0", "--pause=0.3", BUILD / "bin/pp-run",
+               step, f"--inputs={inputs}", f"--outputs={found}", env=recorded))
+    assert pathlib.Path(found).read_bytes() == pathlib.Path(children).read_bytes()
+    assert not golden.disagreements(expected, load_file(found))
 
 
 @pytest.mark.parametrize("how", ("KILL", "STOP"))
