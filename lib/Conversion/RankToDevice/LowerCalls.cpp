@@ -267,8 +267,16 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
           array.push_back(number);
         return array;
       };
+      auto work = kernel->getAttrOfType<DictionaryAttr>(kWork);
+      auto count = [&](StringRef name) {
+        return work.getAs<IntegerAttr>(name).getInt();
+      };
       list.push_back(llvm::json::Object{
           {"name", kernel.getName()},
+          {"form", work.getAs<StringAttr>("form").getValue()},
+          {"read", count("read")},
+          {"written", count("written")},
+          {"flops", count("flops")},
           {"grid", numbers(kGrid)},
           {"block", numbers(kBlock)},
           {"shared", kernel->getAttrOfType<IntegerAttr>(kShared).getInt()},

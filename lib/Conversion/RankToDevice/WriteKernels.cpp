@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelWork.h"
 #include "ThreadWriter.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
@@ -30,6 +31,16 @@ int64_t extentOf(Type type) {
   int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   return (last + 1) * ((bits + 7) / 8);
 }
+
+/// The ways to write a kernel, by the name of what they are for; the first
+/// that applies is taken.
+constexpr std::pair<const char *,
+                    LogicalResult (*)(ThreadWriter &, func::FuncOp)>
+    kWriters[] = {{"attention", writeAttention},
+                  {"rows", writeRows},
+                  {"sums", writeSums},
+                  {"elements", writeElementwise},
+                  {"loops", writeLoops}};
 
 struct DeviceWriteKernelsPass
     : impl::DeviceWriteKernelsBase<DeviceWriteKernelsPass> {
@@ -69,11 +80,11 @@ struct DeviceWriteKernelsPass
     function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                       builder.getUnitAttr());
     ThreadWriter writer(kernel, function);
-    if (failed(writeAttention(writer, kernel)) &&
-        failed(writeRows(writer, kernel)) &&
-        failed(writeSums(writer, kernel)) &&
-        failed(writeElementwise(writer, kernel)) &&
-        failed(writeLoops(writer, kernel)))
+    KernelWork work = workOfKernel(kernel);
+    const auto *form = llvm::find_if(kWriters, [&](const auto &it) {
+      return succeeded(it.second(writer, kernel));
+    });
+    if (form == std::end(kWriters))
       return kernel.emitError()
              << "kernel has a form that no device code is written for";
     writer.builder.setInsertionPointToEnd(&function.getBody().front());
@@ -81,6 +92,15 @@ struct DeviceWriteKernelsPass
     function->setAttr(kGrid, builder.getDenseI64ArrayAttr(writer.shape.grid));
     function->setAttr(kBlock, builder.getDenseI64ArrayAttr(writer.shape.block));
     function->setAttr(kShared, builder.getI64IntegerAttr(writer.shape.shared));
+    function->setAttr(
+        kWork,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr("form", builder.getStringAttr(form->first)),
+             builder.getNamedAttr("read", builder.getI64IntegerAttr(work.read)),
+             builder.getNamedAttr("written",
+                                  builder.getI64IntegerAttr(work.written)),
+             builder.getNamedAttr(
+                 "flops", builder.getI64IntegerAttr(int64_t(work.flops)))}));
     function->setAttr(kExtents,
                       builder.getDenseI64ArrayAttr(llvm::map_to_vector(
                           kernel.getArgumentTypes(), extentOf)));

@@ -242,6 +242,13 @@ Kernel parseKernel(const json &object) {
   parseExtents(object.at("block"), "block", kernel.block);
   kernel.shared = integer(object, "shared", 0, maxShared);
   kernel.arguments = integer(object, "arguments", 0, Kernel::maxArguments);
+  if (object.contains("form")) {
+    kernel.form = string(object, "form");
+    kernel.read = integer(object, "read", 0, kMostBytes);
+    kernel.written = integer(object, "written", 0, kMostBytes);
+    kernel.flops =
+        integer(object, "flops", 0, std::numeric_limits<int64_t>::max());
+  }
   if (kernel.grid[1] > 65535 || kernel.grid[2] > 65535)
     raise("malformed manifest: kernel '", kernel.name, "' has a grid of ",
           printShape(kernel.grid), ", expected at most 65535 after the first");

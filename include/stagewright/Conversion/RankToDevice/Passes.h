@@ -56,6 +56,10 @@ constexpr llvm::StringLiteral kShared = "device.shared";
 /// Attribute of a kernel: bytes that it may touch behind each argument; -1 for
 /// a number.
 constexpr llvm::StringLiteral kExtents = "device.extents";
+/// Attribute of a kernel: the form that its code has (attention, rows, sums,
+/// elements or loops), bytes that a launch reads and writes, and its scalar
+/// operations, as KernelWork.h counts them.
+constexpr llvm::StringLiteral kWork = "device.work";
 /// Name of the module of all kernels.
 constexpr llvm::StringLiteral kKernels = "kernels";
 
