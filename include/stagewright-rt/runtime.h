@@ -333,6 +333,12 @@ SW_EXPORT int sw_result(const sw_program *program, int64_t index,
 SW_EXPORT const char *sw_dry_run(const sw_program *program,
                                  int64_t microbatches, const char *devices,
                                  int processes);
+/// Counts, without a device, the kernels and calls of libraries of a step of an
+/// artifact for devices, with the bytes and operations of each; JSON that lives
+/// until the next call on this thread (lib/Runtime/Cuda/StepWork.h has its
+/// form). Null: the artifact is for processors, or of an older compiler.
+SW_EXPORT const char *sw_count_step(const sw_program *program,
+                                    int64_t microbatches);
 
 /// Allocates the arenas and starts the threads.
 SW_EXPORT sw_step *sw_step_create(sw_program *program,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cuda/Prepare.h"
+#include "Cuda/StepWork.h"
 #include "DType.h"
 #include "Error.h"
 #include "Faults/Deadline.h"
@@ -143,6 +144,14 @@ const char *sw_dry_run(const sw_program *program, int64_t microbatches,
     static thread_local std::string text;
     text = cuda::proveStep(*program->artifact, microbatches,
                            devices ? devices : "", processes != 0);
+    return text.c_str();
+  });
+}
+
+const char *sw_count_step(const sw_program *program, int64_t microbatches) {
+  return guarded<const char *>(nullptr, [&] {
+    static thread_local std::string text;
+    text = cuda::countStep(*program->artifact, microbatches);
     return text.c_str();
   });
 }

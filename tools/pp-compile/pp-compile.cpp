@@ -11,6 +11,8 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "stagewright-rt/runtime.h"
+#include "stagewright/Cost/StepTime.h"
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/InitAllPasses.h"
 #include "stagewright/Pipelines/Compile.h"
@@ -180,6 +182,14 @@ cl::opt<bool> explainMemory("explain-memory",
                             cl::desc("Print what forwards keep for their "
                                      "backwards and what these repeat"),
                             cl::cat(category));
+cl::opt<std::string> explainTime(
+    "explain-time",
+    cl::desc("Print what a step on GPUs is estimated to take: every kernel and "
+             "call of a library, the most expensive first, with its bytes, "
+             "operations, blocks, time and share, from the rates of --cluster; "
+             "=json prints JSON instead, =FILE.json writes it there. pp-run "
+             "--explain-time does the same for an artifact"),
+    cl::value_desc("json|file"), cl::ValueOptional, cl::cat(category));
 cl::opt<bool> quiet("quiet", cl::desc("Do not print plan and memory"),
                     cl::cat(category));
 
@@ -330,6 +340,52 @@ LogicalResult readPlan(std::string &plan) {
   return success();
 }
 
+/// What --explain-time asks for, of the artifact that was written.
+LogicalResult explainStep() {
+  if (explainTime.getNumOccurrences() == 0)
+    return success();
+  auto fail = [](const std::string &problem) {
+    llvm::errs() << "error: --explain-time: " << problem << "\n";
+    return failure();
+  };
+  Result<Cluster> devices = loadCluster(cluster);
+  if (!devices)
+    return fail(devices.error().message);
+  std::unique_ptr<sw_program, void (*)(sw_program *)> program(
+      sw_load(output.c_str()), sw_unload);
+  const char *counts = program ? sw_count_step(program.get(), 0) : nullptr;
+  if (!counts)
+    return fail(sw_error());
+  auto ranks = estimateStep(counts, *devices);
+  if (!ranks)
+    return fail(ranks.error().message);
+  bool toFile = !explainTime.empty() && explainTime != "json";
+  llvm::outs().flush();
+  Status status =
+      writeTextFile(toFile ? explainTime.getValue() : "-",
+                    explainTime.empty() ? toText(*ranks) : toJson(*ranks));
+  return status ? success() : fail(status.error().message);
+}
+
+/// Refuses --explain-time where it could not answer, before the work begins.
+LogicalResult checkExplainTime() {
+  const char *problem =
+      explainTime.getNumOccurrences() == 0 ? nullptr
+      : deviceTarget == "host"
+          ? "is about kernels of a device, but the target is 'host'; name one, "
+            "as --target=cuda:sm_90a"
+      : emit != Emit::Artifact
+          ? "counts the calls of an artifact, but --emit stops before it; "
+            "leave --emit out"
+      : cluster.empty() ? "needs the rates of devices, but there is no "
+                          "--cluster; name one, as --cluster=h100"
+                        : nullptr;
+  if (!problem)
+    return success();
+  llvm::errs() << "error: --explain-time " << problem << "\n";
+  return failure();
+}
+
 LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   CompileOptions options;
   options.cluster = cluster;
@@ -355,7 +411,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
       failed(readBytes(bucketBytes, options.bucketBytes)) ||
       failed(readNumber(microbatches, options.microbatches)))
     return failure();
-  if (failed(checkTarget()))
+  if (failed(checkTarget()) || failed(checkExplainTime()))
     return failure();
   if (!options.plan.empty() && !options.planner.empty()) {
     llvm::errs() << "error: --plan gives the stages and --planner="
@@ -412,7 +468,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
                    << (explainMemory ? report.stash + "\n" : "")
                    << report.memory << "native code: " << code.units
                    << " units, " << code.cached << " from the cache\n";
-    return success();
+    return explainStep();
   }
   if (emit == Emit::Assembly)
     return writeAssembly(*module);

@@ -57,6 +57,12 @@ void declare(CLI::App &app, Options &options) {
   app.add_flag("--dry-run", options.dry,
                "Record, order and verify a step for GPUs without running it; "
                "needs no GPU");
+  app.add_option("--explain-time", options.explainTime,
+                 "Print what a step is estimated to take on the GPUs of this "
+                 "cluster, as h100 or a file: every kernel and call of a "
+                 "library, the most expensive first; with --json as JSON. "
+                 "Needs no GPU")
+      ->type_name("CLUSTER");
   app.add_flag("--processes", options.processes,
                "Every rank on GPUs in a process of its own, started here, with "
                "messages by NCCL (default where ranks sum gradients)");

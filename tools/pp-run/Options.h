@@ -24,6 +24,7 @@ struct Options {
   std::optional<uint32_t> init;
   int64_t steps = 1, threads = 1;
   bool repeat = false, check = false, pin = false, json = false;
+  std::string explainTime; ///< cluster whose rates count; empty: none
   bool direct = false, dry = false, processes = false, anyHosts = false,
        anyOrder = false;
   double deadline = 0;

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExplainTime.h"
 #include "Family.h"
 #include "Faults.h"
 #include "Info.h"
@@ -78,6 +79,17 @@ int dryRun(const Options &options) {
   if (!text)
     raiseLastError();
   std::cout << text;
+  return 0;
+}
+
+int explainTime(const Options &options) {
+  check(options);
+  auto program = open(sw_load, options.artifact);
+  const char *counts =
+      sw_count_step(program.get(), options.microbatches.value_or(0));
+  if (!counts)
+    raiseLastError();
+  std::cout << estimatedTimes(counts, options.explainTime, options.json);
   return 0;
 }
 
@@ -345,7 +357,8 @@ int main(int argc, char **argv) {
   bool first = numberByLauncher().value_or(0) == 0;
   try {
     app.parse(argc, argv);
-    bool runs = options.info.empty() && !options.dry;
+    bool runs =
+        options.info.empty() && !options.dry && options.explainTime.empty();
     if (runs && options.supervisor.asked())
       return supervised(options, argc, argv);
     int64_t started = runs || options.dry ? ranksToStart(options) : 0;
@@ -357,7 +370,9 @@ int main(int argc, char **argv) {
       return launched(options);
     if (!first)
       return 0;
-    return options.dry ? dryRun(options) : info(options);
+    return options.dry                    ? dryRun(options)
+           : !options.explainTime.empty() ? explainTime(options)
+                                          : info(options);
   } catch (const CLI::CallForHelp &help) {
     return first ? app.exit(help) : 0;
   } catch (const std::exception &error) {

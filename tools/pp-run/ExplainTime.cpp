@@ -1,0 +1,36 @@
+//===- ExplainTime.cpp - what a step is estimated to take -----------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExplainTime.h"
+
+#include "Error.h"
+#ifdef STAGEWRIGHT_COST
+#include "stagewright/Cost/StepTime.h"
+#endif
+
+namespace stagewright::runtime {
+
+#ifdef STAGEWRIGHT_COST
+std::string estimatedTimes(const std::string &counts,
+                           const std::string &cluster, bool json) {
+  auto devices = loadCluster(cluster);
+  if (!devices)
+    raise("--explain-time: ", devices.error().message);
+  auto ranks = estimateStep(counts, *devices);
+  if (!ranks)
+    raise("--explain-time: ", ranks.error().message);
+  return json ? toJson(*ranks) : toText(*ranks);
+}
+#else
+std::string estimatedTimes(const std::string &, const std::string &, bool) {
+  raise("--explain-time: this pp-run was built without the cost model; take "
+        "that of a whole build (STAGEWRIGHT_DATA=ON), or pp-compile "
+        "--explain-time");
+}
+#endif
+
+} // namespace stagewright::runtime
