@@ -22,7 +22,8 @@ def rotate(x):
     frequency = 10000.0 ** (-jnp.arange(half) / half)
     angle = jnp.arange(x.shape[1])[:, None, None] * frequency
     a, b = x[..., :half], x[..., half:]
-    return jnp.concatenate([a * jnp.cos(angle) - b * jnp.sin(angle), b * jnp.cos(angle) + a * jnp.sin(angle)], -1)
+    turned = jnp.concatenate([a * jnp.cos(angle) - b * jnp.sin(angle), b * jnp.cos(angle) + a * jnp.sin(angle)], -1)
+    return turned.astype(x.dtype)
 
 
 def attention(p, x, heads, groups):
@@ -54,7 +55,19 @@ def loss(params, ids, tgt, heads, groups):
         return mean_token_loss(rms_norm(params["norm"], x) @ params["head"], tgt)
 
 
-def llama():
+def bfloat16_loss(params, ids, tgt, heads, groups):
+    """The same with bfloat16 activations; float32 parameters and loss."""
+    p = jax.tree.map(lambda a: a.astype(jnp.bfloat16), params)
+    with jax.named_scope("embed"):
+        x = p["embed"][ids]
+    for i, layer in enumerate(p["layers"]):
+        with jax.named_scope(f"layer{i}"):
+            x = block(layer, x, heads, groups)
+    with jax.named_scope("head"):
+        return mean_token_loss((rms_norm(p["norm"], x) @ p["head"]).astype(jnp.float32), tgt)
+
+
+def llama(loss=loss):
     s = sizes("STAGEWRIGHT_LLAMA", V=128, D=64, H=4, G=2, F=160, L=2, T=32, B=2)
     n, d, kv = normals(scale=0.05), s["D"], s["D"] // s["H"] * s["G"]
     params = dict(embed=n(s["V"], d), norm=ones(d), head=n(d, s["V"]),
@@ -62,3 +75,7 @@ def llama():
                                gate=n(d, s["F"]), up=n(d, s["F"]), down=n(s["F"], d)) for _ in range(s["L"])])
     return (jax.value_and_grad(functools.partial(loss, heads=s["H"], groups=s["G"])),
             (params, *tokens(s["V"], s["B"], s["T"])))
+
+
+def llama_bfloat16():
+    return llama(bfloat16_loss)

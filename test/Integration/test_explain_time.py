@@ -1,0 +1,141 @@
+"""What `--explain-time` counts: bytes of kernels beside those that the emulator sees moved, and what whole models take by its
+roofline. Counts and arithmetic, no times of a device."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from test_device_processes import EMULATOR, PTXAS
+from workshop import BUILD, HERE, call, tool
+
+pytestmark = pytest.mark.skipif(not EMULATOR.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
+
+SECTOR = 32
+# What accesses move beyond the elements that they need, of kernels over SMALL bytes. A store of one float for each row moves a
+# sector. A row's warp reads gain and bias again, which lie in the cache.
+OF_A_KERNEL, OF_A_STEP, SMALL = 10, 1.6, 4096
+# Sums over tokens of small factors, which every thread reads again.
+OF_EXPERTS = 25
+# Where kernels of few blocks are looked at: what takes less does not matter.
+BLOCKS, BYTES, FLOPS = 64, 1e6, 1e8
+
+
+def imported(folder, model, sizes):
+    """The module alone: the arguments of whole models take gigabytes."""
+    module = folder / "step.mlir"
+    file = model.partition(".")[0].upper()
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / model, "-o", module,
+         env={"PYTHONPATH": str(HERE.parents[1] / "python"), "JAX_PLATFORMS": "cpu", f"STAGEWRIGHT_{file}": sizes})
+    (folder / "step.inputs.safetensors").unlink()
+    return module
+
+
+def compiled(folder, model, sizes, *flags):
+    artifact = folder / "step.swx"
+    tool("pp-compile", imported(folder, model, sizes), "--cluster=h100", "--stages=1", "--max-replicas=1", "--schedule=gpipe",
+         "--microbatches=1", "--target=cuda:sm_90a", "--quiet", "-o", artifact, *flags)
+    return artifact
+
+
+def estimate(artifact):
+    """The only rank on an H100."""
+    rank, = json.loads(tool("pp-run", artifact, "--explain-time=h100", "--json"))["ranks"]
+    return rank
+
+
+def counters(artifact, folder):
+    """By kernel, of one launch: bytes of the sectors that loads and stores move."""
+    path = folder / "counters"
+    tool("pp-run", artifact, "--init=1", env={
+        **{f"STAGEWRIGHT_{name}_LIBRARY": str(EMULATOR) for name in ("CUDA", "CUBLASLT", "NCCL", "GRAPH")},
+        "STAGEWRIGHT_EMULATOR_COUNTERS": str(path)})
+    lines = [line.split() for line in path.read_text().splitlines()[1:]]
+    return {name: (int(loads) * SECTOR / int(launches), int(stores) * SECTOR / int(launches))
+            for name, launches, _, _, _, _, loads, _, _, stores, *_ in lines}
+
+
+@pytest.mark.parametrize("model, sizes, most, flags", (
+    ("gpt.py:gpt_bfloat16", "V=512,D=64,H=2,L=2,T=128,B=2", OF_A_KERNEL, ()),
+    ("gpt.py:gpt", "V=64,D=32,H=2,L=2,T=16,B=2", OF_A_KERNEL, ("--score-bytes=0",)),
+    ("llama.py:llama", "V=128,D=64,H=4,G=2,F=160,L=2,T=32,B=2", OF_A_KERNEL, ()),
+    ("moe.py:moe", "", OF_EXPERTS, ()),
+), ids=("gpt-bfloat16", "gpt-own-attention", "llama", "moe"))
+def test_kernels_move_the_bytes_of_the_manifest(tmp_path, model, sizes, most, flags):
+    artifact = compiled(tmp_path, model, sizes, *flags)
+    kernels = {kernel["name"]: kernel for kernel in json.loads(tool("pp-run", artifact, "--info=json"))["kernels"]}
+    moved = counters(artifact, tmp_path)
+    assert moved and moved.keys() <= kernels.keys()
+    wrong = []
+    for name, sectors in moved.items():
+        for what, bytes, seen in zip(("read", "written"), (kernels[name]["read"], kernels[name]["written"]), sectors):
+            if not bytes <= seen <= most * max(bytes, SMALL):
+                wrong.append(f"{name} ({kernels[name]['form']}): {bytes} bytes {what} by the manifest, {seen} moved")
+    assert not wrong, "\n".join(wrong)
+    stated = sum(kernels[name]["read"] + kernels[name]["written"] for name in moved)
+    whole = sum(map(sum, moved.values())) / stated
+    assert whole <= OF_A_STEP, f"the step moves {whole:.2f} times the bytes of the manifest"
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory):
+    """GPT-2 small, as `gpt2-small` of scripts/gpu/cases.py."""
+    return estimate(compiled(tmp_path_factory.mktemp("gpt2"), "gpt.py:gpt_bfloat16", "V=50304,D=768,H=12,L=12,T=1024,B=4"))
+
+
+@pytest.fixture(scope="module")
+def llama_layer(tmp_path_factory):
+    """One layer of LLaMA-7B between a small embedding and a small head."""
+    return estimate(compiled(tmp_path_factory.mktemp("llama"), "llama.py:llama_bfloat16",
+                             "V=256,D=4096,H=32,G=32,F=11008,L=1,T=4096,B=1"))
+
+
+def slow(rank):
+    """Kernels of few blocks that move or compute much, by node and form."""
+    return {(node, it["class"]) for it in rank["calls"] for node in it["nodes"] if it.get("blocks", BLOCKS) < BLOCKS and
+            (it["read_bytes"] + it["written_bytes"] > BYTES or it["flops"] > FLOPS)}
+
+
+# Known today: the scatter-add of the embedding's gradient walks all tokens, the one-hot sum has a thread for each row.
+KNOWN_GPT2 = {("embed.B", "loops"), ("head.B", "elements")}
+KNOWN_LLAMA = {("embed.B", "loops")}
+
+
+def test_no_kernel_of_few_blocks_moves_much(gpt2, llama_layer):
+    """A device has over a hundred processors; a kernel of few blocks leaves most of them idle."""
+    assert slow(gpt2) <= KNOWN_GPT2
+    assert slow(llama_layer) <= KNOWN_LLAMA
+
+
+def test_gpt2_small(gpt2):
+    """Limits may only fall: lower them when a change does. What they should be: 8.5 ms, 1.15 times the least, 3.5 GB, 420 nodes."""
+    least = gpt2["product_seconds"] + gpt2["attention_seconds"]
+    assert gpt2["seconds"] <= 10.8e-3
+    assert gpt2["seconds"] <= 1.62 * least
+    assert gpt2["our_bytes"] <= 8.74e9
+    assert gpt2["nodes"] <= 660
+    assert least == pytest.approx(6.65e-3, rel=0.02)  # 3.59 and 0.27 TFLOP
+
+
+def test_gradients_of_attention_keep_scores(gpt2):
+    """2 bytes for each of 4 x 12 heads of 1024 x 1024, written and read in 12 layers."""
+    assert gpt2["score_bytes"] == 12 * 2 * 2 * 4 * 12 * 1024 ** 2
+    assert gpt2["score_seconds"] == pytest.approx(gpt2["score_bytes"] / 3.35e12)
+
+
+def of_layers(rank):
+    """Seconds of the layers' nodes: all of them, and of our kernels."""
+    shares = []
+    for it in rank["calls"]:
+        inside = sum(count for node, count in it["nodes"].items() if node.startswith("layer"))
+        seconds = it["seconds"] * inside / sum(it["nodes"].values())
+        shares.append((seconds + (it["class"] != "scores") * inside * rank["node_seconds"], "blocks" in it))
+    return sum(seconds for seconds, _ in shares), sum(seconds for seconds, ours in shares if ours)
+
+
+def test_llama_7b_layer(llama_layer):
+    """Without what zeroes and divides gradients, which lies outside of nodes."""
+    whole, ours = of_layers(llama_layer)
+    assert ours <= 0.17 * whole
