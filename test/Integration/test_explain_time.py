@@ -99,8 +99,8 @@ def slow(rank):
 
 
 # Known today: the scatter-add of the embedding's gradient walks all tokens, the one-hot sum has a thread for each row.
-KNOWN_GPT2 = {("embed.B", "loops"), ("head.B", "elements")}
-KNOWN_LLAMA = {("embed.B", "loops")}
+KNOWN_GPT2 = {("embed.B", "scatter")}
+KNOWN_LLAMA = {("embed.B", "scatter")}
 
 
 def test_no_kernel_of_few_blocks_moves_much(gpt2, llama_layer):

@@ -171,6 +171,8 @@ mlir::LogicalResult writeElementwise(ThreadWriter &writer,
                                      mlir::func::FuncOp kernel);
 mlir::LogicalResult writeRows(ThreadWriter &writer, mlir::func::FuncOp kernel);
 mlir::LogicalResult writeSums(ThreadWriter &writer, mlir::func::FuncOp kernel);
+mlir::LogicalResult writeScatter(ThreadWriter &writer,
+                                 mlir::func::FuncOp kernel);
 mlir::LogicalResult writeLoops(ThreadWriter &writer, mlir::func::FuncOp kernel);
 mlir::LogicalResult writeAttention(ThreadWriter &writer,
                                    mlir::func::FuncOp kernel);

@@ -40,6 +40,7 @@ constexpr std::pair<const char *,
                   {"rows", writeRows},
                   {"sums", writeSums},
                   {"elements", writeElementwise},
+                  {"scatter", writeScatter},
                   {"loops", writeLoops}};
 
 struct DeviceWriteKernelsPass

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A scatter arrives as a loop over its updates, each of which adds a row to a
-// row that an index names. Every thread runs the loop for one column, so the
-// updates of one place keep their order, whoever makes them. What reads and
-// writes single elements is run by one thread.
+// A loop whose turns each write a row. Every thread runs the loop for one
+// column, so the updates of one place keep their order, whoever makes them.
+// What reads and writes single elements is run by one thread. Most scatters are
+// not written here, but by WriteScatters.cpp, which needs fewer turns a thread.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ThreadWriter.h"
+#include "LoopPoint.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
 #include "llvm/Support/MathExtras.h"
@@ -20,11 +20,7 @@
 using namespace mlir;
 
 namespace stagewright::device {
-namespace {
 
-constexpr int64_t kThreads = 128;
-
-/// Whether `op` reads and writes element i of every operand in turn i.
 bool isElementByElement(linalg::LinalgOp op) {
   if (op.getNumParallelLoops() != op.getNumLoops() || op.hasDynamicShape())
     return false;
@@ -42,7 +38,27 @@ int64_t turnsOf(linalg::LinalgOp op) {
   return turns;
 }
 
-} // namespace
+void writePoint(ThreadWriter &writer, linalg::LinalgOp op, ValueRange indices) {
+  SmallVector<Value> arguments;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType())) {
+      arguments.push_back(writer.lookup(operand.get()));
+      continue;
+    }
+    Memory memory = writer.memoryOf(operand.get());
+    arguments.push_back(writer.load(
+        memory,
+        writer.placeOf(memory, op.getMatchingIndexingMap(&operand), indices)));
+  }
+  SmallVector<Value> made = writer.body(op, indices, arguments);
+  for (auto [init, value] : llvm::zip_equal(op.getDpsInitsMutable(), made)) {
+    Memory memory = writer.memoryOf(init.get());
+    writer.store(
+        memory,
+        writer.placeOf(memory, op.getMatchingIndexingMap(&init), indices),
+        value);
+  }
+}
 
 LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
   SmallVector<linalg::LinalgOp> inner;
@@ -63,35 +79,13 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
     if (!isElementByElement(op) || turnsOf(op) != columns)
       columns = 1;
   }
-  int64_t threads = std::min<int64_t>(kThreads, llvm::alignTo(columns, kWarp));
+  int64_t threads = std::min<int64_t>(kLoopThreads, llvm::alignTo(columns, kWarp));
   writer.shape.block[0] = threads;
   writer.shape.grid[0] = llvm::divideCeil(columns, threads);
   Value column =
       writer.add(writer.times(writer.blockId(gpu::Dimension::x), threads),
                  writer.threadId());
 
-  // One element of `op`, at `indices` of its loops.
-  auto writePoint = [&](linalg::LinalgOp op, ValueRange indices) {
-    SmallVector<Value> arguments;
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (!isa<MemRefType>(operand.get().getType())) {
-        arguments.push_back(writer.lookup(operand.get()));
-        continue;
-      }
-      Memory memory = writer.memoryOf(operand.get());
-      arguments.push_back(writer.load(
-          memory, writer.placeOf(memory, op.getMatchingIndexingMap(&operand),
-                                 indices)));
-    }
-    SmallVector<Value> made = writer.body(op, indices, arguments);
-    for (auto [init, value] : llvm::zip_equal(op.getDpsInitsMutable(), made)) {
-      Memory memory = writer.memoryOf(init.get());
-      writer.store(
-          memory,
-          writer.placeOf(memory, op.getMatchingIndexingMap(&init), indices),
-          value);
-    }
-  };
   auto special = [&](Operation &op) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (!linalgOp)
@@ -99,12 +93,12 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
              (isa<func::ReturnOp>(op) || ThreadWriter::isPrelude(op));
     SmallVector<int64_t> ranges = linalgOp.getStaticLoopRanges();
     if (columns != 1) {
-      writePoint(linalgOp, writer.split(column, ranges));
+      writePoint(writer, linalgOp, writer.split(column, ranges));
       return true;
     }
     writer.loop(turnsOf(linalgOp), {},
                 [&](Value turn, ValueRange) -> SmallVector<Value> {
-                  writePoint(linalgOp, writer.split(turn, ranges));
+                  writePoint(writer, linalgOp, writer.split(turn, ranges));
                   return {};
                 });
     return true;

@@ -56,7 +56,7 @@ func.func private @kernel.take(%t: memref<16x1000xf32>, %ids: memref<16xi32>, %y
 
 // A scatter-add touches a row of the table for each update, not the table.
 // CHECK-LABEL: gpu.func @kernel_scatter
-// CHECK-SAME: device.work = {flops = {{[0-9]+}} : i64, form = "loops", read = 16448 : i64, written = 8192 : i64}
+// CHECK-SAME: device.work = {flops = {{[0-9]+}} : i64, form = "scatter", read = 16448 : i64, written = 8192 : i64}
 #one = affine_map<(j) -> (j)>
 func.func private @kernel.scatter(%ids: memref<16xi32>, %u: memref<16x128xf32>, %t: memref<1000x128xf32>) attributes {host.kernel} {
   %c0 = arith.constant 0 : index

@@ -66,13 +66,23 @@ func.func private @kernel.rows(%x: memref<64x128xf32>, %y: memref<64x128xf32>) a
 
 // -----
 
-// A scatter runs for every column at once, and for one column in its order.
+// The blocks of a scatter share the ids. A warp notes which of 32 updates are its block's; then each thread makes those, in
+// their order, for one column.
 // CHECK-LABEL: gpu.func @kernel_scatter
 // CHECK-SAME: device.block = array<i64: 64, 1, 1>
-// CHECK: scf.for
+// CHECK-SAME: device.grid = array<i64: 1, 16, 1>
+// CHECK-SAME: device.shared = 8
+// CHECK: scf.yield %{{.*}} : i1
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: llvm.store {{.*}} !llvm.ptr<3>
+// CHECK: gpu.barrier
+// CHECK: llvm.intr.ctpop
+// CHECK: "llvm.intr.cttz"
 // CHECK: llvm.load {{.*}} -> i32
 // CHECK: arith.addf
 // CHECK: llvm.store
+// CHECK-NOT: gpu.barrier
+// CHECK: gpu.return
 func.func private @kernel.scatter(%ids: memref<16xi32>, %rows: memref<16x64xf32>, %table: memref<32x64xf32>) attributes {host.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -82,6 +92,69 @@ func.func private @kernel.scatter(%ids: memref<16xi32>, %rows: memref<16x64xf32>
     %at = arith.index_cast %id : i32 to index
     %from = memref.subview %rows[%i, 0] [1, 64] [1, 1] : memref<16x64xf32> to memref<64xf32, strided<[1], offset: ?>>
     %to = memref.subview %table[%at, 0] [1, 64] [1, 1] : memref<32x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> (j)>], iterator_types = ["parallel"]}
+        ins(%from : memref<64xf32, strided<[1], offset: ?>>) outs(%to : memref<64xf32, strided<[1], offset: ?>>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.addf %o, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// More updates than notes have room for come in passes, and notes wait for the pass before. Rows that are single numbers have
+// one column; there are 64 blocks all the same.
+// CHECK-LABEL: gpu.func @kernel_many
+// CHECK-SAME: device.block = array<i64: 32, 1, 1>
+// CHECK-SAME: device.grid = array<i64: 1, 64, 1>
+// CHECK-SAME: device.shared = 8192
+// CHECK: gpu.barrier
+// CHECK: llvm.intr.ctpop
+// CHECK: gpu.barrier
+func.func private @kernel.many(%ids: memref<4x20000xi32>, %rows: memref<4x20000x1xf32>, %table: memref<50x1xf32>) attributes {host.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c49 = arith.constant 49 : index
+  %c20000 = arith.constant 20000 : index
+  scf.for %i = %c0 to %c4 step %c1 {
+    scf.for %j = %c0 to %c20000 step %c1 {
+      %id = memref.load %ids[%i, %j] : memref<4x20000xi32>
+      %at = arith.index_cast %id : i32 to index
+      %inside = arith.cmpi ule, %at, %c49 : index
+      scf.if %inside {
+        %from = memref.subview %rows[%i, %j, 0] [1, 1, 1] [1, 1, 1] : memref<4x20000x1xf32> to memref<1xf32, strided<[1], offset: ?>>
+        %to = memref.subview %table[%at, 0] [1, 1] [1, 1] : memref<50x1xf32> to memref<1xf32, strided<[1], offset: ?>>
+        linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> (j)>], iterator_types = ["parallel"]}
+            ins(%from : memref<1xf32, strided<[1], offset: ?>>) outs(%to : memref<1xf32, strided<[1], offset: ?>>) {
+        ^bb0(%a: f32, %o: f32):
+          %0 = arith.addf %o, %a : f32
+          linalg.yield %0 : f32
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Updates of rows that overlap depend on each other, whatever their ids: every thread makes all of them.
+// CHECK-LABEL: gpu.func @kernel_overlap
+// CHECK-SAME: device.grid = array<i64: 1, 1, 1>
+// CHECK-NOT: gpu.barrier
+// CHECK: gpu.return
+func.func private @kernel.overlap(%ids: memref<16xi32>, %rows: memref<16x64xf32>, %table: memref<128xf32>) attributes {host.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c16 step %c1 {
+    %id = memref.load %ids[%i] : memref<16xi32>
+    %at = arith.index_cast %id : i32 to index
+    %from = memref.subview %rows[%i, 0] [1, 64] [1, 1] : memref<16x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    %to = memref.subview %table[%at] [64] [1] : memref<128xf32> to memref<64xf32, strided<[1], offset: ?>>
     linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> (j)>], iterator_types = ["parallel"]}
         ins(%from : memref<64xf32, strided<[1], offset: ?>>) outs(%to : memref<64xf32, strided<[1], offset: ?>>) {
     ^bb0(%a: f32, %o: f32):

@@ -1,0 +1,36 @@
+//===- LoopPoint.h - one element of an operation in a loop ------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What kernels with loops share: the operation inside of the loops writes a row,
+// and each thread computes one element of it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_CONVERSION_RANKTODEVICE_LOOPPOINT_H
+#define STAGEWRIGHT_CONVERSION_RANKTODEVICE_LOOPPOINT_H
+
+#include "ThreadWriter.h"
+
+namespace stagewright::device {
+
+/// Threads of a block, at most.
+constexpr int64_t kLoopThreads = 128;
+
+/// Whether `op` reads and writes element i of every operand in turn i.
+bool isElementByElement(mlir::linalg::LinalgOp op);
+
+/// The number of turns of the loops of `op`, whose shape is static.
+int64_t turnsOf(mlir::linalg::LinalgOp op);
+
+/// Loads the elements that `op` reads at `indices` of its loops, computes its
+/// body, and stores what that yields.
+void writePoint(ThreadWriter &writer, mlir::linalg::LinalgOp op,
+                mlir::ValueRange indices);
+
+} // namespace stagewright::device
+
+#endif // STAGEWRIGHT_CONVERSION_RANKTODEVICE_LOOPPOINT_H

@@ -1,0 +1,319 @@
+//===- WriteScatters.cpp - rows added to rows that indices name -----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A scatter arrives as a loop over its updates. Each adds a row to the row of a
+// table that an index, its id, names. The blocks of a column of the grid share
+// the ids: block p of P makes the updates whose id is p modulo P, in the order
+// of the loop. So each row of the table is written by one block alone, and the
+// results do not depend on P, not to the last bit. There are no atomics.
+//
+// A block first reads all ids, 32 side by side in a warp, and notes its own as
+// bits in shared memory. Then each thread makes the noted updates of one column.
+// Were the ids read in that second loop, each turn would wait for the one before:
+// a store to the table may change an id, as far as a compiler knows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopPoint.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+namespace {
+
+/// Bits of a word of notes: one for each thread of a warp.
+static_assert(kWarp == 32);
+/// Most words of notes, 8 KiB: for 65,536 updates at once.
+constexpr int64_t kMostWords = 2048;
+/// Fewest blocks of a grid that leave few processors of a device idle.
+constexpr int64_t kFewestBlocks = 64;
+
+/// A loop nest that updates rows of tables.
+struct Scatter {
+  SmallVector<scf::ForOp> loops; ///< outermost first
+  SmallVector<int64_t> extents;  ///< turns of each
+  linalg::LinalgOp update;       ///< of one row, in the innermost loop
+  Value id; ///< equal for two updates of one row; made in the innermost loop
+  SmallVector<Operation *> makers; ///< of `id`, in their order
+  int64_t idBytes = 0;             ///< that are read to make it
+
+  static FailureOr<Scatter> get(func::FuncOp kernel);
+  int64_t updates() const { return llvm::product_of(extents); }
+
+private:
+  LogicalResult findLoops(func::FuncOp kernel);
+  LogicalResult findId();
+  LogicalResult findMakers();
+};
+
+/// Finds the loops, each alone in the next, from 0 in steps of 1.
+LogicalResult Scatter::findLoops(func::FuncOp kernel) {
+  SmallVector<Operation *> inside;
+  for (Operation &op : kernel.front().without_terminator())
+    if (!ThreadWriter::isPrelude(op))
+      inside.push_back(&op);
+  while (inside.size() == 1 && isa<scf::ForOp>(inside.front())) {
+    auto loop = cast<scf::ForOp>(inside.front());
+    auto upper = getConstantIntValue(loop.getUpperBound());
+    if (!upper || *upper < 1 || !loop.getInitArgs().empty() ||
+        getConstantIntValue(loop.getLowerBound()) != 0 ||
+        getConstantIntValue(loop.getStep()) != 1)
+      return failure();
+    loops.push_back(loop);
+    extents.push_back(*upper);
+    inside = llvm::map_to_vector(loop.getBody()->without_terminator(),
+                                 [](Operation &op) { return &op; });
+  }
+  return success(!loops.empty());
+}
+
+/// Finds the index of the table, one row each time, that is computed in the
+/// loop; only the update touches the table.
+LogicalResult Scatter::findId() {
+  for (Value init : update.getDpsInits()) {
+    auto row = init.getDefiningOp<memref::SubViewOp>();
+    if (!row || !isa<BlockArgument>(row.getSource()) ||
+        !row.getSource().hasOneUse() || !init.hasOneUse())
+      return failure();
+    bool found = false;
+    for (auto [offset, size] :
+         llvm::zip_equal(row.getMixedOffsets(), row.getStaticSizes())) {
+      auto value = dyn_cast<Value>(offset);
+      if (!value || size != 1 || (id && value != id))
+        continue;
+      Operation *maker = value.getDefiningOp();
+      found |= maker && maker->getBlock() == loops.back().getBody();
+      id = found ? value : id;
+    }
+    if (!found)
+      return failure();
+  }
+  return success(id != nullptr);
+}
+
+/// Finds what computes `id` from numbers that the loop only reads.
+LogicalResult Scatter::findMakers() {
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.filter = [&](Operation *op) {
+    return op->getBlock() == loops.back().getBody();
+  };
+  SetVector<Operation *> slice;
+  if (failed(getBackwardSlice(id, &slice, options)))
+    return failure();
+  for (Operation *op : slice) {
+    auto read = dyn_cast<memref::LoadOp>(op);
+    if (!read && !ThreadWriter::isPrelude(*op))
+      return failure();
+    if (read)
+      idBytes += llvm::divideCeil(
+          read.getResult().getType().getIntOrFloatBitWidth(), 8);
+  }
+  makers = slice.takeVector();
+  return success();
+}
+
+FailureOr<Scatter> Scatter::get(func::FuncOp kernel) {
+  Scatter scatter;
+  if (failed(scatter.findLoops(kernel)))
+    return failure();
+  bool known = true;
+  scatter.loops.back().getBody()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+      known &= !scatter.update;
+      scatter.update = linalgOp;
+      return WalkResult::skip();
+    }
+    known &= isa<memref::LoadOp, memref::SubViewOp, scf::IfOp, scf::YieldOp>(
+                 op) ||
+             ThreadWriter::isPrelude(*op);
+    return WalkResult::advance();
+  });
+  if (!known || !scatter.update || !isElementByElement(scatter.update) ||
+      failed(scatter.findId()) || failed(scatter.findMakers()))
+    return failure();
+  return scatter;
+}
+
+/// How many blocks share the ids: a power of two. What a block reads of ids is
+/// at most what all blocks read of rows, unless there would be few blocks.
+int64_t sharesOf(Scatter &scatter, int64_t threads, int64_t columnBlocks) {
+  auto row = cast<MemRefType>(scatter.update.getDpsInits().front().getType());
+  int64_t rowBytes = threads * row.getElementTypeBitWidth() / 8;
+  int64_t shares = std::max<int64_t>(
+      rowBytes / std::max<int64_t>(scatter.idBytes, 1),
+      int64_t(llvm::divideCeil(kFewestBlocks, columnBlocks)));
+  return int64_t(llvm::PowerOf2Ceil(
+      uint64_t(std::min(shares, scatter.updates()))));
+}
+
+class ScatterWriter {
+public:
+  ScatterWriter(ThreadWriter &writer, Scatter &scatter)
+      : writer(writer), scatter(scatter) {}
+  void write();
+
+private:
+  /// Says which update of the loop the next operations are about.
+  void setTurn(Value turn) {
+    for (auto [loop, index] :
+         llvm::zip_equal(scatter.loops, writer.split(turn, scatter.extents)))
+      writer.map(loop.getInductionVar(),
+                 arith::IndexCastOp::create(writer.builder, writer.loc,
+                                            writer.builder.getIndexType(),
+                                            index));
+  }
+  Value word(int64_t value) {
+    return arith::ConstantOp::create(writer.builder, writer.loc,
+                                     writer.builder.getI32IntegerAttr(value));
+  }
+  Value isOwn(Value turn);
+  void note(Value first);
+  void update(Value first);
+
+  ThreadWriter &writer;
+  Scatter &scatter;
+  Memory notes;
+  int64_t threads = 0, words = 0, shares = 0, columns = 0;
+};
+
+/// Whether this block makes update `turn`, which may be behind the last.
+Value ScatterWriter::isOwn(Value turn) {
+  Value no = arith::ConstantOp::create(writer.builder, writer.loc,
+                                       writer.builder.getBoolAttr(false));
+  Value inside = writer.isLess(turn, scatter.updates());
+  return writer.where(inside, no, [&]() -> SmallVector<Value> {
+    setTurn(turn);
+    for (Operation *op : scatter.makers)
+      writer.clone(*op, {});
+    Value share = writer.modulo(
+        arith::IndexCastOp::create(writer.builder, writer.loc,
+                                   writer.placeType(),
+                                   writer.lookup(scatter.id)),
+        shares);
+    return {arith::CmpIOp::create(writer.builder, writer.loc,
+                                  arith::CmpIPredicate::eq, share,
+                                  writer.blockId(gpu::Dimension::y))};
+  })[0];
+}
+
+/// Notes which of the updates from `first` on are the block's: a word of bits
+/// for each 32, which a warp makes together.
+void ScatterWriter::note(Value first) {
+  OpBuilder &builder = writer.builder;
+  Value thread = writer.threadId(), lane = writer.modulo(thread, kWarp);
+  Value warp = writer.dividedBy(thread, kWarp);
+  int64_t warps = threads / kWarp;
+  writer.loop(words / warps, {}, [&](Value turn, ValueRange) {
+    Value at = writer.add(writer.times(turn, warps), warp);
+    Value own = isOwn(writer.add(writer.add(first, writer.times(at, kWarp)),
+                                 lane));
+    Value bit = arith::ShLIOp::create(
+        builder, writer.loc, word(1),
+        arith::IndexCastOp::create(
+            builder, writer.loc, builder.getI32Type(),
+            arith::IndexCastOp::create(builder, writer.loc,
+                                       builder.getIndexType(), lane)));
+    Value bits = arith::SelectOp::create(builder, writer.loc, own, bit, word(0));
+    for (int64_t offset = kWarp / 2; offset > 0; offset /= 2)
+      bits = arith::OrIOp::create(builder, writer.loc, bits,
+                                  writer.shuffle(bits, offset));
+    writer.where(writer.isZero(lane), {}, [&]() -> SmallVector<Value> {
+      writer.store(notes, at, bits);
+      return {};
+    });
+    return SmallVector<Value>{};
+  });
+}
+
+/// Makes the noted updates from `first` on for the thread's column.
+void ScatterWriter::update(Value first) {
+  OpBuilder &builder = writer.builder;
+  Value column = writer.add(
+      writer.times(writer.blockId(gpu::Dimension::x), threads),
+      writer.threadId());
+  SmallVector<Value> indices =
+      writer.split(column, scatter.update.getStaticLoopRanges());
+  auto special = [&](Operation &op) {
+    if (&op != scatter.update)
+      return false;
+    writePoint(writer, scatter.update, indices);
+    return true;
+  };
+  auto toPlace = [&](Value bits) -> Value {
+    return builder.createOrFold<arith::IndexCastOp>(
+        writer.loc, writer.placeType(),
+        builder.createOrFold<arith::IndexCastUIOp>(
+            writer.loc, builder.getIndexType(), bits));
+  };
+  Value inside =
+      columns % threads == 0 ? Value() : writer.isLess(column, columns);
+  writer.where(inside, {}, [&]() -> SmallVector<Value> {
+    writer.loop(words, {}, [&](Value at, ValueRange) -> SmallVector<Value> {
+      Value noted = writer.load(notes, at);
+      Value count = LLVM::CtPopOp::create(builder, writer.loc, noted);
+      Value start = writer.add(first, writer.times(at, kWarp));
+      writer.loop(
+          writer.number(0), toPlace(count), 1, noted,
+          [&](Value, ValueRange left) -> SmallVector<Value> {
+            Value lowest = LLVM::CountTrailingZerosOp::create(
+                builder, writer.loc, builder.getI32Type(), left[0], true);
+            setTurn(writer.add(start, toPlace(lowest)));
+            writer.special = special;
+            for (Operation &op :
+                 scatter.loops.back().getBody()->without_terminator())
+              writer.clone(op, {});
+            writer.special = nullptr;
+            Value less = arith::SubIOp::create(builder, writer.loc, left[0],
+                                               word(1));
+            return {arith::AndIOp::create(builder, writer.loc, left[0], less)};
+          });
+      return {};
+    });
+    return {};
+  });
+}
+
+void ScatterWriter::write() {
+  columns = turnsOf(scatter.update);
+  threads = std::min<int64_t>(kLoopThreads, llvm::alignTo(columns, kWarp));
+  writer.shape.block[0] = threads;
+  writer.shape.grid[0] = llvm::divideCeil(columns, threads);
+  shares = sharesOf(scatter, threads, writer.shape.grid[0]);
+  writer.shape.grid[1] = shares;
+  words = std::min<int64_t>(
+      kMostWords, llvm::alignTo(llvm::divideCeil(scatter.updates(), kWarp),
+                                threads / kWarp));
+  notes = writer.shared(writer.builder.getI32Type(), words);
+  int64_t passes = llvm::divideCeil(scatter.updates(), words * kWarp);
+  writer.loop(passes, {}, [&](Value pass, ValueRange) -> SmallVector<Value> {
+    Value first = writer.times(pass, words * kWarp);
+    note(first);
+    writer.barrier();
+    update(first);
+    if (passes > 1)
+      writer.barrier(); // before the next pass writes its notes
+    return {};
+  });
+}
+
+} // namespace
+
+LogicalResult writeScatter(ThreadWriter &writer, func::FuncOp kernel) {
+  FailureOr<Scatter> scatter = Scatter::get(kernel);
+  if (failed(scatter))
+    return failure();
+  ScatterWriter(writer, *scatter).write();
+  return success();
+}
+
+} // namespace stagewright::device
