@@ -82,7 +82,9 @@ def HostFuseElementwise : Pass<"host-fuse-elementwise", "::mlir::func::FuncOp"> 
     **Expects** A body whose contractions are raised.
     **Leaves** Elementwise producers of one consumer fused into it; cheap producers of several fused into each, unless
     each would then read more arrays than before;
-    producers of reductions fused into the reduction.
+    producers of reductions fused into the reduction. Arrays of which few elements are read (a loss reads one for each
+    token, an embedding rows of a table that was cast) are not written: an element is computed where it is read. A sum over
+    terms that are zero but in one turn of its loop is that term.
     **Never** touches a contraction, and never repeats a transcendental function over a larger space than before.
   }];
   let options = [

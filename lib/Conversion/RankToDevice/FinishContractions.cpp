@@ -31,6 +31,16 @@ Value withoutRounding(Value value) {
   return value;
 }
 
+/// The element that the body of an operation reads by `use`, or null.
+Value elementOf(OpOperand &use) {
+  if (auto read = dyn_cast<tensor::ExtractOp>(use.getOwner()))
+    return read.getResult();
+  auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+  return reader && !reader.isDpsInit(&use)
+             ? Value(reader.getMatchingBlockArgument(&use))
+             : Value();
+}
+
 /// A sum with the terms of another array: element by element `init + term`,
 /// the term perhaps rounded on the way.
 struct Addition {
@@ -128,10 +138,10 @@ struct DeviceFinishContractionsPass
       return false;
     SmallVector<Operation *> casts;
     for (OpOperand &use : result.getUses()) {
-      auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
-      if (!reader || reader.isDpsInit(&use))
+      Value element = elementOf(use);
+      if (!element)
         return false;
-      for (Operation *user : reader.getMatchingBlockArgument(&use).getUsers()) {
+      for (Operation *user : element.getUsers()) {
         if (!isa<arith::TruncFOp>(user) || user->getResult(0).getType() != type)
           return false;
         casts.push_back(user);
@@ -148,9 +158,7 @@ struct DeviceFinishContractionsPass
       cast->erase();
     }
     for (OpOperand &use : result.getUses())
-      cast<linalg::GenericOp>(use.getOwner())
-          .getMatchingBlockArgument(&use)
-          .setType(type);
+      elementOf(use).setType(type);
     result.replaceAllUsesWith(made.getResult(0));
     op.erase();
     return true;

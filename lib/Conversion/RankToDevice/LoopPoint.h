@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What kernels with loops share: the operation inside of the loops writes a row,
-// and each thread computes one element of it.
+// What kernels with loops share: the operation inside of the loops writes a
+// row, and each thread computes one element of it.
 //
 //===----------------------------------------------------------------------===//
 

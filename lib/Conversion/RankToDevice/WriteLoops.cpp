@@ -79,7 +79,8 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
     if (!isElementByElement(op) || turnsOf(op) != columns)
       columns = 1;
   }
-  int64_t threads = std::min<int64_t>(kLoopThreads, llvm::alignTo(columns, kWarp));
+  int64_t threads =
+      std::min<int64_t>(kLoopThreads, llvm::alignTo(columns, kWarp));
   writer.shape.block[0] = threads;
   writer.shape.grid[0] = llvm::divideCeil(columns, threads);
   Value column =

@@ -12,9 +12,10 @@
 // results do not depend on P, not to the last bit. There are no atomics.
 //
 // A block first reads all ids, 32 side by side in a warp, and notes its own as
-// bits in shared memory. Then each thread makes the noted updates of one column.
-// Were the ids read in that second loop, each turn would wait for the one before:
-// a store to the table may change an id, as far as a compiler knows.
+// bits in shared memory. Then each thread makes the noted updates of one
+// column. Were the ids read in that second loop, each turn would wait for the
+// one before: a store to the table may change an id, as far as a compiler
+// knows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -133,9 +134,9 @@ FailureOr<Scatter> Scatter::get(func::FuncOp kernel) {
       scatter.update = linalgOp;
       return WalkResult::skip();
     }
-    known &= isa<memref::LoadOp, memref::SubViewOp, scf::IfOp, scf::YieldOp>(
-                 op) ||
-             ThreadWriter::isPrelude(*op);
+    known &=
+        isa<memref::LoadOp, memref::SubViewOp, scf::IfOp, scf::YieldOp>(op) ||
+        ThreadWriter::isPrelude(*op);
     return WalkResult::advance();
   });
   if (!known || !scatter.update || !isElementByElement(scatter.update) ||
@@ -149,11 +150,11 @@ FailureOr<Scatter> Scatter::get(func::FuncOp kernel) {
 int64_t sharesOf(Scatter &scatter, int64_t threads, int64_t columnBlocks) {
   auto row = cast<MemRefType>(scatter.update.getDpsInits().front().getType());
   int64_t rowBytes = threads * row.getElementTypeBitWidth() / 8;
-  int64_t shares = std::max<int64_t>(
-      rowBytes / std::max<int64_t>(scatter.idBytes, 1),
-      int64_t(llvm::divideCeil(kFewestBlocks, columnBlocks)));
-  return int64_t(llvm::PowerOf2Ceil(
-      uint64_t(std::min(shares, scatter.updates()))));
+  int64_t shares =
+      std::max<int64_t>(rowBytes / std::max<int64_t>(scatter.idBytes, 1),
+                        int64_t(llvm::divideCeil(kFewestBlocks, columnBlocks)));
+  return int64_t(
+      llvm::PowerOf2Ceil(uint64_t(std::min(shares, scatter.updates()))));
 }
 
 class ScatterWriter {
@@ -195,11 +196,11 @@ Value ScatterWriter::isOwn(Value turn) {
     setTurn(turn);
     for (Operation *op : scatter.makers)
       writer.clone(*op, {});
-    Value share = writer.modulo(
-        arith::IndexCastOp::create(writer.builder, writer.loc,
-                                   writer.placeType(),
-                                   writer.lookup(scatter.id)),
-        shares);
+    Value share =
+        writer.modulo(arith::IndexCastOp::create(writer.builder, writer.loc,
+                                                 writer.placeType(),
+                                                 writer.lookup(scatter.id)),
+                      shares);
     return {arith::CmpIOp::create(writer.builder, writer.loc,
                                   arith::CmpIPredicate::eq, share,
                                   writer.blockId(gpu::Dimension::y))};
@@ -215,15 +216,16 @@ void ScatterWriter::note(Value first) {
   int64_t warps = threads / kWarp;
   writer.loop(words / warps, {}, [&](Value turn, ValueRange) {
     Value at = writer.add(writer.times(turn, warps), warp);
-    Value own = isOwn(writer.add(writer.add(first, writer.times(at, kWarp)),
-                                 lane));
+    Value own =
+        isOwn(writer.add(writer.add(first, writer.times(at, kWarp)), lane));
     Value bit = arith::ShLIOp::create(
         builder, writer.loc, word(1),
         arith::IndexCastOp::create(
             builder, writer.loc, builder.getI32Type(),
             arith::IndexCastOp::create(builder, writer.loc,
                                        builder.getIndexType(), lane)));
-    Value bits = arith::SelectOp::create(builder, writer.loc, own, bit, word(0));
+    Value bits =
+        arith::SelectOp::create(builder, writer.loc, own, bit, word(0));
     for (int64_t offset = kWarp / 2; offset > 0; offset /= 2)
       bits = arith::OrIOp::create(builder, writer.loc, bits,
                                   writer.shuffle(bits, offset));
@@ -238,9 +240,9 @@ void ScatterWriter::note(Value first) {
 /// Makes the noted updates from `first` on for the thread's column.
 void ScatterWriter::update(Value first) {
   OpBuilder &builder = writer.builder;
-  Value column = writer.add(
-      writer.times(writer.blockId(gpu::Dimension::x), threads),
-      writer.threadId());
+  Value column =
+      writer.add(writer.times(writer.blockId(gpu::Dimension::x), threads),
+                 writer.threadId());
   SmallVector<Value> indices =
       writer.split(column, scatter.update.getStaticLoopRanges());
   auto special = [&](Operation &op) {
@@ -273,8 +275,8 @@ void ScatterWriter::update(Value first) {
                  scatter.loops.back().getBody()->without_terminator())
               writer.clone(op, {});
             writer.special = nullptr;
-            Value less = arith::SubIOp::create(builder, writer.loc, left[0],
-                                               word(1));
+            Value less =
+                arith::SubIOp::create(builder, writer.loc, left[0], word(1));
             return {arith::AndIOp::create(builder, writer.loc, left[0], less)};
           });
       return {};

@@ -46,6 +46,10 @@ bool isZero(Value value) {
       cast<linalg::YieldOp>(generic.getBody()->getTerminator()).getOperand(0));
 }
 
+int64_t pointsOf(linalg::LinalgOp op) {
+  return llvm::product_of(op.getStaticLoopRanges());
+}
+
 Value createZero(OpBuilder &builder, Location loc, RankedTensorType type) {
   Value zero = arith::ConstantOp::create(
       builder, loc, builder.getZeroAttr(type.getElementType()));

@@ -59,6 +59,17 @@ void generalizeNamed(mlir::Operation *root, mlir::RewriterBase &rewriter,
 /// drop dimensions of extent one, from `linalg.generic`.
 void populateSimplifyUnits(mlir::RewritePatternSet &patterns);
 
+/// A pattern that computes elements of an array where indices read them, if
+/// they are no more than the array has, rather than the array.
+void populateReadElements(mlir::RewritePatternSet &patterns);
+
+/// A pattern that adds one term in the place of a sum over a loop of which the
+/// terms are zero in all turns but one.
+void populateSumOneHots(mlir::RewritePatternSet &patterns);
+
+/// The number of points of the loops of `op`, whose shape is static.
+int64_t pointsOf(mlir::linalg::LinalgOp op);
+
 } // namespace stagewright::host
 
 #endif // STAGEWRIGHT_CONVERSION_RANKTOHOST_TENSORUTILS_H

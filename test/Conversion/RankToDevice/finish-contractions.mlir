@@ -199,3 +199,34 @@ func.func private @gradient(%x: tensor<48x32xbf16>, %g: tensor<48x64xbf16>, %w: 
   } -> tensor<64xf32>
   return %sum, %added : tensor<64x32xf32>, tensor<64xf32>
 }
+
+// -----
+
+// A loss reads single elements of a product, and rounds them as its other readers do: it is stored in that type.
+// CHECK-LABEL: @reads_elements
+// CHECK: %[[Z:.*]] = linalg.contract {{.*}} -> tensor<48x64xbf16>
+// CHECK: %[[X:.*]] = tensor.extract %[[Z]]{{.*}} : tensor<48x64xbf16>
+// CHECK-NEXT: arith.extf %[[X]]
+// CHECK-NOT: truncf
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+#row = affine_map<(i) -> (i)>
+func.func private @reads_elements(%x: tensor<48x32xbf16>, %w: tensor<32x64xbf16>, %ids: tensor<48xindex>) -> tensor<48xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<48x64xf32>
+  %e2 = tensor.empty() : tensor<48xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<48x64xf32>) -> tensor<48x64xf32>
+  %z = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<48x32xbf16>, tensor<32x64xbf16>)
+      outs(%f : tensor<48x64xf32>) -> tensor<48x64xf32>
+  %y = linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel"]}
+      ins(%ids : tensor<48xindex>) outs(%e2 : tensor<48xf32>) {
+  ^bb0(%id: index, %o: f32):
+    %i = linalg.index 0 : index
+    %0 = tensor.extract %z[%i, %id] : tensor<48x64xf32>
+    %1 = arith.truncf %0 : f32 to bf16
+    %2 = arith.extf %1 : bf16 to f32
+    linalg.yield %2 : f32
+  } -> tensor<48xf32>
+  return %y : tensor<48xf32>
+}

@@ -115,3 +115,109 @@ func.func private @adds_once(%x: tensor<8xf32>, %so_far: tensor<8xf32>, %y: tens
   } -> tensor<f32>
   return %s : tensor<f32>
 }
+
+// Of an array of which fewer elements are read than it has, only those are computed; what they are computed from is read in
+// its own type.
+// CHECK-LABEL: @reads_elements
+// CHECK-SAME: (%[[IDS:.*]]: tensor<3xindex>, %[[TABLE:.*]]: tensor<50x8xf32>, %[[SHIFT:.*]]: tensor<50x1xf32>)
+// CHECK: linalg.generic
+// CHECK: %[[J:.*]] = linalg.index 1
+// CHECK-DAG: %[[X:.*]] = tensor.extract %[[TABLE]][%[[I:.*]], %[[J]]]
+// CHECK-DAG: %[[S:.*]] = tensor.extract %[[SHIFT]][%[[I]], %c0]
+// CHECK: arith.subf %[[X]], %[[S]]
+// CHECK: arith.truncf
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func private @reads_elements(%ids: tensor<3xindex>, %table: tensor<50x8xf32>, %shift: tensor<50x1xf32>) -> tensor<3x8xbf16> {
+  %e = tensor.empty() : tensor<50x8xbf16>
+  %e2 = tensor.empty() : tensor<3x8xbf16>
+  %narrow = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, 0)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%table, %shift : tensor<50x8xf32>, tensor<50x1xf32>) outs(%e : tensor<50x8xbf16>) {
+  ^bb0(%a: f32, %b: f32, %o: bf16):
+    %0 = arith.subf %a, %b : f32
+    %1 = arith.truncf %0 : f32 to bf16
+    linalg.yield %1 : bf16
+  } -> tensor<50x8xbf16>
+  %rows = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%ids : tensor<3xindex>) outs(%e2 : tensor<3x8xbf16>) {
+  ^bb0(%id: index, %o: bf16):
+    %j = linalg.index 1 : index
+    %0 = tensor.extract %narrow[%id, %j] : tensor<50x8xbf16>
+    linalg.yield %0 : bf16
+  } -> tensor<3x8xbf16>
+  return %rows : tensor<3x8xbf16>
+}
+
+// More reads than the array has elements: it is computed once.
+// CHECK-LABEL: @reads_elements_often
+// CHECK-COUNT-2: linalg.generic
+func.func private @reads_elements_often(%ids: tensor<9xindex>, %table: tensor<5xf32>) -> tensor<9xf32> {
+  %e = tensor.empty() : tensor<5xf32>
+  %e2 = tensor.empty() : tensor<9xf32>
+  %made = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%table : tensor<5xf32>) outs(%e : tensor<5xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<5xf32>
+  %read = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%ids : tensor<9xindex>) outs(%e2 : tensor<9xf32>) {
+  ^bb0(%id: index, %o: f32):
+    %0 = tensor.extract %made[%id] : tensor<5xf32>
+    linalg.yield %0 : f32
+  } -> tensor<9xf32>
+  return %read : tensor<9xf32>
+}
+
+// The sum of an array that is zero but in one column is the number in that column, if there is such a column.
+// CHECK-LABEL: @sums_one_hot
+// CHECK-NOT: "reduction"
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel"]
+// CHECK: ^bb0(%[[HOT:.*]]: i32, %{{.*}}: f32):
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[HOT]], %c50_i32
+// CHECK: %[[TERM:.*]] = arith.select %[[INSIDE]]
+// CHECK: %[[NEGATED:.*]] = arith.negf %[[TERM]]
+// CHECK: arith.addf %[[NEGATED]], %[[ZERO:.*]] :
+// CHECK-NOT: "reduction"
+// CHECK: return
+func.func private @sums_one_hot(%hot: tensor<8xi32>) -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %e = tensor.empty() : tensor<8x50xf32>
+  %e2 = tensor.empty() : tensor<8xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e2 : tensor<8xf32>) -> tensor<8xf32>
+  %sum:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%hot : tensor<8xi32>) outs(%e, %zeros : tensor<8x50xf32>, tensor<8xf32>) {
+  ^bb0(%a: i32, %o: f32, %p: f32):
+    %j = linalg.index 1 : index
+    %n = arith.index_cast %j : index to i32
+    %is = arith.cmpi eq, %n, %a : i32
+    %0 = arith.select %is, %half, %zero : f32
+    %1 = arith.negf %0 : f32
+    %2 = arith.addf %1, %p : f32
+    linalg.yield %0, %2 : f32, f32
+  } -> (tensor<8x50xf32>, tensor<8xf32>)
+  return %sum#1 : tensor<8xf32>
+}
+
+// Times an array, zero may not be zero: that array may hold what is not finite.
+// CHECK-LABEL: @sums_products
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
+func.func private @sums_products(%hot: tensor<8xi32>, %x: tensor<8x50xf32>) -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant 0.5 : f32
+  %e2 = tensor.empty() : tensor<8xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e2 : tensor<8xf32>) -> tensor<8xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%hot, %x : tensor<8xi32>, tensor<8x50xf32>) outs(%zeros : tensor<8xf32>) {
+  ^bb0(%a: i32, %b: f32, %o: f32):
+    %j = linalg.index 1 : index
+    %n = arith.index_cast %j : index to i32
+    %is = arith.cmpi eq, %n, %a : i32
+    %0 = arith.select %is, %half, %zero : f32
+    %1 = arith.mulf %0, %b : f32
+    %2 = arith.addf %1, %o : f32
+    linalg.yield %2 : f32
+  } -> tensor<8xf32>
+  return %sum : tensor<8xf32>
+}

@@ -62,13 +62,6 @@ int64_t countNewReads(linalg::GenericOp producer, linalg::GenericOp consumer) {
   return reads.size();
 }
 
-int64_t points(linalg::GenericOp op) {
-  int64_t product = 1;
-  for (int64_t range : op.getStaticLoopRanges())
-    product *= range;
-  return product;
-}
-
 struct HostFuseElementwisePass
     : impl::HostFuseElementwiseBase<HostFuseElementwisePass> {
   using HostFuseElementwiseBase::HostFuseElementwiseBase;
@@ -89,7 +82,7 @@ struct HostFuseElementwisePass
         return false;
     bool costly = llvm::any_of(*producer.getBody(), isCostly);
     // Inside a larger space a producer is computed again for every point of it.
-    if (costly && points(consumer) > points(producer))
+    if (costly && pointsOf(consumer) > pointsOf(producer))
       return false;
     if (hasOneUser(producer))
       return true;
@@ -128,6 +121,8 @@ struct HostFuseElementwisePass
     linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,
                                                       shouldFoldReshape);
     populateSimplifyUnits(patterns);
+    populateReadElements(patterns);
+    populateSumOneHots(patterns);
     linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, &getContext());
     tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
