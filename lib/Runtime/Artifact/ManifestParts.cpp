@@ -12,6 +12,8 @@
 #include "Sum.h"
 #include "stagewright/Support/Limits.h"
 
+#include <limits>
+
 namespace stagewright::runtime {
 
 int64_t integer(const json &object, const char *key, int64_t low,

@@ -61,6 +61,21 @@ json deviceManifest() {
   return manifest;
 }
 
+TEST(Manifest, ParsesTheWorkOfKernels) {
+  json manifest = deviceManifest();
+  // As older artifacts have none.
+  EXPECT_EQ(parseManifest(manifest.dump()).kernels[0].form, "");
+  manifest["kernels"][0].update(
+      {{"form", "rows"}, {"read", 4096}, {"written", 32}, {"flops", 1024}});
+  Kernel kernel = parseManifest(manifest.dump()).kernels[0];
+  EXPECT_EQ(kernel.form, "rows");
+  EXPECT_EQ(kernel.read, 4096);
+  EXPECT_EQ(kernel.written, 32);
+  EXPECT_EQ(kernel.flops, 1024);
+  manifest["kernels"][0]["read"] = -1;
+  EXPECT_THROW(parseManifest(manifest.dump()), Error);
+}
+
 TEST(Manifest, ParsesKernelsOfADevice) {
   EXPECT_FALSE(parseManifest(pipelineManifest().dump()).cuda);
   Manifest manifest = parseManifest(deviceManifest().dump());
