@@ -293,13 +293,15 @@ def HostOutlineKernels : Pass<"host-outline-kernels", "::mlir::ModuleOp"> {
     **Expects** Bodies on buffers with planned workspace.
     **Leaves** Every linalg operation but contractions, every loop, and the zeroing, copying, adding and combining
     of slots in rank programs, in a private function whose arguments are `llvm.noalias` where that is proved;
-    structurally equal functions merged over the whole module.
+    structurally equal functions merged over the whole module. Means over microbatches stand in a branch: over one
+    microbatch they are not made.
     **Never** outlines a contraction.
   }];
   let statistics = [
     Statistic<"numOutlined", "kernels-outlined", "Loop nests outlined">,
     Statistic<"numUnique", "kernels-unique", "Functions they became">];
-  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def HostContractionsToCalls : Pass<"host-contractions-to-calls", "::mlir::ModuleOp"> {

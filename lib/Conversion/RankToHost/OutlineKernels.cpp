@@ -87,6 +87,27 @@ void writeSlotOp(OpBuilder &builder, Operation *op, IRMapping &mapping) {
       });
 }
 
+/// Makes means over microbatches only where there are several: over one, a mean
+/// is what the buffer holds. One branch for all that stand side by side.
+void skipMeansOfOne(ArrayRef<Operation *> ops) {
+  scf::IfOp branch;
+  Value count;
+  for (Operation *op : ops) {
+    auto mean = dyn_cast<rank::CombineOp>(op);
+    if (!mean || mean.getCombine() != rank::Combine::Mean)
+      continue;
+    if (!branch || branch->getNextNode() != op || mean.getCount() != count) {
+      OpBuilder builder(op);
+      count = mean.getCount();
+      Value one = arith::ConstantIndexOp::create(builder, op->getLoc(), 1);
+      Value several = arith::CmpIOp::create(
+          builder, op->getLoc(), arith::CmpIPredicate::ne, count, one);
+      branch = scf::IfOp::create(builder, op->getLoc(), several);
+    }
+    op->moveBefore(branch.thenYield());
+  }
+}
+
 struct HostOutlineKernelsPass
     : impl::HostOutlineKernelsBase<HostOutlineKernelsPass> {
   using HostOutlineKernelsBase::HostOutlineKernelsBase;
@@ -103,13 +124,16 @@ struct HostOutlineKernelsPass
         if (isa<rank::ZeroOp, rank::CopyOp, rank::AddOp, rank::CombineOp>(op))
           slotOps.push_back(op);
       });
-    for (Operation *op : slotOps) {
+    llvm::erase_if(slotOps, [](Operation *op) {
       auto combine = dyn_cast<rank::CombineOp>(op);
-      if (combine && combine.getCombine() == rank::Combine::Sum)
-        op->erase(); // a sum is what the buffer holds
-      else
-        outline(op, outliner);
-    }
+      if (!combine || combine.getCombine() != rank::Combine::Sum)
+        return false;
+      op->erase(); // a sum is what the buffer holds
+      return true;
+    });
+    skipMeansOfOne(slotOps);
+    for (Operation *op : slotOps)
+      outline(op, outliner);
   }
 
   void outline(Operation *op, KernelOutliner &outliner) {

@@ -8,7 +8,12 @@
 // BODIES: func.call @kernel.{{.*}} : (memref<f32>) -> ()
 // BODIES: rank.call @l.F {{.*}} workspace %[[WS]][0, 64] node "l.F"
 // BODIES: rank.call @l.B {{.*}} node "l.B"
-// BODIES: func.call @kernel.{{.*}}(%{{.*}}, %M) : (memref<8x4xf32>, index) -> ()
+// Over one microbatch a mean is what the buffer holds.
+// BODIES: %[[SEVERAL:.*]] = arith.cmpi ne, %M, %c1
+// BODIES-NEXT: scf.if %[[SEVERAL]] {
+// BODIES-NEXT: func.call @kernel.{{.*}}(%{{.*}}, %M) : (memref<8x4xf32>, index) -> ()
+// BODIES-NEXT: func.call @kernel.{{.*}}(%{{.*}}, %M) : (memref<f32>, index) -> ()
+// BODIES-NEXT: }
 
 // Numbers of buffers are those of the manifest.
 // CALLS: rank.manifest = "{{.*}}buffers
