@@ -294,9 +294,12 @@ def HostOutlineKernels : Pass<"host-outline-kernels", "::mlir::ModuleOp"> {
     **Leaves** Every linalg operation but contractions, every loop, and the zeroing, copying, adding and combining
     of slots in rank programs, in a private function whose arguments are `llvm.noalias` where that is proved;
     structurally equal functions merged over the whole module. Means over microbatches stand in a branch: over one
-    microbatch they are not made.
+    microbatch they are not made. With `fills` the zeroing of slots stays as it is.
     **Never** outlines a contraction.
   }];
+  let options = [
+    Option<"fills", "fills", "bool", "false",
+           "leave the zeroing of slots, which the runtime of a device does">];
   let statistics = [
     Statistic<"numOutlined", "kernels-outlined", "Loop nests outlined">,
     Statistic<"numUnique", "kernels-unique", "Functions they became">];

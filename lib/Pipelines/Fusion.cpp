@@ -51,7 +51,7 @@ void buildBuffers(OpPassManager &manager) {
   body.addPass(createCanonicalizerPass());
 }
 
-void buildWorkspaces(OpPassManager &manager) {
+void buildWorkspaces(OpPassManager &manager, bool fills) {
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
     body.addPass(host::createHostPlanWorkspace());
@@ -59,7 +59,9 @@ void buildWorkspaces(OpPassManager &manager) {
   }
   manager.addPass(host::createHostSizeWorkspaces());
   manager.addPass(rank::createVerifyRankPrograms());
-  manager.addPass(host::createHostOutlineKernels());
+  host::HostOutlineKernelsOptions outline;
+  outline.fills = fills;
+  manager.addPass(host::createHostOutlineKernels(outline));
 }
 
 } // namespace stagewright

@@ -27,8 +27,9 @@ void buildBuffers(mlir::OpPassManager &manager);
 
 /// Workspaces of bodies placed and sized, rank programs verified, and what
 /// these do to slots as kernels. Comes before any pointer is made of a buffer:
-/// lifetimes follow views, not integers.
-void buildWorkspaces(mlir::OpPassManager &manager);
+/// lifetimes follow views, not integers. With `fills` the runtime fills slots
+/// with zeros.
+void buildWorkspaces(mlir::OpPassManager &manager, bool fills = false);
 
 } // namespace stagewright
 

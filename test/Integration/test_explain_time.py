@@ -98,24 +98,19 @@ def slow(rank):
             (it["read_bytes"] + it["written_bytes"] > BYTES or it["flops"] > FLOPS)}
 
 
-# Known today: the scatter-add of the embedding's gradient walks all tokens, the one-hot sum has a thread for each row.
-KNOWN_GPT2 = {("embed.B", "scatter")}
-KNOWN_LLAMA = {("embed.B", "scatter")}
-
-
 def test_no_kernel_of_few_blocks_moves_much(gpt2, llama_layer):
     """A device has over a hundred processors; a kernel of few blocks leaves most of them idle."""
-    assert slow(gpt2) <= KNOWN_GPT2
-    assert slow(llama_layer) <= KNOWN_LLAMA
+    assert not slow(gpt2)
+    assert not slow(llama_layer)
 
 
 def test_gpt2_small(gpt2):
     """Limits may only fall: lower them when a change does. What they should be: 8.5 ms, 1.15 times the least, 3.5 GB, 420 nodes."""
     least = gpt2["product_seconds"] + gpt2["attention_seconds"]
-    assert gpt2["seconds"] <= 10.8e-3
-    assert gpt2["seconds"] <= 1.62 * least
-    assert gpt2["our_bytes"] <= 8.74e9
-    assert gpt2["nodes"] <= 660
+    assert gpt2["seconds"] <= 8.73e-3
+    assert gpt2["seconds"] <= 1.312 * least
+    assert gpt2["our_bytes"] <= 6.38e9
+    assert gpt2["nodes"] <= 507
     assert least == pytest.approx(6.65e-3, rel=0.02)  # 3.59 and 0.27 TFLOP
 
 

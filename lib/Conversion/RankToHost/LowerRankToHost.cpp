@@ -120,6 +120,7 @@ struct Writer {
         .Case<rank::ActionOp>(
             [&](rank::ActionOp action) { writeAction(action); })
         .Case<rank::CallOp>([&](rank::CallOp call) { writeCall(call); })
+        .Case<rank::ZeroOp>([&](rank::ZeroOp zero) { writeFill(zero); })
         .Default([&](Operation *op) {
           Operation *copy = builder.cloneWithoutRegions(*op, mapping);
           OpBuilder::InsertionGuard guard(builder);
@@ -213,6 +214,20 @@ struct Writer {
     func::CallOp::create(builder, loc, body, arguments);
     call(loc, "sw_node_end",
          {node, constant(loc, rank::getLiveWorkspaceBytes(op))});
+  }
+
+  /// A slot is contiguous, and zero of every type has no bit set.
+  void writeFill(rank::ZeroOp zero) {
+    Location loc = zero.getLoc();
+    auto type = cast<MemRefType>(zero.getTarget().getType());
+    int64_t bits = type.getElementTypeBitWidth();
+    Value slot = UnrealizedConversionCastOp::create(
+                     builder, loc, pointer(), mapping.lookup(zero.getTarget()))
+                     .getResult(0);
+    Value none =
+        arith::ConstantIntOp::create(builder, loc, builder.getI32Type(), 0);
+    call(loc, "sw_fill",
+         {slot, none, constant(loc, type.getNumElements() * ((bits + 7) / 8))});
   }
 
   Value constant(Location loc, int64_t value) {

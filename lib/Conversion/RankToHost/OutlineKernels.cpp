@@ -121,7 +121,8 @@ struct HostOutlineKernelsPass
     SmallVector<Operation *> slotOps;
     for (auto program : getOperation().getOps<rank::ProgramOp>())
       program.walk([&](Operation *op) {
-        if (isa<rank::ZeroOp, rank::CopyOp, rank::AddOp, rank::CombineOp>(op))
+        if (isa<rank::CopyOp, rank::AddOp, rank::CombineOp>(op) ||
+            (isa<rank::ZeroOp>(op) && !fills))
           slotOps.push_back(op);
       });
     llvm::erase_if(slotOps, [](Operation *op) {

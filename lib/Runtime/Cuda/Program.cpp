@@ -9,6 +9,7 @@
 
 #include "Constants.h"
 #include "Error.h"
+#include "FirstSums.h"
 #include "Slots.h"
 #include "Threads/Step.h"
 
@@ -341,6 +342,7 @@ std::vector<RankProgram> recordProgram(const Artifact &artifact,
     if (!rank.error.empty())
       raise("rank ", r, ": ", rank.error);
     rank.program.livePeak = rank.slots.peak();
+    overwriteFirstSums(rank.program);
     programs.push_back(std::move(rank.program));
   }
   return programs;

@@ -1,0 +1,150 @@
+//===- FirstSums.cpp - sums that need no zero to begin with ---------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FirstSums.h"
+
+#include "DType.h"
+#include "Extents.h"
+
+#include <map>
+
+namespace stagewright::runtime::cuda {
+
+namespace {
+
+/// Whether the result is one block without holes, of so many bytes.
+bool isWhole(const sw_gemm_desc &it, int64_t bytes) {
+  // Distances and extents, from the smallest distance on.
+  std::multimap<int64_t, int64_t> dimensions;
+  int64_t elements = 1;
+  for (auto [extent, distance] :
+       {std::pair(it.m, it.c_row), std::pair(it.n, it.c_col),
+        std::pair(it.batch[0], it.c_batch[0]),
+        std::pair(it.batch[1], it.c_batch[1])})
+    if (extent > 1)
+      dimensions.emplace(distance, extent);
+  for (auto [distance, extent] : dimensions) {
+    if (distance != elements)
+      return false;
+    elements *= extent;
+  }
+  return elements * dtypeSize(it.dtype) == bytes;
+}
+
+class Pending {
+public:
+  explicit Pending(RankProgram &program) : program(program) {}
+
+  int64_t run() {
+    std::vector<Command> &commands = program.commands;
+    removed.assign(commands.size(), false);
+    for (size_t i = 0; i < commands.size(); ++i)
+      look(i);
+    if (count == 0)
+      return 0;
+    // Kernels that stand in for a call name its place.
+    std::vector<int64_t> places(commands.size());
+    size_t kept = 0;
+    for (size_t i = 0; i < commands.size(); ++i) {
+      places[i] = int64_t(kept);
+      if (removed[i])
+        continue;
+      Command command = commands[i];
+      if (command.instead >= 0)
+        command.instead = places[size_t(command.instead)];
+      commands[kept++] = command;
+    }
+    commands.resize(kept);
+    return count;
+  }
+
+private:
+  struct Fill {
+    int64_t bytes;
+    size_t number; ///< of its command
+  };
+
+  void look(size_t number) {
+    const Command &command = program.commands[number];
+    switch (command.kind) {
+    case Command::Fill:
+      use(command.to, command.bytes);
+      if (command.from == 0)
+        fills[command.to] = {command.bytes, number};
+      return;
+    case Command::Contract:
+      return product(program.contractions[size_t(command.id)]);
+    case Command::Launch:
+      for (int64_t i = 0; i < command.bytes; ++i)
+        use(program.values[size_t(command.to) + size_t(i)], 1);
+      return;
+    case Command::Copy:
+      use(command.to, command.bytes);
+      return use(command.from, command.bytes);
+    case Command::Attend:
+      for (const Extent &it : extentsOf(program.attentions[size_t(command.id)]))
+        use(it.address, it.bytes);
+      return;
+    case Command::Convolve:
+      for (const Extent &it :
+           extentsOf(program.convolutions[size_t(command.id)]))
+        use(it.address, it.bytes);
+      return;
+    case Command::Claim:
+    case Command::Acquire:
+      return use(command.to, 1);
+    case Command::Offload:
+      return use(command.from, command.bytes);
+    case Command::Fetch:
+      return use(command.to, command.bytes);
+    case Command::Reduce: // A bucket may have any of them.
+    case Command::Await:
+      return fills.clear();
+    default: // The others name what was claimed or acquired.
+      return;
+    }
+  }
+
+  void product(Contraction &it) {
+    for (Address address : {it.a, it.b, it.bias, it.aux})
+      use(address, 1);
+    auto found = fills.find(it.c);
+    bool overwrites = found != fills.end() && it.desc.gemm.beta != 0 &&
+                      !it.desc.otherwise &&
+                      isWhole(it.desc.gemm, found->second.bytes);
+    if (!overwrites)
+      return use(it.c, 1);
+    it.desc.gemm.beta = 0;
+    removed[found->second.number] = true;
+    fills.erase(found);
+    ++count;
+  }
+
+  /// What is used otherwise keeps its fill.
+  void use(Address address, int64_t bytes) {
+    auto next = fills.lower_bound(address + Address(bytes));
+    while (next != fills.begin()) {
+      auto it = std::prev(next);
+      if (it->first + Address(it->second.bytes) <= address)
+        return; // Fills do not overlap.
+      next = fills.erase(it);
+    }
+  }
+
+  RankProgram &program;
+  std::map<Address, Fill> fills; ///< that nothing has used yet
+  std::vector<bool> removed;     ///< by command
+  int64_t count = 0;
+};
+
+} // namespace
+
+int64_t overwriteFirstSums(RankProgram &program) {
+  return Pending(program).run();
+}
+
+} // namespace stagewright::runtime::cuda
