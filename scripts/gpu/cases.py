@@ -15,6 +15,7 @@ class Case:
     groups: tuple = ("numerics",)  # sections that take it; "otherwise": numerics of kernels in the place of libraries
     plan: str = ""  # of pp-compile, in the place of its planner's
     flags: tuple = ()  # of pp-compile
+    cluster: str = ""  # whose rates the planner takes; else this machine's
 
     @property
     def environment(self):
@@ -49,7 +50,7 @@ ALL = [
     Case("adamw-2", "training.py:gpt_adamw", "", 2, microbatches=2),
     Case("convnet-2", "convnet.py:convnet", "", 2),
     Case("wide-4", HALF, WIDE, 4, "1f1b", 8, groups=("executor", "profile")),
-    Case("gpt2-small", HALF, GPT2, 1, "gpipe", 1, groups=("step", "profile")),
+    Case("gpt2-small", HALF, GPT2, 1, "gpipe", 1, groups=("step", "profile"), flags=("--max-replicas=1",), cluster="h100"),
     Case("tiny-gpt-2", FLOAT, TINY, 2, "1f1b", 2, groups=("first", "sanitizer")),
     Case("tiny-bfloat16-2", HALF, TINY, 2, "1f1b", 2, FLOAT, groups=("sanitizer",)),
     # Our own kernels of attention, which share memory most.

@@ -54,7 +54,7 @@ def compile_case(case, build, root, bundle, device="cuda"):
     python = root / "build/venv/bin/python"  # of ./dev setup, with JAX
     environment = {**os.environ, **case.environment, "PYTHONPATH": str(root / "python"), "JAX_PLATFORMS": "cpu"}
     stages = f"--plan={case.plan}" if case.plan else f"--stages={case.stages}"
-    flags = [f"--cluster=local:{case.stages}", stages, f"--schedule={case.schedule}", f"--microbatches={case.microbatches}",
+    flags = [f"--cluster={case.cluster or f'local:{case.stages}'}", stages, f"--schedule={case.schedule}", f"--microbatches={case.microbatches}",
              *case.flags]
     processor = ["--target-cpu=x86-64-v3"] if device == "cuda" else []  # Else code for this machine.
     with tempfile.TemporaryDirectory() as folder:
