@@ -18,8 +18,6 @@ namespace {
 void *reserve(int64_t bytes, int access) {
   void *at = mmap(nullptr, size_t(bytes), access,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED)
-    std::perror("the emulator cannot reserve memory");
   return at == MAP_FAILED ? nullptr : at;
 }
 
@@ -30,11 +28,23 @@ std::string shown(uint64_t address, int64_t bytes) {
 }
 } // namespace
 
-Memory::Memory()
-    : base(reinterpret_cast<uint64_t>(reserve(reserved, PROT_NONE))),
-      content(
-          static_cast<std::byte *>(reserve(reserved, PROT_READ | PROT_WRITE))),
-      known(static_cast<uint8_t *>(reserve(reserved, PROT_READ | PROT_WRITE))) {
+Memory::Memory() {
+  // Sanitizers map more beside each page that may be written.
+  for (; reserved > 1 << 20; reserved /= 2) {
+    void *hidden = reserve(reserved, PROT_NONE);
+    void *bytes = reserve(reserved, PROT_READ | PROT_WRITE);
+    void *marks = reserve(reserved, PROT_READ | PROT_WRITE);
+    if (hidden && bytes && marks) {
+      base = reinterpret_cast<uint64_t>(hidden);
+      content = static_cast<std::byte *>(bytes);
+      known = static_cast<uint8_t *>(marks);
+      return;
+    }
+    for (void *it : {hidden, bytes, marks})
+      if (it)
+        munmap(it, size_t(reserved));
+  }
+  std::perror("the emulator cannot reserve memory");
 }
 
 uint64_t Memory::allocate(int64_t bytes, int device) {

@@ -60,10 +60,10 @@ private:
   };
   const Block *blockOf(uint64_t address, int64_t bytes) const;
 
-  static constexpr int64_t reserved = int64_t(1) << 36;
-  uint64_t base;
-  std::byte *content;
-  uint8_t *known;
+  int64_t reserved = int64_t(1) << 36; ///< less where so much is refused
+  uint64_t base = 0;
+  std::byte *content = nullptr;
+  uint8_t *known = nullptr;
   int64_t used = 0;
   std::map<uint64_t, Block> blocks;
   mutable uint64_t lastBegin = 0; ///< of the block that was found last

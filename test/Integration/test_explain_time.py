@@ -109,7 +109,7 @@ def test_gpt2_small(gpt2):
     least = gpt2["product_seconds"] + gpt2["attention_seconds"]
     assert gpt2["seconds"] <= 8.73e-3
     assert gpt2["seconds"] <= 1.312 * least
-    assert gpt2["our_bytes"] <= 6.38e9
+    assert gpt2["our_bytes"] <= 5.73e9
     assert gpt2["nodes"] <= 507
     assert least == pytest.approx(6.65e-3, rel=0.02)  # 3.59 and 0.27 TFLOP
 
@@ -133,4 +133,4 @@ def of_layers(rank):
 def test_llama_7b_layer(llama_layer):
     """Without what zeroes and divides gradients, which lies outside of nodes."""
     whole, ours = of_layers(llama_layer)
-    assert ours <= 0.17 * whole
+    assert 0 < ours <= 0.17 * whole

@@ -23,6 +23,10 @@ constexpr int64_t kLoopThreads = 128;
 /// Whether `op` reads and writes element i of every operand in turn i.
 bool isElementByElement(mlir::linalg::LinalgOp op);
 
+/// Whether two turns of a loop may write windows of which one begins within the
+/// other, so that an element is not always the same thread's.
+bool mayOverlap(mlir::memref::SubViewOp window);
+
 /// The number of turns of the loops of `op`, whose shape is static.
 int64_t turnsOf(mlir::linalg::LinalgOp op);
 

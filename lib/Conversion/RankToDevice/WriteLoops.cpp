@@ -31,6 +31,14 @@ bool isElementByElement(linalg::LinalgOp op) {
   return true;
 }
 
+bool mayOverlap(memref::SubViewOp window) {
+  for (auto [offset, size] :
+       llvm::zip_equal(window.getMixedOffsets(), window.getStaticSizes()))
+    if (isa<Value>(offset) && size != 1)
+      return true;
+  return false;
+}
+
 int64_t turnsOf(linalg::LinalgOp op) {
   int64_t turns = 1;
   for (int64_t range : op.getStaticLoopRanges())
@@ -76,7 +84,11 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
   for (linalg::LinalgOp op : inner) {
     if (op.hasDynamicShape())
       return failure();
-    if (!isElementByElement(op) || turnsOf(op) != columns)
+    bool overlaps = llvm::any_of(op.getDpsInits(), [](Value init) {
+      auto window = init.getDefiningOp<memref::SubViewOp>();
+      return window && mayOverlap(window);
+    });
+    if (overlaps || !isElementByElement(op) || turnsOf(op) != columns)
       columns = 1;
   }
   int64_t threads =

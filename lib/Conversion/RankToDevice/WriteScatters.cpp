@@ -83,7 +83,7 @@ LogicalResult Scatter::findId() {
   for (Value init : update.getDpsInits()) {
     auto row = init.getDefiningOp<memref::SubViewOp>();
     if (!row || !isa<BlockArgument>(row.getSource()) ||
-        !row.getSource().hasOneUse() || !init.hasOneUse())
+        !row.getSource().hasOneUse() || !init.hasOneUse() || mayOverlap(row))
       return failure();
     bool found = false;
     for (auto [offset, size] :
@@ -292,9 +292,10 @@ void ScatterWriter::write() {
   writer.shape.grid[0] = llvm::divideCeil(columns, threads);
   shares = sharesOf(scatter, threads, writer.shape.grid[0]);
   writer.shape.grid[1] = shares;
+  int64_t warps = threads / kWarp; // Each notes as many words as the others.
   words = std::min<int64_t>(
-      kMostWords, llvm::alignTo(llvm::divideCeil(scatter.updates(), kWarp),
-                                threads / kWarp));
+      llvm::alignDown(kMostWords, warps),
+      llvm::alignTo(llvm::divideCeil(scatter.updates(), kWarp), warps));
   notes = writer.shared(writer.builder.getI32Type(), words);
   int64_t passes = llvm::divideCeil(scatter.updates(), words * kWarp);
   writer.loop(passes, {}, [&](Value pass, ValueRange) -> SmallVector<Value> {

@@ -109,7 +109,8 @@ struct Kernel {
   int64_t block[3] = {1, 1, 1}; ///< threads of a block
   int64_t shared = 0;           ///< bytes of shared memory given at the launch
   int64_t arguments = 0;        ///< values of 8 bytes
-  /// What its code is for: attention, rows, sums, elements or loops; empty
+  /// What its code is for: attention, rows, sums, elements, scatter or
+  /// loops; empty
   /// where an older compiler did not count, and the numbers are 0 then.
   std::string form = {};
   int64_t read = 0, written = 0; ///< distinct bytes of a launch

@@ -96,7 +96,6 @@ DeviceStep::DeviceStep(std::shared_ptr<const Artifact> source,
     raise(error);
 }
 
-/// What this process does alone.
 void DeviceStep::connect() {
   try {
     resources->messages->connect(resources->memory,
@@ -106,10 +105,10 @@ void DeviceStep::connect() {
     // The others wait for this rank, and would only say that it is silent.
     peers->fail("rank " + std::to_string(own[0]) + ": " + error.what(),
                 &*resources->messages);
-    throw;
   }
 }
 
+/// What this process does alone.
 void DeviceStep::make(const StepOptions &options) {
   place(options);
   PlanOptions how;

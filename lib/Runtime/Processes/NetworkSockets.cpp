@@ -52,11 +52,14 @@ void NetworkSockets::listen() {
   for (size_t p = 0; p < words.size(); ++p) {
     if (int64_t(p) == number || ended[p] || heard.has(int64_t(p)))
       continue;
+    int socket = words[p].get();
+    bool closed = hasClosed(socket); // Before: what it said came first.
     Word word;
-    if (receiveAll(words[p].get(), &word, sizeof(word), 0))
+    if (hasReceived(socket, sizeof(word)) &&
+        receiveAll(socket, &word, sizeof(word), 0))
       heard.add(int64_t(p), word);
     else
-      ended[p] = hasClosed(words[p].get());
+      ended[p] = closed;
   }
 }
 

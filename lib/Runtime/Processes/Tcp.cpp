@@ -19,6 +19,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <unistd.h>
+#include <vector>
 
 namespace stagewright::runtime {
 
@@ -169,11 +170,13 @@ Socket listenAt(const TcpAddress &address, bool everywhere) {
   }
   Socket socket(::socket(at.bytes.ss_family,
                          SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket)
+    return socket;
   int on = 1, off = 0;
   // A port of a run that has just ended is free.
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-  if (!socket || bind(socket.get(), plain(at), lengthOf(at)) != 0 ||
+  if (bind(socket.get(), plain(at), lengthOf(at)) != 0 ||
       listen(socket.get(), SOMAXCONN) != 0)
     return Socket();
   return socket;
@@ -194,6 +197,15 @@ Socket connectTo(const TcpAddress &address, double seconds) {
       errno = problem;
       return Socket();
     }
+  }
+  // Where nobody listens, the port that the system chose may be the address.
+  sockaddr_storage here = {}, there = {};
+  socklen_t hereSize = sizeof(here), thereSize = sizeof(there);
+  getsockname(socket.get(), reinterpret_cast<sockaddr *>(&here), &hereSize);
+  getpeername(socket.get(), reinterpret_cast<sockaddr *>(&there), &thereSize);
+  if (hereSize == thereSize && std::memcmp(&here, &there, hereSize) == 0) {
+    errno = ECONNREFUSED;
+    return Socket();
   }
   tune(socket.get());
   return socket;
@@ -228,6 +240,12 @@ bool sendAll(int socket, const void *data, size_t bytes, double seconds) {
     return send(socket, static_cast<const std::byte *>(data) + at, bytes - at,
                 MSG_DONTWAIT | MSG_NOSIGNAL);
   });
+}
+
+bool hasReceived(int socket, size_t bytes) {
+  std::vector<char> some(bytes);
+  return recv(socket, some.data(), bytes, MSG_PEEK | MSG_DONTWAIT) ==
+         ssize_t(bytes);
 }
 
 bool hasClosed(int socket) {

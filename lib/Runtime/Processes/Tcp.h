@@ -77,6 +77,9 @@ TcpAddress ownAddress(int socket);
 bool receiveAll(int socket, void *data, size_t bytes, double seconds);
 bool sendAll(int socket, const void *data, size_t bytes, double seconds);
 
+/// Whether so many bytes wait to be received.
+bool hasReceived(int socket, size_t bytes);
+
 /// Whether the other side has closed, or cannot be reached any more.
 bool hasClosed(int socket);
 

@@ -35,6 +35,8 @@ struct Message {
   int64_t bytes;
   bool sends = false, sums = false;
   std::optional<Element> element = {}; ///< of a sum
+  std::byte *content = nullptr;        ///< what the address stands for
+  uint8_t *known = nullptr;            ///< and whether it is known
 };
 
 /// Joins the ranks; sets the state. Waits for them.

@@ -60,10 +60,12 @@ int message(Comm *comm, const char *name, Message it, Stream *stream) {
   auto state = std::make_shared<std::atomic<int>>(0); // 1: under way, 2: over
   int status = enqueueHolding(stream, [=]() {
     if (*state == 0) {
-      memory().at(it.address, it.bytes, name);
+      Message found = it;
+      found.content = memory().at(it.address, it.bytes, name);
+      found.known = memory().marks(it.address);
       *state = 1;
       std::thread([=] {
-        carry(comm, it);
+        carry(comm, found);
         *state = 2;
       }).detach();
     }

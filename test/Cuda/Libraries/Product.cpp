@@ -120,9 +120,13 @@ public:
     if (it.readsBias() || it.writesBias())
       bias = vectorAt(it.bias, perColumn ? n : m, it.biasElement,
                       it.readsBias(), "uses a bias of");
+    int64_t size = sizeOf(it.auxElement);
     if (it.readsAux() || it.writesAux())
-      aux = vectorAt(it.aux, (n - 1) * it.auxRow + m, it.auxElement, false,
-                     "uses aux of");
+      aux =
+          memory().at(it.aux, ((n - 1) * it.auxRow + m) * size, "uses aux of");
+    for (int64_t j = 0; aux && j < n; ++j) // Between columns is nothing.
+      vectorAt(it.aux + uint64_t(j * it.auxRow * size), m, it.auxElement,
+               it.readsAux(), "uses aux of");
     sums.assign(size_t(it.writesBias() ? m : 0), 0);
     if (it.epilogue == epilogueSumA || perColumn)
       for (int64_t i = 0; i < (perColumn ? n : m); ++i) {

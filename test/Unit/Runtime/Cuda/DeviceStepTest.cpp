@@ -37,7 +37,7 @@ size_t count(const std::vector<Call> &calls, const std::string &word) {
 
 /// What the entry functions of the fixture ask for with 4 microbatches.
 const char *const rank0 =
-    " fill copy product copy product product copy product product copy product"
+    " copy product copy product product copy product product copy product"
     " product product scale";
 const char *const rank1 =
     " fill loss copy scale loss copy scale loss copy scale loss copy scale";
@@ -202,8 +202,9 @@ TEST(DeviceStep, AlgorithmsAreAskedForByTheAlignmentOfABias) {
     Host host = deviceHost();
     return count(emulator.calls(), "heuristic");
   };
-  // Of 64, 4 and 8 bytes.
-  EXPECT_EQ(asked("bias"), asked("none") + 3);
+  // Of 64, 4 and 8 bytes. They use the gradient before its first product, which
+  // then adds as all others do and is no shape of its own.
+  EXPECT_EQ(asked("bias"), asked("none") - 1 + 3);
 }
 
 TEST(DeviceStep, KernelsReadConstantsOnTheirDevice) {
