@@ -142,7 +142,7 @@ func.func private @kernel.many(%ids: memref<4x20000xi32>, %rows: memref<4x20000x
 // Three warps note 2,046 words of the 2,048 that there could be.
 // CHECK-LABEL: gpu.func @kernel_three_warps
 // CHECK-SAME: device.block = array<i64: 96, 1, 1>
-// CHECK-SAME: device.grid = array<i64: 1, 64, 1>
+// CHECK-SAME: device.grid = array<i64: 1, 128, 1>
 // CHECK-SAME: device.shared = 8184
 // CHECK: gpu.barrier
 // CHECK: llvm.intr.ctpop
