@@ -108,7 +108,9 @@ EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
   std::lock_guard guard(lock());
   if (int status = failure("cuModuleLoadData"))
     return status;
-  *code = new Code;
+  // As long as the process: kernels are asked for after their module has gone.
+  static auto &all = *new std::vector<std::unique_ptr<Code>>;
+  *code = all.emplace_back(std::make_unique<Code>()).get();
   log("load device=%d", currentDevice());
   std::string_view text = ptxOf(image);
   if (text.empty() || setting("STAGEWRIGHT_EMULATOR_RECORDS", 0))
@@ -125,7 +127,7 @@ EMULATED(int) cuModuleLoadData(Code **code, const void *image) {
   return success;
 }
 EMULATED(int) cuModuleUnload(Code *) {
-  return log("unload device=%d", currentDevice()), 0; // Kept for its kernels.
+  return log("unload device=%d", currentDevice()), 0;
 }
 EMULATED(int)
 cuModuleGetFunction(Function **function, Code *code, const char *name) {

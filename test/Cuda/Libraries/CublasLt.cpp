@@ -226,8 +226,9 @@ cublasLtMatmulDescSetAttribute(Desc *desc, int attribute, const void *value,
 EMULATED(int)
 cublasLtMatrixLayoutCreate(Layout **layout, int type, uint64_t rows,
                            uint64_t columns, int64_t row) {
-  *layout = new Layout{type, rows, columns, row, {}};
-  return row >= int64_t(rows) ? 0 : invalid;
+  bool isValid = row >= int64_t(rows);
+  *layout = isValid ? new Layout{type, rows, columns, row, {}} : nullptr;
+  return isValid ? 0 : invalid;
 }
 EMULATED(int) cublasLtMatrixLayoutDestroy(Layout *layout) {
   return delete layout, 0;

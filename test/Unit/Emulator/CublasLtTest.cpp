@@ -77,30 +77,35 @@ int Call::status() const {
   LtLayout left = layout(a, rows, columns, row ? row : rows, batches);
   LtLayout right = layout(b, kOfB, n, kOfB, batches);
   LtLayout result = layout(c, m, n, m, batches);
-  if (!left)
-    return invalid;
   LtPreference preference = nullptr;
   lt.preferenceCreate(&preference);
   auto most = uint64_t(1 << 16);
   lt.preferenceSet(preference, int(ltPreferenceWorkspace),
                    static_cast<const void *>(&most), sizeof(most));
   LtHeuristic found;
-  int count = 0;
-  if (int status = lt.heuristic.status(handle, desc, left, right, result,
-                                       result, preference, 1, &found, &count))
-    return status;
+  int count = 0, status = invalid;
+  if (left)
+    status = lt.heuristic.status(handle, desc, left, right, result, result,
+                                 preference, 1, &found, &count);
   float one[2] = {1, 0}, zero[2] = {otherC ? 1.f : 0.f, 0};
   auto at = [](DevicePointer address) {
     return reinterpret_cast<void *>(address);
   };
-  int status =
-      lt.matmul.status(handle, desc, static_cast<const void *>(one),
-                       static_cast<const void *>(at(arrays[0] + aOffset)), left,
-                       static_cast<const void *>(at(arrays[1])), right,
-                       static_cast<const void *>(zero),
-                       static_cast<const void *>(at(arrays[otherC ? 1 : 2])),
-                       result, at(arrays[2]), result, &found.algorithm,
-                       at(space + workspaceOffset), workspace, bench.stream());
+  if (status == 0)
+    status = lt.matmul.status(
+        handle, desc, static_cast<const void *>(one),
+        static_cast<const void *>(at(arrays[0] + aOffset)), left,
+        static_cast<const void *>(at(arrays[1])), right,
+        static_cast<const void *>(zero),
+        static_cast<const void *>(at(arrays[otherC ? 1 : 2])), result,
+        at(arrays[2]), result, &found.algorithm, at(space + workspaceOffset),
+        workspace, bench.stream());
+  for (LtLayout it : {left, right, result})
+    if (it)
+      lt.layoutDestroy(it);
+  lt.preferenceDestroy(preference);
+  lt.descDestroy(desc);
+  lt.destroy(handle);
   return status;
 }
 

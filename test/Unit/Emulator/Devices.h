@@ -14,11 +14,19 @@
 
 #include <cstdlib>
 #include <deque>
+#include <vector>
 
-/// Two devices, of which the first is the thread's. What it gives is the
+/// Two devices, of which the first is the thread's. Memory that it gives is the
 /// process's as long as that lives.
 class Bench {
 public:
+  ~Bench() {
+    for (auto it : events)
+      driver().eventDestroy(it);
+  }
+  Bench(const Bench &) = delete;
+  Bench &operator=(const Bench &) = delete;
+
   Bench() {
     setenv("STAGEWRIGHT_CUDA_LIBRARY", EMULATOR_LIBRARY, 1);
     setenv("STAGEWRIGHT_CUBLASLT_LIBRARY", EMULATOR_LIBRARY, 1);
@@ -58,6 +66,7 @@ public:
   stagewright::runtime::cuda::EventHandle event(unsigned flags = 0) {
     stagewright::runtime::cuda::EventHandle it = nullptr;
     driver().eventCreate(&it, flags);
+    events.push_back(it);
     return it;
   }
   stagewright::runtime::cuda::KernelFunction kernel(const std::string &body) {
@@ -89,6 +98,7 @@ private:
   static const stagewright::runtime::cuda::Driver &driver() {
     return stagewright::runtime::cuda::driver();
   }
+  std::vector<stagewright::runtime::cuda::EventHandle> events;
   static inline auto &texts = *new std::deque<std::string>;
 };
 
