@@ -28,8 +28,8 @@ int streams = 0, eventIds = 0, graphs = 0;
 int64_t ticks = 0;
 /// That were not destroyed. As long as the process.
 auto &all = *new std::vector<Stream *>;
-Stream *origin = nullptr;  ///< of the capture that is under way
-int captured = 0;          ///< calls since it began
+Stream *origin = nullptr;      ///< of the capture that is under way
+int captured = 0;              ///< calls since it began
 auto &nodes = *new Operations; ///< of the capture
 
 int enqueueAs(Stream *given, Work work, bool holds) {
