@@ -53,9 +53,7 @@ std::byte *BlockRunner::place(Warp &warp, int lane, const Instruction &it,
   if (it.space == Space::Shared ||
       (it.space == Space::Generic && (address & sharedWindow))) {
     uint64_t at = address & ~uint64_t(sharedWindow);
-    int thread = threadOf(warp, lane);
-    return loads ? shared.read(thread, at, bytes)
-                 : shared.write(thread, at, bytes);
+    return shared.access(threadOf(warp, lane), at, bytes, barriers, !loads);
   }
   if (it.space == Space::Local ||
       (it.space == Space::Generic && (address & localWindow))) {

@@ -84,7 +84,6 @@ void BlockRunner::finishBarrier() {
     for (int &next : warp.next)
       ++next;
   }
-  shared.barrier();
   ++barriers;
   ++counters.barriers;
 }

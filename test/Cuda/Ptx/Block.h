@@ -35,7 +35,8 @@ class BlockRunner {
 public:
   BlockRunner(const Launch &launch, Memory &memory, Counters &counters)
       : launch(launch), kernel(*launch.kernel), memory(memory),
-        counters(counters), races(threads()) {}
+        counters(counters), shared(threads()),
+        races("the device's memory", threads(), 4) {}
 
   /// All blocks; throws `Violation`, which says where.
   void run(std::mt19937 &random);

@@ -1,4 +1,4 @@
-//===- Races.cpp - threads of a launch that meet in device memory ---------===//
+//===- Races.cpp - threads of a launch that meet in memory ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,9 +13,49 @@
 
 namespace emulator::ptx {
 
+void Races::clear() {
+  pages.clear();
+  lastNumber = ~uint64_t(0);
+}
+
+bool Races::meets(uint32_t other, int barriersThen, int64_t thread,
+                  int barriers) const {
+  int64_t theirs = int64_t(other) - 1;
+  return other && theirs != thread &&
+         (theirs / threads != thread / threads || barriersThen == barriers);
+}
+
+void Races::check(Mark &mark, uint64_t byte, int64_t thread, int barriers,
+                  bool writes) const {
+  bool written = meets(mark.writer, mark.writerBarriers, thread, barriers);
+  bool read =
+      writes && (mark.severalBlocks ||
+                 (mark.severalThreads && mark.readerBarriers == barriers) ||
+                 meets(mark.reader, mark.readerBarriers, thread, barriers));
+  if (written || read)
+    throw Violation(std::string("race on ") + memory + ": thread " +
+                    std::to_string(thread) + (writes ? " writes" : " reads") +
+                    " byte " + std::to_string(byte) + ", which thread " +
+                    std::to_string((written ? mark.writer : mark.reader) - 1) +
+                    " has " + (written ? "written" : "read") +
+                    " with no barrier between them");
+  auto self = uint32_t(thread + 1);
+  if (writes) {
+    mark.writer = self;
+    mark.writerBarriers = barriers;
+    return;
+  }
+  bool other = mark.reader && mark.reader != self;
+  mark.severalBlocks |=
+      other && (mark.reader - 1) / threads != thread / threads;
+  mark.severalThreads =
+      mark.readerBarriers == barriers && (mark.severalThreads || other);
+  mark.reader = self;
+  mark.readerBarriers = barriers;
+}
+
 void Races::access(uint64_t address, int bytes, int64_t thread, int barriers,
                    bool writes) {
-  constexpr int word = 4;
   uint64_t number = address / pageSize; // An aligned access has one page.
   if (number != lastNumber) {
     std::unique_ptr<Page> &page = pages[number];
@@ -24,30 +64,9 @@ void Races::access(uint64_t address, int bytes, int64_t thread, int barriers,
     lastNumber = number;
     last = page.get();
   }
-  for (int byte = 0; byte < bytes; byte += word) {
-    Mark &mark = (*last)[address % pageSize + unsigned(byte)];
-    bool written = meets(mark.writer, mark.writerBarriers, thread, barriers);
-    bool read =
-        writes && (mark.severalBlocks ||
-                   meets(mark.reader, mark.readerBarriers, thread, barriers));
-    if (written || read)
-      throw Violation(
-          std::string("race on the device's memory: ") +
-          (writes ? "writes" : "reads") + " what thread " +
-          std::to_string((written ? mark.writer : mark.reader) - 1) +
-          " of all blocks has " + (written ? "written" : "read") +
-          " with no barrier between them");
-    auto self = uint32_t(thread + 1);
-    if (writes) {
-      mark.writer = self;
-      mark.writerBarriers = uint16_t(barriers);
-      continue;
-    }
-    mark.severalBlocks |=
-        mark.reader && (mark.reader - 1) / threads != thread / threads;
-    mark.reader = self;
-    mark.readerBarriers = uint16_t(barriers);
-  }
+  for (int byte = 0; byte < bytes; byte += step)
+    check((*last)[address % pageSize + unsigned(byte)],
+          address + unsigned(byte), thread, barriers, writes);
 }
 
 } // namespace emulator::ptx

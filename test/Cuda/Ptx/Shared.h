@@ -8,39 +8,30 @@
 #ifndef STAGEWRIGHT_TEST_CUDA_PTX_SHARED_H
 #define STAGEWRIGHT_TEST_CUDA_PTX_SHARED_H
 
+#include "Races.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace emulator::ptx {
 
-/// Shared memory, with what each byte saw since the last barrier. Two threads
-/// that use a byte between the same two barriers, one of them to write, race:
-/// also within a warp, whose threads need not keep step.
 class Shared {
 public:
+  /// Of blocks of so many threads.
+  explicit Shared(int64_t threads) : races("shared memory", threads, 1) {}
+
   /// Bytes of one block, not known yet.
   void begin(int64_t bytes);
-  /// All threads have come to a barrier.
-  void barrier() { ++epoch; }
-
-  /// Where so many bytes are for a thread; throws `Violation`.
-  std::byte *read(int thread, uint64_t address, int bytes);
-  std::byte *write(int thread, uint64_t address, int bytes);
+  /// Where so many bytes are for a thread, after so many barriers; throws
+  /// `Violation`. What is read must have been written in this block.
+  std::byte *access(int thread, uint64_t address, int bytes, int barriers,
+                    bool writes);
 
 private:
-  struct Mark {
-    int epoch = 0;
-    int writer = -1, reader = -1;
-    bool shared = false; ///< several threads have read it
-    bool known = false;  ///< it was written in this block
-  };
-  Mark &markOf(uint64_t byte, int thread, bool writes);
-  void requireRoom(uint64_t address, int bytes) const;
-
   std::vector<std::byte> content;
-  std::vector<Mark> marks;
-  int epoch = 0;
+  std::vector<bool> known; ///< by byte
+  Races races;
 };
 
 } // namespace emulator::ptx

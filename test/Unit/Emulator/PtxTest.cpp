@@ -277,6 +277,13 @@ INSTANTIATE_TEST_SUITE_P(
               "st.global.b64 [%out], %at;\nbar.sync 0;\n" +
                   handOver("").insert(0, "st.global.b64 [%out], %in;\n"),
               64, "race on the device's memory"},
+        // The last reader is the writer; the others have read it, too.
+        Wrong{"race with readers",
+              "ld.param.b64 %rd1, [k_param_1];\nsetp.eq.b32 %p1, %t, 0;\n"
+              "@%p1 st.global.b64 [%rd1], %at;\nbar.sync 0;\n"
+              "ld.global.b64 %rd2, [%rd1];\nsetp.eq.b32 %p1, %t, 31;\n"
+              "@%p1 st.global.b64 [%rd1], %at;",
+              32, "race on the device's memory"},
         Wrong{"left", "setp.eq.b32 %p1, %t, 3;\n@%p1 ret;\nbar.sync 0;", 32,
               "thread 3 has left before a barrier"},
         Wrong{"two barriers",
