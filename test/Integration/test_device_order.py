@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from emulator import LIBRARY, NEEDED, emulated
 from tiers import thorough
-from test_device_processes import PTXAS, EMULATOR
 from workshop import HERE, call, tool
 
 CHECK = HERE.parent / "Inputs/check-device-log.py"
@@ -20,7 +20,7 @@ MICROBATCHES, ARCHITECTURES = 4, ["sm_80", "sm_90a", "sm_100"]
 STEPS = [("gpt.py:gpt_deep", 4, "1f1b"), ("gpt.py:gpt_deep", 4, "zb-h1"), ("gpt.py:gpt_deep", 2, "interleaved"),
          ("llama.py:llama", 2, "gpipe"), ("convnet.py:convnet", 2, "1f1b"), ("training.py:gpt_adamw", 2, "1f1b")]
 
-pytestmark = pytest.mark.skipif(not EMULATOR.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
+pytestmark = NEEDED
 
 
 def compiled(workshop, model, stages, schedule, *more, cluster=None, microbatches=MICROBATCHES):
@@ -41,10 +41,8 @@ def compiled(workshop, model, stages, schedule, *more, cluster=None, microbatche
 
 
 def record(path, log, *flags, devices=1):
-    libraries = ("CUDA", "CUBLASLT", "GRAPH", "NVTX")
     tool("pp-run", path["swx"], f"--inputs={path['safetensors']}", "--steps=3", "--nan=ignore", *flags,
-         env={**{f"STAGEWRIGHT_{name}_LIBRARY": str(EMULATOR) for name in libraries}, "STAGEWRIGHT_EMULATOR_LOG": str(log), "STAGEWRIGHT_EMULATOR_RECORDS": "1",
-              "STAGEWRIGHT_EMULATOR_DEVICES": str(devices)})
+         env={**emulated(log=log, records=1, devices=devices), "STAGEWRIGHT_NVTX_LIBRARY": str(LIBRARY)})
     return log
 
 

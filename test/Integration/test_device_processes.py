@@ -4,7 +4,6 @@ in the order of the plan, so a plan that needs two under way at once would hang.
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -12,6 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import golden
+from emulator import NEEDED, emulated
 from test_schedules import GPT, MICROBATCHES, RANKS
 from workshop import BUILD, HERE, call, tool
 
@@ -19,17 +19,14 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from bench.stand.hosts import cluster  # noqa: E402
 
-EMULATOR = BUILD / "unit/fixtures/cuda-emulator.so"
-PTXAS = shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas") or "CUDA_HOME" in os.environ
 INPUTS = HERE.parent / "Inputs"
 
-pytestmark = pytest.mark.skipif(not EMULATOR.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
+pytestmark = NEEDED
 
 
 @pytest.fixture
 def recorded(tmp_path):
-    libraries = ("CUDA", "CUBLASLT", "NCCL", "GRAPH")
-    return {**{f"STAGEWRIGHT_{name}_LIBRARY": str(EMULATOR) for name in libraries}, "STAGEWRIGHT_EMULATOR_LOG": f"{tmp_path}/%d.log"}
+    return emulated(log=f"{tmp_path}/%d.log")
 
 
 def artifact(workshop, kind, *flags):

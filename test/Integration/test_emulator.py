@@ -10,14 +10,13 @@ import pytest
 from safetensors.numpy import load_file
 
 import golden
-from test_device_processes import EMULATOR, PTXAS
+from emulator import NEEDED, emulated
 from test_kernels import compiled
 from tiers import thorough
 from workshop import BUILD, HERE, call, tool
 
-pytestmark = pytest.mark.skipif(not EMULATOR.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
+pytestmark = NEEDED
 
-LIBRARIES = {f"STAGEWRIGHT_{name}_LIBRARY": str(EMULATOR) for name in ("CUDA", "CUBLASLT", "GRAPH", "NCCL")}
 # Lengths that no tile of our attention divides, two of them long; odd widths; rows enough for row kernels.
 SIZES = {"STAGEWRIGHT_GPT": "V=61,D=26,H=2,L=3,T=83,B=1", "STAGEWRIGHT_LLAMA": "V=61,D=24,H=4,G=2,F=30,L=2,T=70,B=1",
          "STAGEWRIGHT_ATTENTION": "D=24,H=2,S=40,B=2", "STAGEWRIGHT_CONVNET": "S=9,C=5,B=3,K=5"}
@@ -43,10 +42,9 @@ class Run:
         inputs, expected = values(workshop, model, sizes)
         out = workshop.path("emulated.out.safetensors")
         out.unlink(missing_ok=True)
-        environment = {f"STAGEWRIGHT_EMULATOR_{name.upper()}": str(value) for name, value in variables.items()}
         self.done = subprocess.run([BUILD / "bin/pp-run", artifact, f"--inputs={inputs}", f"--microbatches={MICROBATCHES}",
                                     f"--outputs={out}", "--steps=2", *flags], capture_output=True, text=True,
-                                   env={**os.environ, **LIBRARIES, **environment})
+                                   env={**os.environ, **emulated(**variables)})
         self.error = self.done.stderr
         self.wrong = golden.disagreements(expected, load_file(out)) if out.exists() else ["no results"]
 
@@ -119,7 +117,7 @@ def test_accesses_of_kernels_are_whole_sectors(workshop):
     artifact = compiled(workshop, model, {}, 1, *TARGET)
     path = workshop.path("emulated.counters")
     tool("pp-run", artifact, "--init=7", f"--microbatches={MICROBATCHES}",
-         env={**LIBRARIES, "STAGEWRIGHT_EMULATOR_COUNTERS": str(path)})
+         env=emulated(counters=path))
     names, *rows = [line.split() for line in path.read_text().splitlines()]
     assert names[5:8] == ["loads", "sectors", "bytes"] and len(rows) > 10
     loaded, stored = ([sum(int(row[i]) for row in rows) for i in places] for places in ((6, 7), (9, 10)))

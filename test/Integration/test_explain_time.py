@@ -2,16 +2,14 @@
 roofline. Counts and arithmetic, no times of a device."""
 
 import json
-import os
-import subprocess
 import sys
 
 import pytest
 
-from test_device_processes import EMULATOR, PTXAS
-from workshop import BUILD, HERE, call, tool
+from emulator import NEEDED, emulated
+from workshop import HERE, call, tool
 
-pytestmark = pytest.mark.skipif(not EMULATOR.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
+pytestmark = NEEDED
 
 SECTOR = 32
 # What accesses move beyond the elements that they need, of kernels over SMALL bytes. A store of one float for each row moves a
@@ -49,9 +47,7 @@ def estimate(artifact):
 def counters(artifact, folder):
     """By kernel, of one launch: bytes of the sectors that loads and stores move."""
     path = folder / "counters"
-    tool("pp-run", artifact, "--init=1", env={
-        **{f"STAGEWRIGHT_{name}_LIBRARY": str(EMULATOR) for name in ("CUDA", "CUBLASLT", "NCCL", "GRAPH")},
-        "STAGEWRIGHT_EMULATOR_COUNTERS": str(path)})
+    tool("pp-run", artifact, "--init=1", env=emulated(counters=path))
     lines = [line.split() for line in path.read_text().splitlines()[1:]]
     return {name: (int(loads) * SECTOR / int(launches), int(stores) * SECTOR / int(launches))
             for name, launches, _, _, _, _, loads, _, _, stores, *_ in lines}

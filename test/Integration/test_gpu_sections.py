@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from test_device_processes import EMULATOR, PTXAS
+from emulator import NEEDED, emulated
 from tiers import THOROUGH
 from workshop import BUILD
 
@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT / "scripts/gpu")]
 import cases  # noqa: E402
 import pack  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not EMULATOR.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
+pytestmark = NEEDED
 
 TINY = ("tiny-gpt-2", "tiny-bfloat16-2")
 # What each run has: both types, a graph's and our own attention, replicas, sums by NCCL, an optimizer.
@@ -59,7 +59,7 @@ def bundle(tmp_path_factory):
 
 def check(bundle, out, *flags):
     environment = {**os.environ, "PATH": f"{bundle.parent}:{os.environ['PATH']}", "JAX_PLATFORMS": "cpu",
-                   **{f"STAGEWRIGHT_{name}_LIBRARY": str(EMULATOR) for name in ("CUDA", "CUBLASLT", "NCCL", "GRAPH")}}
+                   **emulated()}
     done = subprocess.run([sys.executable, bundle / "gpu-check", "--out", out, "--scratch", out / "scratch", *flags],
                           capture_output=True, text=True, env=environment)
     return done, json.loads((out / "report.json").read_text())
