@@ -159,4 +159,15 @@ Result<std::vector<RankTime>> estimateStep(const std::string &text,
   return ranks;
 }
 
+Result<std::string> explainStep(const std::string &counts,
+                                const std::string &cluster, bool json) {
+  Result<Cluster> devices = loadCluster(cluster);
+  if (!devices)
+    return devices.error();
+  Result<std::vector<RankTime>> ranks = estimateStep(counts, *devices);
+  if (!ranks)
+    return ranks.error();
+  return json ? toJson(*ranks) : toText(*ranks);
+}
+
 } // namespace stagewright

@@ -28,8 +28,8 @@ Runner::Runner(std::shared_ptr<const Artifact> source,
           manifest().microbatches, " only: its schedule '", manifest().schedule,
           "' is an order for that number; compile it with --microbatches=",
           count);
+  layouts = layOut(manifest(), count);
   for (size_t r = 0; r < manifest().ranks.size(); ++r) {
-    layouts.push_back(layOut(manifest(), int64_t(r), count));
     int64_t printed = manifest().ranks[r].arena;
     if (count == manifest().microbatches && layouts[r].total != printed)
       raise("rank ", r, " needs an arena of ", layouts[r].total,

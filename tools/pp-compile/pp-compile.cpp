@@ -341,29 +341,25 @@ LogicalResult readPlan(std::string &plan) {
 }
 
 /// What --explain-time asks for, of the artifact that was written.
-LogicalResult explainStep() {
+LogicalResult explainArtifact() {
   if (explainTime.getNumOccurrences() == 0)
     return success();
   auto fail = [](const std::string &problem) {
     llvm::errs() << "error: --explain-time: " << problem << "\n";
     return failure();
   };
-  Result<Cluster> devices = loadCluster(cluster);
-  if (!devices)
-    return fail(devices.error().message);
   std::unique_ptr<sw_program, void (*)(sw_program *)> program(
       sw_load(output.c_str()), sw_unload);
   const char *counts = program ? sw_count_step(program.get(), 0) : nullptr;
   if (!counts)
     return fail(sw_error());
-  auto ranks = estimateStep(counts, *devices);
-  if (!ranks)
-    return fail(ranks.error().message);
+  Result<std::string> text =
+      explainStep(counts, cluster, /*json=*/!explainTime.empty());
+  if (!text)
+    return fail(text.error().message);
   bool toFile = !explainTime.empty() && explainTime != "json";
   llvm::outs().flush();
-  Status status =
-      writeTextFile(toFile ? explainTime.getValue() : "-",
-                    explainTime.empty() ? toText(*ranks) : toJson(*ranks));
+  Status status = writeTextFile(toFile ? explainTime.getValue() : "-", *text);
   return status ? success() : fail(status.error().message);
 }
 
@@ -468,7 +464,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
                    << (explainMemory ? report.stash + "\n" : "")
                    << report.memory << "native code: " << code.units
                    << " units, " << code.cached << " from the cache\n";
-    return explainStep();
+    return explainArtifact();
   }
   if (emit == Emit::Assembly)
     return writeAssembly(*module);

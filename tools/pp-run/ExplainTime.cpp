@@ -17,13 +17,10 @@ namespace stagewright::runtime {
 #ifdef STAGEWRIGHT_COST
 std::string estimatedTimes(const std::string &counts,
                            const std::string &cluster, bool json) {
-  auto devices = loadCluster(cluster);
-  if (!devices)
-    raise("--explain-time: ", devices.error().message);
-  auto ranks = estimateStep(counts, *devices);
-  if (!ranks)
-    raise("--explain-time: ", ranks.error().message);
-  return json ? toJson(*ranks) : toText(*ranks);
+  auto text = explainStep(counts, cluster, json);
+  if (!text)
+    raise("--explain-time: ", text.error().message);
+  return *text;
 }
 #else
 std::string estimatedTimes(const std::string &, const std::string &, bool) {

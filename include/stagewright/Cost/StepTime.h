@@ -95,6 +95,11 @@ struct RankTime {
 Result<std::vector<RankTime>> estimateStep(const std::string &json,
                                            const Cluster &cluster);
 
+/// The whole of it for a tool: the times of `counts` on the devices of a preset
+/// or file, as a table or as JSON.
+Result<std::string> explainStep(const std::string &counts,
+                                const std::string &cluster, bool json);
+
 /// The rank that takes longest as a table, and a line for each of the others.
 std::string toText(const std::vector<RankTime> &ranks);
 /// All ranks, in bytes, seconds and operations.

@@ -27,9 +27,6 @@ bool isElementByElement(mlir::linalg::LinalgOp op);
 /// other, so that an element is not always the same thread's.
 bool mayOverlap(mlir::memref::SubViewOp window);
 
-/// The number of turns of the loops of `op`, whose shape is static.
-int64_t turnsOf(mlir::linalg::LinalgOp op);
-
 /// Loads the elements that `op` reads at `indices` of its loops, computes its
 /// body, and stores what that yields.
 void writePoint(ThreadWriter &writer, mlir::linalg::LinalgOp op,

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../RankToHost/TensorUtils.h"
 #include "LoopPoint.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Attention.h"
@@ -37,13 +38,6 @@ bool mayOverlap(memref::SubViewOp window) {
     if (isa<Value>(offset) && size != 1)
       return true;
   return false;
-}
-
-int64_t turnsOf(linalg::LinalgOp op) {
-  int64_t turns = 1;
-  for (int64_t range : op.getStaticLoopRanges())
-    turns *= range;
-  return turns;
 }
 
 void writePoint(ThreadWriter &writer, linalg::LinalgOp op, ValueRange indices) {
@@ -80,7 +74,7 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
   });
   if (!known)
     return failure();
-  int64_t columns = single || inner.empty() ? 1 : turnsOf(inner.front());
+  int64_t columns = single || inner.empty() ? 1 : host::pointsOf(inner.front());
   for (linalg::LinalgOp op : inner) {
     if (op.hasDynamicShape())
       return failure();
@@ -88,7 +82,7 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
       auto window = init.getDefiningOp<memref::SubViewOp>();
       return window && mayOverlap(window);
     });
-    if (overlaps || !isElementByElement(op) || turnsOf(op) != columns)
+    if (overlaps || !isElementByElement(op) || host::pointsOf(op) != columns)
       columns = 1;
   }
   int64_t threads =
@@ -109,7 +103,7 @@ LogicalResult writeLoops(ThreadWriter &writer, func::FuncOp kernel) {
       writePoint(writer, linalgOp, writer.split(column, ranges));
       return true;
     }
-    writer.loop(turnsOf(linalgOp), {},
+    writer.loop(host::pointsOf(linalgOp), {},
                 [&](Value turn, ValueRange) -> SmallVector<Value> {
                   writePoint(writer, linalgOp, writer.split(turn, ranges));
                   return {};

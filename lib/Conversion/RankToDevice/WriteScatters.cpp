@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../RankToHost/TensorUtils.h"
 #include "LoopPoint.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -286,7 +287,7 @@ void ScatterWriter::update(Value first) {
 }
 
 void ScatterWriter::write() {
-  columns = turnsOf(scatter.update);
+  columns = host::pointsOf(scatter.update);
   threads = std::min<int64_t>(kLoopThreads, llvm::alignTo(columns, kWarp));
   writer.shape.block[0] = threads;
   writer.shape.grid[0] = llvm::divideCeil(columns, threads);

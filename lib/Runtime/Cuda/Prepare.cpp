@@ -256,9 +256,7 @@ std::string proveStep(const Artifact &artifact, int64_t microbatches,
           "without running it");
   int64_t count = microbatches > 0 ? microbatches : manifest.microbatches;
   size_t ranks = manifest.ranks.size();
-  std::vector<Layout> layouts;
-  for (size_t r = 0; r < ranks; ++r)
-    layouts.push_back(layOut(manifest, int64_t(r), count));
+  std::vector<Layout> layouts = layOut(manifest, count);
   std::vector<Route> routes =
       routesOf(manifest, placeRanks(devices, ranks, int(ranks)));
   if (processes)

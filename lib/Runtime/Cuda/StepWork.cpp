@@ -240,14 +240,10 @@ std::string countStep(const Artifact &artifact, int64_t microbatches) {
           "counted; compile for a device, as --target=cuda:sm_90a");
   int64_t count = microbatches > 0 ? microbatches : manifest.microbatches;
   size_t ranks = manifest.ranks.size();
-  std::vector<Layout> layouts;
-  std::vector<int> devices;
-  for (size_t r = 0; r < ranks; ++r) {
-    layouts.push_back(layOut(manifest, int64_t(r), count));
-    devices.push_back(int(r));
-  }
-  DryRun run = dryRun(artifact, layouts, routesOf(manifest, devices), count,
-                      std::vector<bool>(ranks, true));
+  std::vector<int> apart = placeRanks("", ranks, int(ranks));
+  DryRun run =
+      dryRun(artifact, layOut(manifest, count), routesOf(manifest, apart),
+             count, std::vector<bool>(ranks, true));
   json list = json::array();
   for (size_t r = 0; r < ranks; ++r)
     list.push_back({{"device", manifest.ranks[r].device},

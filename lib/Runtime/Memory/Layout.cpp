@@ -70,6 +70,13 @@ bool Ring::has(int64_t at) const {
   });
 }
 
+std::vector<Layout> layOut(const Manifest &manifest, int64_t microbatches) {
+  std::vector<Layout> layouts;
+  for (size_t r = 0; r < manifest.ranks.size(); ++r)
+    layouts.push_back(layOut(manifest, int64_t(r), microbatches));
+  return layouts;
+}
+
 Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches) {
   Layout layout;
   const Ring *workspace = nullptr;

@@ -60,6 +60,8 @@ struct Layout {
 /// the sum does not fit into 48 bits, or when a buffer that needs one slot per
 /// microbatch has fewer.
 Layout layOut(const Manifest &manifest, int64_t rank, int64_t microbatches);
+/// Those of all ranks.
+std::vector<Layout> layOut(const Manifest &manifest, int64_t microbatches);
 
 /// Live bytes that the compiler predicts, exact for the number of microbatches
 /// it compiled for; for others the part that does not hang on their number is
