@@ -38,7 +38,8 @@ bool isZeroUnless(Value value, Value condition) {
 
 /// A sum over a loop of terms that are zero but in one turn.
 struct OneHotSum {
-  int64_t loop = -1; ///< the loop, of `extent` turns
+  linalg::IndexOp index; ///< the number of the turn
+  int64_t loop = -1;     ///< the loop, of `extent` turns
   int64_t extent = 0;
   arith::CmpIOp isHot;      ///< whether this is that turn
   Value hot;                ///< its number; no turn if not in [0, extent)
@@ -86,6 +87,7 @@ FailureOr<OneHotSum> OneHotSum::get(linalg::GenericOp op) {
         !isZeroUnless(term, equal.getResult()))
       continue;
     found.isHot = equal;
+    found.index = index;
     found.loop = index.getDim();
     found.extent = op.getStaticLoopRanges()[found.loop];
     break;
@@ -102,10 +104,7 @@ FailureOr<OneHotSum> OneHotSum::get(linalg::GenericOp op) {
         op.getMatchingIndexingMap(&operand).isFunctionOfDim(found.loop))
       return failure();
   for (auto index : op.getBody()->getOps<linalg::IndexOp>())
-    if (int64_t(index.getDim()) == found.loop &&
-        !llvm::is_contained(
-            {indexOf(found.isHot.getLhs()), indexOf(found.isHot.getRhs())},
-            index))
+    if (int64_t(index.getDim()) == found.loop && index != found.index)
       return failure();
   return found;
 }
