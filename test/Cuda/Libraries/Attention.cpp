@@ -8,22 +8,8 @@
 #include "Attention.h"
 
 #include "Tensor.h"
-#include "stagewright-rt/runtime.h"
 
 namespace emulator {
-
-Element elementOfRuntime(int32_t dtype) {
-  switch (dtype) {
-  case SW_F16:
-    return Element::F16;
-  case SW_BF16:
-    return Element::BF16;
-  case SW_F64:
-    return Element::F64;
-  default:
-    return Element::F32;
-  }
-}
 
 namespace {
 

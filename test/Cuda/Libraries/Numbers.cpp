@@ -7,6 +7,8 @@
 
 #include "Numbers.h"
 
+#include "stagewright-rt/runtime.h"
+
 #include <cstring>
 
 namespace emulator {
@@ -32,6 +34,19 @@ template <typename Function> auto withType(Element element, Function function) {
 }
 
 } // namespace
+
+Element elementOfRuntime(int32_t dtype) {
+  switch (dtype) {
+  case SW_F16:
+    return Element::F16;
+  case SW_BF16:
+    return Element::BF16;
+  case SW_F64:
+    return Element::F64;
+  default:
+    return Element::F32;
+  }
+}
 
 int64_t sizeOf(Element element) {
   return withType(element, [](auto it) { return int64_t(sizeof(it)); });

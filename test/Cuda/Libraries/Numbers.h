@@ -18,6 +18,9 @@ namespace emulator {
 /// What libraries compute with; each has its own numbers for them.
 enum class Element { F32, F64, F16, BF16, E4M3, E5M2 };
 
+/// The element of an `sw_dtype`.
+Element elementOfRuntime(int32_t dtype);
+
 int64_t sizeOf(Element element);
 double read(const std::byte *array, Element element, int64_t index);
 void write(std::byte *array, Element element, int64_t index, double value);

@@ -17,9 +17,6 @@
 
 namespace emulator {
 
-/// The `sw_dtype` of a description.
-Element elementOfRuntime(int32_t dtype);
-
 template <size_t rank> class Tensor {
 public:
   using Indices = std::array<int64_t, rank>;

@@ -45,19 +45,9 @@ def block(p, x, heads, groups):
         return x + (jax.nn.silu(h @ p["gate"]) * (h @ p["up"])) @ p["down"]
 
 
-def loss(params, ids, tgt, heads, groups):
-    with jax.named_scope("embed"):
-        x = params["embed"][ids]
-    for i, layer in enumerate(params["layers"]):
-        with jax.named_scope(f"layer{i}"):
-            x = block(layer, x, heads, groups)
-    with jax.named_scope("head"):
-        return mean_token_loss(rms_norm(params["norm"], x) @ params["head"], tgt)
-
-
-def bfloat16_loss(params, ids, tgt, heads, groups):
-    """The same with bfloat16 activations; float32 parameters and loss."""
-    p = jax.tree.map(lambda a: a.astype(jnp.bfloat16), params)
+def loss(params, ids, tgt, heads, groups, dtype):
+    """With activations of a type; parameters and loss are float32."""
+    p = jax.tree.map(lambda a: a.astype(dtype), params)
     with jax.named_scope("embed"):
         x = p["embed"][ids]
     for i, layer in enumerate(p["layers"]):
@@ -67,15 +57,15 @@ def bfloat16_loss(params, ids, tgt, heads, groups):
         return mean_token_loss((rms_norm(p["norm"], x) @ p["head"]).astype(jnp.float32), tgt)
 
 
-def llama(loss=loss):
+def llama(dtype=jnp.float32):
     s = sizes("STAGEWRIGHT_LLAMA", V=128, D=64, H=4, G=2, F=160, L=2, T=32, B=2)
     n, d, kv = normals(scale=0.05), s["D"], s["D"] // s["H"] * s["G"]
     params = dict(embed=n(s["V"], d), norm=ones(d), head=n(d, s["V"]),
                   layers=[dict(norm1=ones(d), norm2=ones(d), q=n(d, d), k=n(d, kv), v=n(d, kv), o=n(d, d),
                                gate=n(d, s["F"]), up=n(d, s["F"]), down=n(s["F"], d)) for _ in range(s["L"])])
-    return (jax.value_and_grad(functools.partial(loss, heads=s["H"], groups=s["G"])),
+    return (jax.value_and_grad(functools.partial(loss, heads=s["H"], groups=s["G"], dtype=dtype)),
             (params, *tokens(s["V"], s["B"], s["T"])))
 
 
 def llama_bfloat16():
-    return llama(bfloat16_loss)
+    return llama(jnp.bfloat16)
