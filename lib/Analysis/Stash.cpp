@@ -17,11 +17,15 @@ using namespace stagewright::pipeline;
 /// scores of heads of up to 320 elements, at the speeds of "local".
 static constexpr int64_t kMostTimes = 20;
 
+/// Keeping what is written anyway costs less than any operation on it, but
+/// something, so that of two such values the smaller is kept.
+static constexpr int64_t kWrittenBytesPerFlop = 16;
+
 /// Whether `op` may be done again although it is a contraction. Convolutions
 /// are not: their operands are about as large as their results.
 static bool isExpanding(Operation *op, const StashPrices &prices) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (prices.repeatRatio < 1 || !linalgOp || op->getNumResults() != 1 ||
+  if (prices.keep == Keep::Written || prices.repeatRatio < 1 || !linalgOp || op->getNumResults() != 1 ||
       !isContraction(op) || !linalg::isaContractionOpInterface(linalgOp))
     return false;
   double flops = 2;
@@ -35,14 +39,74 @@ static bool isExpanding(Operation *op, const StashPrices &prices) {
                       static_cast<double>(written);
 }
 
+/// The only operation of the forward that reads result `number` of the graph,
+/// or null.
+static const StepOp *onlyForwardReader(const StepGraph &graph,
+                                       const StepOp &entry) {
+  const StepOp *only = nullptr;
+  for (unsigned user : entry.users)
+    if (graph.ops[user].isChained()) {
+      if (only)
+        return nullptr;
+      only = &graph.ops[user];
+    }
+  return only;
+}
+
+/// Whether a contraction stores the result of `reader` in the place of its own
+/// result `value`: rounded to a narrower type.
+static bool isRounding(const StepOp *reader, Value value) {
+  if (!reader || reader->op->getNumResults() != 1 || !reader->work.isCheap())
+    return false;
+  auto from = dyn_cast<ShapedType>(value.getType()),
+       to = dyn_cast<ShapedType>(reader->op->getResult(0).getType());
+  return from && to && from.getShape() == to.getShape() &&
+         bytesOf(to) < bytesOf(from);
+}
+
+/// Per operation of the forward: whether its results lie in memory whatever is
+/// kept.
+static std::vector<bool> findWritten(const StepGraph &graph,
+                                     const Layers &layers) {
+  std::vector<bool> written(graph.ops.size(), false);
+  // Contractions on the longest way to each operation. What is read behind one
+  // more lies in memory while that runs.
+  std::vector<int> depths(graph.ops.size(), 0);
+  for (auto [number, entry] : llvm::enumerate(graph.ops)) {
+    if (!entry.isChained())
+      continue;
+    bool contracts = isContraction(entry.op);
+    for (Value operand : entry.operands)
+      if (int maker = graph.indexOf(operand); maker >= 0)
+        depths[number] = std::max(depths[number], depths[maker]);
+    depths[number] += contracts;
+    for (Value operand : entry.operands)
+      if (int maker = graph.indexOf(operand);
+          maker >= 0 && graph.ops[maker].isChained())
+        written[maker] = written[maker] ||
+                         depths[number] > depths[maker] ||
+                         layers.layerOf[number] != layers.layerOf[maker];
+    if (entry.work.isCheap())
+      continue;
+    const StepOp *reader =
+        contracts ? onlyForwardReader(graph, entry) : nullptr;
+    if (isRounding(reader, entry.op->getResult(0)))
+      written[reader - graph.ops.data()] = true;
+    else
+      written[number] = true;
+  }
+  return written;
+}
+
 namespace {
 /// The cut of one layer.
 class LayerCut {
 public:
   LayerCut(const StepGraph &graph, const Layers &layers,
-           const std::vector<bool> &isFactor, StashPrices prices, int layer)
-      : graph(graph), layers(layers), isFactor(isFactor), prices(prices),
-        layer(layer) {}
+           const std::vector<bool> &isFactor,
+           const std::vector<bool> &isWritten, StashPrices prices, int layer)
+      : graph(graph), layers(layers), isFactor(isFactor), isWritten(isWritten),
+        prices(prices), layer(layer) {}
 
   /// The backward needs `value` here.
   void demand(Value value) {
@@ -128,7 +192,10 @@ private:
     int opNode = slot->second;
     int node = cut.addNode();
     valueNodes[value] = node;
-    cut.addEdge(opNode, node, prices.flopsPerByte * bytesOf(value.getType()));
+    int64_t bytes = bytesOf(value.getType());
+    cut.addEdge(opNode, node,
+                isWritten[number] ? bytes / kWrittenBytesPerFlop + 1
+                                  : prices.flopsPerByte * bytes);
     return node;
   }
 
@@ -163,7 +230,7 @@ private:
 
   const StepGraph &graph;
   const Layers &layers;
-  const std::vector<bool> &isFactor;
+  const std::vector<bool> &isFactor, &isWritten;
   StashPrices prices;
   int layer;
   MinCut cut;
@@ -217,6 +284,9 @@ Stash stagewright::pipeline::chooseStash(const StepGraph &graph,
   stash.layers.resize(layers.size());
   llvm::DenseSet<Value> rootSet(roots.begin(), roots.end());
   std::vector<bool> isFactor = findFactors(graph, layers, rootSet);
+  std::vector<bool> isWritten =
+      prices.keep == Keep::Written ? findWritten(graph, layers)
+                                   : std::vector<bool>(graph.ops.size(), false);
 
   // Demands by layer, in program order.
   std::vector<std::vector<Value>> demands(layers.size());
@@ -225,7 +295,7 @@ Stash stagewright::pipeline::chooseStash(const StepGraph &graph,
       for (Value operand : entry.operands)
         demands[layers.layerOf[number]].push_back(operand);
   for (int layer = 0; layer < layers.size(); ++layer) {
-    LayerCut cut(graph, layers, isFactor, prices, layer);
+    LayerCut cut(graph, layers, isFactor, isWritten, prices, layer);
     llvm::DenseSet<Value> seen;
     for (Value value : demands[layer])
       if (seen.insert(value).second) {

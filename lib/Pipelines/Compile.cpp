@@ -93,6 +93,14 @@ static FailureOr<Needs> needsOf(ModuleOp module,
   return needs;
 }
 
+/// What forwards keep if nobody says: on a device what is fastest, unless it is
+/// to repeat contractions.
+static std::string keptBy(const CompileOptions &options) {
+  if (!options.keep.empty())
+    return quoted(options.keep);
+  return options.target == "host" || options.repeatRatio ? "least" : "written";
+}
+
 /// What the target runs on bodies, up to their workspaces.
 static void buildBodies(OpPassManager &manager, const DeviceTarget *device) {
   HostPipelineOptions how;
@@ -122,7 +130,8 @@ static LogicalResult toProgram(Level level, ModuleOp module,
     passes.push_back(passText("pipeline-form-graph",
                               {{"layers", quoted(options.layers)},
                                {"cluster", options.cluster},
-                               {"repeat-ratio", text(options.repeatRatio)}}));
+                               {"repeat-ratio", text(options.repeatRatio)},
+                               {"keep", keptBy(options)}}));
     if (!needs.split)
       passes.push_back(passText("pipeline-merge-backward"));
     passes.push_back(passText("pipeline-unify-bodies"));

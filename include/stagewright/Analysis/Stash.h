@@ -23,6 +23,11 @@
 // attention is one operation (pipeline.attention) its output and statistics are
 // kept, as it is never repeated: there are no scores.
 //
+// Where a value lies in memory anyway (Keep::Written) keeping it takes no time.
+// A forward writes what another kernel of it reads: operands of contractions,
+// their results, what lives while one runs, and what another layer reads. What
+// is left, element by element between them, is kept where that is cheaper.
+//
 // Operations that need forward values only but feed only the backward (factors:
 // 1 - tanh(x)^2) lie on either side of the cut at no cost: where fewer bytes
 // are kept.
@@ -37,14 +42,26 @@
 
 namespace stagewright::pipeline {
 
+/// What a forward keeps for its backward.
+enum class Keep {
+  /// The least bytes that repeating cheap work leaves.
+  Least,
+  /// What the forward has written to memory anyway, which takes no time: the
+  /// backward is fastest, and where memory is short levels of computing again
+  /// (RecomputeCuts.h) take from it. No contraction is repeated.
+  Written,
+};
+
 /// What keeping and repeating cost.
 struct StashPrices {
+  Keep keep = Keep::Least;
+
   /// Keeping a byte, in scalar operations: it is written once and read once. A
   /// core of 64 GFLOP/s and 10 GB/s does 6.4 in the time of one byte; the
   /// cluster preset "local" makes it 8.
   int64_t flopsPerByte = 13;
   /// How many times larger than its operands the result of a contraction that
-  /// is repeated must be; 0: none is.
+  /// is repeated must be; 0: none is. With Keep::Least.
   int64_t repeatRatio = 4;
 };
 

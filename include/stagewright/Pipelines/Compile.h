@@ -57,6 +57,9 @@ struct CompileOptions {
   /// How many times larger than its operands the result of a contraction that
   /// backwards repeat must be; 0: none is.
   std::optional<int64_t> repeatRatio;
+  /// What forwards keep, as pipeline-form-graph says; empty: `least` on the
+  /// host and where repeatRatio is given, else `written`, which is fastest.
+  std::string keep;
   /// Where stage functions run: `host`, or a device as `createDeviceTarget`
   /// names it.
   std::string target = "host";

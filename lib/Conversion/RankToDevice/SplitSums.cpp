@@ -18,8 +18,12 @@ namespace stagewright::device {
 
 /// Terms that a thread adds up in parts, and most that it does where there are
 /// none: a second kernel takes as long as some.
-constexpr int64_t kTermsOfPart = 8;
-constexpr int64_t kTermsOfWhole = 64;
+struct Terms {
+  int64_t ofPart, ofWhole;
+};
+constexpr Terms kOfColumn = {8, 64};
+/// A sum with one result has but one block where it is no parts.
+constexpr Terms kOfOneResult = {2, 8};
 /// Blocks that keep a device busy: some for each of its 100 to 150 processors.
 constexpr int64_t kBlocks = 512;
 
@@ -47,10 +51,11 @@ int64_t partsOf(ArrayRef<Operation *> group) {
     return 1;
   int64_t threads = rows ? kSumThreads : kSumThreads / kWarp;
   int64_t blocks = rows ? 1 : llvm::divideCeil(results, kWarp);
-  if (terms <= kTermsOfWhole * threads)
+  Terms most = rows ? kOfOneResult : kOfColumn;
+  if (terms <= most.ofWhole * threads)
     return 1;
   return std::max<int64_t>(
-      std::min(terms / (kTermsOfPart * threads), kBlocks / blocks), 1);
+      std::min(terms / (most.ofPart * threads), kBlocks / blocks), 1);
 }
 
 SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {

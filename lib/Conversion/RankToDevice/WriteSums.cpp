@@ -172,8 +172,12 @@ private:
   Value column, part;
 };
 
-/// Fewest rows that warps share.
+/// Fewest rows that warps share: of many columns a thread for each, with wide
+/// loads, keeps the device busy; of few, as the parts of a sum have, it does
+/// not.
 constexpr int64_t kFewestRows = 32;
+constexpr int64_t kFewestOfFewColumns = kSumThreads / kWarp;
+constexpr int64_t kFewColumns = 128 * kSumThreads;
 
 /// Whether one block can have all rows of some columns.
 bool isColumnSum(linalg::LinalgOp op) {
@@ -182,11 +186,11 @@ bool isColumnSum(linalg::LinalgOp op) {
       op->hasAttr(host::kConvolution) || types.empty() ||
       types.back() == utils::IteratorType::reduction)
     return false;
-  int64_t rows = 1;
+  int64_t rows = 1, columns = 1;
   for (auto [range, type] : llvm::zip_equal(op.getStaticLoopRanges(), types))
-    if (type == utils::IteratorType::reduction)
-      rows *= range;
-  bool sums = rows >= kFewestRows;
+    (type == utils::IteratorType::reduction ? rows : columns) *= range;
+  bool sums = rows >= (columns <= kFewColumns ? kFewestOfFewColumns
+                                              : kFewestRows);
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
     sums &= succeeded(matchCombiner(op, i));
   return sums;

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Bufferization/Transforms/Bufferize.h"
 #include "BufferPlace.h"
+#include "CopiedBuffers.h"
 #include "VerifyBuffers.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
@@ -248,6 +249,7 @@ struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
       if (failed(verifyBuffers(function)) ||
           failed(bufferization::bufferizeOp(function, options, state)))
         return signalPassFailure();
+      writeWhereCopied(function);
       splitSteppedViews(function);
       keepTilesApart(function);
     }

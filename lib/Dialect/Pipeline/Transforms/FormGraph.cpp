@@ -53,6 +53,11 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
              << "repeat-ratio must be at least 0, got "
              << repeatRatio.getValue();
     prices.repeatRatio = repeatRatio;
+    if (keep != "least" && keep != "written")
+      return emitError(getOperation().getLoc())
+             << "keep must be least or written, got '" << keep.getValue()
+             << "'";
+    prices.keep = keep == "least" ? Keep::Least : Keep::Written;
     FailureOr<std::optional<Cluster>> found =
         findCluster(getOperation(), cluster);
     if (failed(found))
