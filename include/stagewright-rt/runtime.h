@@ -137,7 +137,8 @@ typedef enum sw_epilogue {
   SW_EPILOGUE_DGELU = 6, ///< times the derivative of gelu at what aux holds
   SW_EPILOGUE_DGELU_BIAS = 7, ///< DGELU, and its sums over i stored in bias[j]
   SW_EPILOGUE_A_SUM = 8,      ///< stores sum_k A[i,k] in bias[i]
-  SW_EPILOGUE_B_SUM = 9       ///< stores sum_k B[k,j] in bias[j]
+  SW_EPILOGUE_B_SUM = 9,      ///< stores sum_k B[k,j] in bias[j]
+  SW_EPILOGUE_ADD = 10        ///< adds what aux holds
 } sw_epilogue;
 
 /// A contraction on a device. Each matrix must have a stride of 1 (or an extent

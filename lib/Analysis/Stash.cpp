@@ -25,8 +25,9 @@ static constexpr int64_t kWrittenBytesPerFlop = 16;
 /// are not: their operands are about as large as their results.
 static bool isExpanding(Operation *op, const StashPrices &prices) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-  if (prices.keep == Keep::Written || prices.repeatRatio < 1 || !linalgOp || op->getNumResults() != 1 ||
-      !isContraction(op) || !linalg::isaContractionOpInterface(linalgOp))
+  if (prices.keep == Keep::Written || prices.repeatRatio < 1 || !linalgOp ||
+      op->getNumResults() != 1 || !isContraction(op) ||
+      !linalg::isaContractionOpInterface(linalgOp))
     return false;
   double flops = 2;
   for (int64_t extent : linalgOp.getStaticLoopRanges())
@@ -83,8 +84,7 @@ static std::vector<bool> findWritten(const StepGraph &graph,
     for (Value operand : entry.operands)
       if (int maker = graph.indexOf(operand);
           maker >= 0 && graph.ops[maker].isChained())
-        written[maker] = written[maker] ||
-                         depths[number] > depths[maker] ||
+        written[maker] = written[maker] || depths[number] > depths[maker] ||
                          layers.layerOf[number] != layers.layerOf[maker];
     if (entry.work.isCheap())
       continue;

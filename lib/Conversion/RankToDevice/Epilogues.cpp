@@ -29,6 +29,7 @@ int32_t epilogueOf(StringRef name) {
       .Case("gelu_aux", SW_EPILOGUE_GELU_AUX)
       .Case("bias_gelu_aux", SW_EPILOGUE_BIAS_GELU_AUX)
       .Case("dgelu", SW_EPILOGUE_DGELU)
+      .Case("add", SW_EPILOGUE_ADD)
       .Default(SW_EPILOGUE_NONE);
 }
 
@@ -44,6 +45,7 @@ EpilogueOperands operandsOf(linalg::GenericOp op) {
   case SW_EPILOGUE_BIAS_GELU_AUX:
     return {out(0), in(0), out(1)};
   case SW_EPILOGUE_DGELU:
+  case SW_EPILOGUE_ADD:
     return {out(0), {}, in(0)};
   default:
     return {out(0), {}, {}};
@@ -82,9 +84,12 @@ std::optional<Use> classify(Operation *user, Value product) {
   } else if (function->leaves().size() == 2) {
     Leaf other = function->leaves()[function->leaves()[0] == own ? 1 : 0];
     use.other = other.array;
-    if (other.isRow &&
-        function->is({own, other}, [](Arguments of) { return of[0] + of[1]; }))
+    bool adds =
+        function->is({own, other}, [](Arguments of) { return of[0] + of[1]; });
+    if (adds && other.isRow)
       use.kind = "bias";
+    else if (adds && other.array.getType() == product.getType())
+      use.kind = "add";
     else if (other.isRow && function->is({own, other}, [](Arguments of) {
                return gelu(of[0] + of[1]);
              }))

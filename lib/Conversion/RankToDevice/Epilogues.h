@@ -16,6 +16,7 @@
 //   gelu_aux          ins(product)  outs(result)
 //   bias_gelu_aux     ins(row)    outs(result, product), the second: its sum
 //   dgelu             ins(aux)    outs(product)
+//   add               ins(array)  outs(product)
 //
 //===----------------------------------------------------------------------===//
 

@@ -189,8 +189,8 @@ bool isColumnSum(linalg::LinalgOp op) {
   int64_t rows = 1, columns = 1;
   for (auto [range, type] : llvm::zip_equal(op.getStaticLoopRanges(), types))
     (type == utils::IteratorType::reduction ? rows : columns) *= range;
-  bool sums = rows >= (columns <= kFewColumns ? kFewestOfFewColumns
-                                              : kFewestRows);
+  bool sums =
+      rows >= (columns <= kFewColumns ? kFewestOfFewColumns : kFewestRows);
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
     sums &= succeeded(matchCombiner(op, i));
   return sums;

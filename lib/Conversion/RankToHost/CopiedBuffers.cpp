@@ -116,9 +116,9 @@ public:
     if (reshape) {
       OpBuilder builder(box->getContext());
       builder.setInsertionPointAfter(box);
-      place = memref::ExpandShapeOp::create(builder, reshape.getLoc(),
-                                            placeType, box,
-                                            reshape.getReassociationIndices());
+      place =
+          memref::ExpandShapeOp::create(builder, reshape.getLoc(), placeType,
+                                        box, reshape.getReassociationIndices());
     }
     copy.erase();
     if (reshape)

@@ -1,4 +1,5 @@
-//===- CopiedBuffers.h - buffers made where they are copied ------*- C++ -*-===//
+//===- CopiedBuffers.h - buffers made where they are copied ------*- C++
+//-*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

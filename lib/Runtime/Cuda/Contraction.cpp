@@ -93,19 +93,21 @@ LtCall &LtCall::operator=(LtCall &&other) noexcept {
   std::swap(a, other.a);
   std::swap(b, other.b);
   std::swap(c, other.c);
+  std::swap(added, other.added);
   return *this;
 }
 
 LtCall::LtCall(LtCall &&other) noexcept
     : product(other.product), desc(std::exchange(other.desc, nullptr)),
       a(std::exchange(other.a, nullptr)), b(std::exchange(other.b, nullptr)),
-      c(std::exchange(other.c, nullptr)), algorithm(other.algorithm),
+      c(std::exchange(other.c, nullptr)),
+      added(std::exchange(other.added, nullptr)), algorithm(other.algorithm),
       leaves(other.leaves), isNothing(other.isNothing) {}
 
 void LtCall::destroy() const {
   if (desc)
     cublasLt().descDestroy.status(desc);
-  for (LtLayout layout : {a, b, c})
+  for (LtLayout layout : {a, b, c, added})
     if (layout)
       cublasLt().layoutDestroy.status(layout);
 }
@@ -124,7 +126,7 @@ void LtCall::describe(const Contraction &contraction) {
     set(desc, ltDescBias, contraction.bias);
     set(desc, ltDescBiasType, int32_t(typeOf(wanted.bias_dtype)));
   }
-  if (contraction.aux) {
+  if (contraction.aux && wanted.epilogue != SW_EPILOGUE_ADD) {
     set(desc, ltDescAux, contraction.aux);
     set(desc, ltDescAuxRow, wanted.aux_row);
     set(desc, ltDescAuxType, int32_t(typeOf(wanted.aux_dtype)));
@@ -132,6 +134,7 @@ void LtCall::describe(const Contraction &contraction) {
   a = layoutOf(product.a, product.batches);
   b = layoutOf(product.b, product.batches);
   c = layoutOf(product.c, product.batches);
+  added = layoutOf(product.added, product.batches);
 }
 
 Contractions::Contractions(const Device &device) : device(device) {
@@ -156,9 +159,9 @@ Contractions::~Contractions() { cublasLt().destroy.status(handle); }
 const LtAlgorithm *Contractions::advise(const LtCall &it,
                                         const Contraction &contraction) {
   const LtProduct &product = it.product;
-  uint32_t alignments[3] = {alignmentOf(product.a, product),
-                            alignmentOf(product.b, product),
-                            alignmentOf(product.c, product)};
+  uint32_t alignments[4] = {
+      alignmentOf(product.a, product), alignmentOf(product.b, product),
+      alignmentOf(product.added, product), alignmentOf(product.c, product)};
   // The library reads from the description how bias and aux are aligned
   // (CUBLASLT_MATMUL_DESC_BIAS_POINTER).
   std::vector<int64_t> key = {product.batches,
@@ -170,10 +173,11 @@ const LtAlgorithm *Contractions::advise(const LtCall &it,
                               contraction.desc.aux_dtype,
                               alignmentOf(contraction.bias),
                               alignmentOf(contraction.aux)};
-  for (const LtMatrix *matrix : {&product.a, &product.b, &product.c})
+  for (const LtMatrix *matrix :
+       {&product.a, &product.b, &product.added, &product.c})
     key.insert(key.end(), {matrix->transposed, matrix->rows, matrix->columns,
                            matrix->row, matrix->batch, matrix->dtype});
-  key.insert(key.end(), alignments, alignments + 3);
+  key.insert(key.end(), alignments, alignments + 4);
   auto [found, added] = advice.try_emplace(key);
   if (!added)
     return found->second ? &*found->second : nullptr;
@@ -190,10 +194,10 @@ const LtAlgorithm *Contractions::advise(const LtCall &it,
   prefer(ltPreferenceAlignmentA, alignments[0]);
   prefer(ltPreferenceAlignmentB, alignments[1]);
   prefer(ltPreferenceAlignmentC, alignments[2]);
-  prefer(ltPreferenceAlignmentD, alignments[2]);
+  prefer(ltPreferenceAlignmentD, alignments[3]);
   LtHeuristic list[8] = {};
   int count = 0;
-  int status = lt.heuristic.status(handle, it.desc, it.a, it.b, it.c, it.c,
+  int status = lt.heuristic.status(handle, it.desc, it.a, it.b, it.added, it.c,
                                    preference, 8, list, &count);
   lt.preferenceDestroy.status(preference);
   for (int i = 0; i < count && !status && !found->second; ++i)
@@ -205,8 +209,9 @@ const LtAlgorithm *Contractions::advise(const LtCall &it,
 size_t Contractions::prepare(const Contraction &contraction) {
   device.use();
   const sw_contraction_desc &desc = contraction.desc;
+  bool isAux = contraction.aux && desc.epilogue != SW_EPILOGUE_ADD;
   bool asks = (!desc.otherwise || !alternativesOnly()) &&
-              (!contraction.aux || desc.aux_row % auxRowMultiple == 0);
+              (!isAux || desc.aux_row % auxRowMultiple == 0);
   LtCall it(contraction);
   const LtAlgorithm *found = asks ? advise(it, contraction) : nullptr;
   if (!found && desc.otherwise) {
@@ -252,10 +257,10 @@ void Contractions::call(size_t number, DevicePointer workspace,
         matrix.address + Address(call * matrix.step * dtypeSize(matrix.dtype)));
   };
   for (int64_t i = 0; i < product.calls; ++i) {
-    void *c = at(product.c, i);
     cublasLt().matmul(handle, it.desc, alpha, at(product.a, i), it.a,
-                      at(product.b, i), it.b, added, c, it.c, c, it.c,
-                      &it.algorithm, reinterpret_cast<void *>(workspace),
+                      at(product.b, i), it.b, added, at(product.added, i),
+                      it.added, at(product.c, i), it.c, &it.algorithm,
+                      reinterpret_cast<void *>(workspace),
                       size_t(libraryWorkspace), stream);
   }
 }

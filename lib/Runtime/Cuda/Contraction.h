@@ -46,6 +46,7 @@ struct LtMatrix {
 /// What is told to the library; also a table row for tests.
 struct LtProduct {
   LtMatrix a, b, c;
+  LtMatrix added; ///< to the products, where `adds`: C, or another
   int64_t batches = 1, calls = 1;
   int epilogue = ltEpilogueDefault;
   int compute = compute32;
@@ -66,7 +67,7 @@ public:
 
   LtProduct product;
   LtDesc desc = nullptr;
-  LtLayout a = nullptr, b = nullptr, c = nullptr;
+  LtLayout a = nullptr, b = nullptr, c = nullptr, added = nullptr;
   LtAlgorithm algorithm = {}; ///< to be filled
   /// The kernels behind the call are needed; where they do all of it, there is
   /// nothing else here.

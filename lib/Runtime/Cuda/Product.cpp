@@ -35,6 +35,7 @@ LtMatrix view(int64_t rows, int64_t columns, int64_t row, int64_t column,
 int epilogueOf(int32_t epilogue, bool exchanged) {
   switch (epilogue) {
   case SW_EPILOGUE_NONE:
+  case SW_EPILOGUE_ADD: // A sum with a C of its own.
     return ltEpilogueDefault;
   case SW_EPILOGUE_BIAS:
     return ltEpilogueBias;
@@ -151,6 +152,18 @@ LtProduct asProduct(const Contraction &contraction) {
                : desc.tf32          ? compute32Tf32
                                     : compute32;
   it.adds = gemm.beta != 0;
+  it.added = it.c;
+  if (desc.epilogue == SW_EPILOGUE_ADD) {
+    if (it.adds)
+      raise("a contraction adds to C and what aux holds, expected one of both");
+    if (desc.aux_dtype != gemm.dtype)
+      raise("a contraction to ", dtypeName(gemm.dtype),
+            " adds what aux holds of type ", dtypeName(desc.aux_dtype),
+            ", expected the same");
+    it.adds = true;
+    it.added.address = contraction.aux;
+    it.added.row = desc.aux_row;
+  }
   return it;
 }
 

@@ -72,8 +72,9 @@ json describe(const Contraction &it) {
       (g.beta ? c : 0);
   int64_t written = c;
   if (it.aux) {
-    bool reads =
-        d.epilogue == SW_EPILOGUE_DGELU || d.epilogue == SW_EPILOGUE_DGELU_BIAS;
+    bool reads = d.epilogue == SW_EPILOGUE_DGELU ||
+                 d.epilogue == SW_EPILOGUE_DGELU_BIAS ||
+                 d.epilogue == SW_EPILOGUE_ADD;
     (reads ? read : written) +=
         productOf({batch, g.m, g.n, dtypeSize(d.aux_dtype)});
   }

@@ -230,3 +230,53 @@ func.func private @reads_elements(%x: tensor<48x32xbf16>, %w: tensor<32x64xbf16>
   } -> tensor<48xf32>
   return %y : tensor<48xf32>
 }
+
+// -----
+
+// What a layer adds to its input: the library adds the array to the products. They are no longer rounded before.
+// CHECK-LABEL: @residual
+// CHECK: %[[Z:.*]] = linalg.contract {{.*}} {host.epilogue = "add"}
+// CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<48x64xbf16>) outs(%[[Z]] : {{.*}} attrs = {host.epilogue = "add"}
+// CHECK: return %[[Y]]
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+#all = affine_map<(i, j) -> (i, j)>
+func.func private @residual(%x: tensor<48x32xbf16>, %w: tensor<32x64xbf16>, %h: tensor<48x64xbf16>) -> tensor<48x64xbf16> {
+  %zero = arith.constant 0.0 : bf16
+  %e = tensor.empty() : tensor<48x64xbf16>
+  %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<48x64xbf16>) -> tensor<48x64xbf16>
+  %z = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<48x32xbf16>, tensor<32x64xbf16>)
+      outs(%f : tensor<48x64xbf16>) -> tensor<48x64xbf16>
+  %y = linalg.generic {indexing_maps = [#all, #all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%h, %z : tensor<48x64xbf16>, tensor<48x64xbf16>) outs(%e : tensor<48x64xbf16>) {
+  ^bb0(%u: bf16, %v: bf16, %o: bf16):
+    %0 = arith.addf %u, %v : bf16
+    linalg.yield %0 : bf16
+  } -> tensor<48x64xbf16>
+  return %y : tensor<48x64xbf16>
+}
+
+// -----
+
+// A product that is added to itself is no array beside it.
+// CHECK-LABEL: @twice
+// CHECK-NOT: host.epilogue
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+#all = affine_map<(i, j) -> (i, j)>
+func.func private @twice(%x: tensor<48x32xbf16>, %w: tensor<32x64xbf16>) -> tensor<48x64xbf16> {
+  %zero = arith.constant 0.0 : bf16
+  %e = tensor.empty() : tensor<48x64xbf16>
+  %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<48x64xbf16>) -> tensor<48x64xbf16>
+  %z = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<48x32xbf16>, tensor<32x64xbf16>)
+      outs(%f : tensor<48x64xbf16>) -> tensor<48x64xbf16>
+  %y = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%z : tensor<48x64xbf16>) outs(%e : tensor<48x64xbf16>) {
+  ^bb0(%v: bf16, %o: bf16):
+    %0 = arith.addf %v, %v : bf16
+    linalg.yield %0 : bf16
+  } -> tensor<48x64xbf16>
+  return %y : tensor<48x64xbf16>
+}

@@ -36,12 +36,12 @@ func.func private @columns(%x: memref<4096x40xf32>, %y: memref<40xf32>) {
 
 // -----
 
-// One result: all threads of a block take terms.
+// One result: all threads of a block take terms, few each.
 // CHECK-LABEL: func.func private @all
-// CHECK: %[[PARTS:.*]] = memref.alloc() : memref<80xf32>
+// CHECK: %[[PARTS:.*]] = memref.alloc() : memref<320xf32>
 // CHECK: call @kernel.0(%arg0, %[[PARTS]])
 // WRITTEN-LABEL: gpu.func @kernel_0
-// WRITTEN-SAME: device.grid = array<i64: 1, 80, 1>
+// WRITTEN-SAME: device.grid = array<i64: 1, 320, 1>
 // WRITTEN-COUNT-5: gpu.shuffle xor
 #rows = affine_map<(i, j) -> (i, j)>
 func.func private @all(%x: memref<4096x40xf32>, %y: memref<f32>) {
@@ -77,6 +77,32 @@ func.func private @whole(%x: memref<400x40xf32>, %y: memref<40xf32>, %z: memref<
   }
   linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
       ins(%z : memref<4096x20000xf32>) outs(%w : memref<20000xf32>) attrs = {device.group = 1} {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// Few rows of few columns, as parts are, are shared by warps as well; of many columns every thread has one.
+// WRITTEN-LABEL: gpu.func @kernel_0
+// WRITTEN-SAME: device.grid = array<i64: 24, 1, 1>
+// WRITTEN: gpu.barrier
+// WRITTEN-LABEL: gpu.func @kernel_1
+// WRITTEN-NOT: gpu.barrier
+#rows = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func private @parts(%x: memref<21x768xf32>, %y: memref<768xf32>, %z: memref<21x100000xf32>, %w: memref<100000xf32>) {
+  linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<21x768xf32>) outs(%y : memref<768xf32>) attrs = {device.group = 0} {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%z : memref<21x100000xf32>) outs(%w : memref<100000xf32>) attrs = {device.group = 1} {
   ^bb0(%a: f32, %s: f32):
     %0 = arith.addf %s, %a : f32
     linalg.yield %0 : f32

@@ -114,14 +114,15 @@ std::optional<Matrix> matrixOf(const Layout &it, const void *address) {
 
 /// None where the description is not one.
 std::optional<Product> productOf(const Desc &desc, const Layout &a,
-                                 const Layout &b, const Layout &d) {
+                                 const Layout &b, const Layout &c,
+                                 const Layout &d) {
   auto left = matrixOf(a, nullptr), right = matrixOf(b, nullptr);
-  auto result = matrixOf(d, nullptr);
+  auto added = matrixOf(c, nullptr), result = matrixOf(d, nullptr);
   auto bias = elementOf(valueOf(desc.more, biasType, uint64_t(d.type)));
   auto aux = elementOf(valueOf(desc.more, auxType, uint64_t(d.type)));
-  if (!left || !right || !result || !bias || !aux)
+  if (!left || !right || !added || !result || !bias || !aux)
     return std::nullopt;
-  Product it = {*left, *right, *result};
+  Product it = {*left, *right, *added, *result};
   it.transposesA = valueOf(desc.more, transposeA, 0) != 0;
   it.transposesB = valueOf(desc.more, transposeB, 0) != 0;
   it.rounds = desc.compute == compute32Tf32;
@@ -142,6 +143,8 @@ bool isMalformed(const Product &it) {
   bool aux = it.readsAux() || it.writesAux();
   bool bias = it.readsBias() || it.writesBias();
   return it.d.rows != m || it.d.columns != n || it.depth() != depth ||
+         it.c.rows != m || it.c.columns != n || it.c.row < it.c.rows ||
+         it.c.element != it.d.element || it.c.batches != it.d.batches ||
          it.a.row < it.a.rows || it.b.row < it.b.rows || it.d.row < it.d.rows ||
          it.a.batches != it.d.batches || it.b.batches != it.d.batches ||
          (aux &&
@@ -185,11 +188,18 @@ struct Heuristic {
 uint64_t shapeOf(const Product &it) {
   uint64_t hash =
       uint64_t(it.epilogue) * 31 + it.transposesA * 2u + it.transposesB;
-  for (const Matrix *matrix : {&it.a, &it.b, &it.d})
+  for (const Matrix *matrix : {&it.a, &it.b, &it.c, &it.d})
     for (int64_t value : {int64_t(matrix->element), matrix->rows,
                           matrix->columns, matrix->row, matrix->batches})
       hash = hash * 1099511628211u + uint64_t(value);
   return hash;
+}
+
+/// C may be D, or lie elsewhere.
+bool overlapInPart(const Matrix &c, const Matrix &d) {
+  bool isOne = c.address == d.address && c.row == d.row && c.batch == d.batch;
+  return !isOne && c.address < d.address + uint64_t(d.bytes()) &&
+         d.address < c.address + uint64_t(c.bytes());
 }
 
 bool isAligned(const Algorithm &algorithm, const Matrix &matrix, int place) {
@@ -252,12 +262,12 @@ cublasLtMatmulPreferenceSetAttribute(Attributes *it, int attribute,
 /// "epilogue=1" asks for a library that has no epilogues.
 EMULATED(int)
 cublasLtMatmulAlgoGetHeuristic(void *, Desc *desc, Layout *a, Layout *b,
-                               Layout *, Layout *d, Attributes *preference, int,
-                               Heuristic *results, int *count) {
+                               Layout *c, Layout *d, Attributes *preference,
+                               int, Heuristic *results, int *count) {
   log("heuristic%s%s%s", shown("a", *a).c_str(), shown("b", *b).c_str(),
       shown("c", *d).c_str());
   *count = 0;
-  auto product = productOf(*desc, *a, *b, *d);
+  auto product = productOf(*desc, *a, *b, *c, *d);
   if (!product || isMalformed(*product))
     return invalid;
   if (failure("cublasLtMatmulAlgoGetHeuristic") ||
@@ -278,7 +288,7 @@ cublasLtMatmulAlgoGetHeuristic(void *, Desc *desc, Layout *a, Layout *b,
 EMULATED(int)
 cublasLtMatmul(void *, Desc *desc, const void *alpha, const void *a,
                Layout *aLayout, const void *b, Layout *bLayout,
-               const void *beta, const void *c, Layout *, void *d,
+               const void *beta, const void *c, Layout *cLayout, void *d,
                Layout *dLayout, const void *algorithm, void *workspace,
                size_t bytes, Stream *stream) {
   std::lock_guard guard(lock());
@@ -299,11 +309,12 @@ cublasLtMatmul(void *, Desc *desc, const void *alpha, const void *a,
       shown("c", *dLayout).c_str());
   if (int status = failure("cublasLtMatmul"))
     return status;
-  auto product = productOf(*desc, *aLayout, *bLayout, *dLayout);
+  auto product = productOf(*desc, *aLayout, *bLayout, *cLayout, *dLayout);
   if (!product || isMalformed(*product))
     return invalid;
   product->a.address = reinterpret_cast<uint64_t>(a);
   product->b.address = reinterpret_cast<uint64_t>(b);
+  product->c.address = reinterpret_cast<uint64_t>(c);
   product->d.address = reinterpret_cast<uint64_t>(d);
   product->alpha = scalar(alpha);
   product->beta = scalar(beta);
@@ -312,8 +323,9 @@ cublasLtMatmul(void *, Desc *desc, const void *alpha, const void *a,
   bool narrow = sizeOf(product->a.element) == 1;
   if (reinterpret_cast<uint64_t>(workspace) % workspaceAlignment ||
       bytes < chosen.workspace || chosen.shape != shapeOf(*product) ||
-      (product->beta != 0 && c != d) || !isAligned(chosen, product->a, 0) ||
-      !isAligned(chosen, product->b, 1) || !isAligned(chosen, product->d, 3) ||
+      (product->beta != 0 && overlapInPart(product->c, product->d)) ||
+      !isAligned(chosen, product->a, 0) || !isAligned(chosen, product->b, 1) ||
+      !isAligned(chosen, product->c, 2) || !isAligned(chosen, product->d, 3) ||
       (narrow && (product->a.address | product->b.address) % narrowMultiple))
     return invalid;
   auto space = reinterpret_cast<uint64_t>(workspace);

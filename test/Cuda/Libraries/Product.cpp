@@ -93,7 +93,7 @@ double dot(const float *a, const float *b, int64_t depth) {
 
 /// In double precision, for operands of it.
 void computeWide(const Product &it, const std::byte *a, const std::byte *b,
-                 std::byte *d) {
+                 const std::byte *c, std::byte *d) {
   for (int64_t j = 0; j < it.d.columns; ++j)
     for (int64_t i = 0; i < it.d.rows; ++i) {
       double sum = 0;
@@ -105,7 +105,7 @@ void computeWide(const Product &it, const std::byte *a, const std::byte *b,
       int64_t at = i + j * it.d.row;
       sum *= it.alpha;
       if (it.beta != 0)
-        sum += it.beta * read(d, it.d.element, at);
+        sum += it.beta * read(c, it.c.element, i + j * it.c.row);
       write(d, it.d.element, at, sum);
     }
 }
@@ -178,12 +178,15 @@ void compute(const Product &product) {
   const Product &it = product;
   const std::byte *allA = known(it.a, "multiplies");
   const std::byte *allB = known(it.b, "multiplies");
-  std::byte *allD = it.beta != 0 ? known(it.d, "adds a product to")
-                                 : memory().at(it.d.address, it.d.bytes(),
-                                               "writes a product to");
+  const std::byte *allC =
+      it.beta != 0 ? known(it.c, "adds a product to") : nullptr;
+  std::byte *allD =
+      memory().at(it.d.address, it.d.bytes(), "writes a product to");
   for (int64_t z = 0; z < it.d.batches; ++z) {
     const std::byte *a = allA + z * it.a.batch * sizeOf(it.a.element);
     const std::byte *b = allB + z * it.b.batch * sizeOf(it.b.element);
+    const std::byte *c =
+        allC ? allC + z * it.c.batch * sizeOf(it.c.element) : nullptr;
     int64_t offset = z * it.d.batch * sizeOf(it.d.element);
     std::byte *d = allD + offset;
     for (int64_t j = 0; j < it.d.columns; ++j)
@@ -191,7 +194,7 @@ void compute(const Product &product) {
                       j * it.d.row * sizeOf(it.d.element),
                   1, size_t(it.d.rows * sizeOf(it.d.element)));
     if (it.d.element == Element::F64) {
-      computeWide(it, a, b, d);
+      computeWide(it, a, b, c, d);
       continue;
     }
     std::vector<float> left = packed(it.a, a, it.transposesA, it.rounds);
@@ -204,7 +207,7 @@ void compute(const Product &product) {
                                     &right[size_t(j * depth)], depth);
         int64_t at = i + j * it.d.row;
         if (it.beta != 0)
-          sum += it.beta * read(d, it.d.element, at);
+          sum += it.beta * read(c, it.c.element, i + j * it.c.row);
         write(d, it.d.element, at, finish(i, j, sum));
       }
   }

@@ -41,9 +41,9 @@ enum Epilogue : int {
   epilogueSumB = 512
 };
 
-/// D = epilogue(alpha op(A) op(B) + beta D).
+/// D = epilogue(alpha op(A) op(B) + beta C); C may be D.
 struct Product {
-  Matrix a, b, d;
+  Matrix a, b, c, d;
   bool transposesA = false, transposesB = false;
   bool rounds = false; ///< operands to TF32
   double alpha = 1, beta = 0;

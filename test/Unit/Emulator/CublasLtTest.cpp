@@ -14,6 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 using namespace stagewright::runtime::cuda;
 
 namespace {
@@ -29,7 +31,8 @@ struct Call {
   uint64_t aOffset = 0, workspaceOffset = 0, biasOffset = 0;
   size_t workspace = 1 << 16;
   int64_t auxRow = 16;
-  bool otherC = false;
+  /// Where C lies if it is not D: bytes behind B, or behind D.
+  std::optional<uint64_t> behindB = {}, behindD = {};
 
   int status() const;
 
@@ -87,7 +90,9 @@ int Call::status() const {
   if (left)
     status = lt.heuristic.status(handle, desc, left, right, result, result,
                                  preference, 1, &found, &count);
-  float one[2] = {1, 0}, zero[2] = {otherC ? 1.f : 0.f, 0};
+  float one[2] = {1, 0}, beta[2] = {behindB || behindD ? 1.f : 0.f, 0};
+  DevicePointer added =
+      behindB ? arrays[1] + *behindB : arrays[2] + behindD.value_or(0);
   auto at = [](DevicePointer address) {
     return reinterpret_cast<void *>(address);
   };
@@ -96,10 +101,9 @@ int Call::status() const {
         handle, desc, static_cast<const void *>(one),
         static_cast<const void *>(at(arrays[0] + aOffset)), left,
         static_cast<const void *>(at(arrays[1])), right,
-        static_cast<const void *>(zero),
-        static_cast<const void *>(at(arrays[otherC ? 1 : 2])), result,
-        at(arrays[2]), result, &found.algorithm, at(space + workspaceOffset),
-        workspace, bench.stream());
+        static_cast<const void *>(beta), static_cast<const void *>(at(added)),
+        result, at(arrays[2]), result, &found.algorithm,
+        at(space + workspaceOffset), workspace, bench.stream());
   for (LtLayout it : {left, right, result})
     if (it)
       lt.layoutDestroy(it);
@@ -138,8 +142,17 @@ TEST(EmulatedCublasLt, RefusesOperandsLessAlignedThanPromised) {
   EXPECT_EQ(Call{.aOffset = 2}.status(), invalid);
 }
 
-TEST(EmulatedCublasLt, RefusesAnotherCThanD) {
-  EXPECT_EQ(Call{.otherC = true}.status(), invalid);
+TEST(EmulatedCublasLt, TakesACThatIsNotD) {
+  EXPECT_EQ(Call{.behindB = 0}.status(), 0);
+  EXPECT_EQ(Call{.behindD = 0}.status(), 0);
+}
+
+TEST(EmulatedCublasLt, RefusesACThatIsPartOfD) {
+  EXPECT_EQ(Call{.behindD = 256}.status(), invalid);
+}
+
+TEST(EmulatedCublasLt, RefusesACThatIsLessAlignedThanPromised) {
+  EXPECT_EQ(Call{.behindB = 2}.status(), invalid);
 }
 
 TEST(EmulatedCublasLt, HasNoAlgorithmForSomeTypesAndShapes) {

@@ -129,6 +129,23 @@ TEST(Product, SumsAreOfTheOperandTheyWereAskedOf) {
   EXPECT_EQ(asProduct(it).epilogue, ltEpilogueSumA);
 }
 
+TEST(Product, AddsAnotherArrayAsItsC) {
+  Contraction it = square(SW_EPILOGUE_ADD);
+  it.desc.aux_dtype = SW_BF16, it.desc.aux_row = 16;
+  it.c = 4096, it.aux = 8192;
+  LtProduct product = asProduct(it);
+  EXPECT_EQ(product.epilogue, ltEpilogueDefault);
+  EXPECT_TRUE(product.adds);
+  EXPECT_EQ(product.added.address, 8192u);
+  EXPECT_EQ(product.added.row, 16);
+  EXPECT_EQ(product.c.address, 4096u);
+  EXPECT_EQ(product.c.row, 8);
+  // A sum alone adds its own C.
+  it = square();
+  it.desc.gemm.beta = 1, it.c = 4096;
+  EXPECT_EQ(asProduct(it).added.address, 4096u);
+}
+
 TEST(Product, AccumulatesInSingleAndRoundsToTf32WhenAsked) {
   Contraction it = square();
   EXPECT_EQ(asProduct(it).compute, compute32);
@@ -183,6 +200,14 @@ TEST(Product, WhatTheLibraryCannotDoIsNamed) {
   it.desc.gemm.batch[1] = 2;
   EXPECT_EQ(errorOf(it),
             "a contraction of 2 batches has epilogue 2, expected none");
+  it = square(SW_EPILOGUE_ADD);
+  it.desc.aux_dtype = SW_F32;
+  EXPECT_EQ(errorOf(it),
+            "a contraction to bf16 adds what aux holds of type f32, expected "
+            "the same");
+  it.desc.gemm.beta = 1;
+  EXPECT_EQ(errorOf(it), "a contraction adds to C and what aux holds, expected "
+                         "one of both");
   it = square();
   it.desc.b_dtype = SW_I32;
   EXPECT_EQ(errorOf(it), "a contraction has B of type i32, expected f32, f64, "

@@ -166,7 +166,7 @@ TEST(Toolkit, HasEveryFunctionOfTheDriver) {
 TEST(Toolkit, AcceptsDescriptions) {
   Variable library("STAGEWRIGHT_CUBLASLT_LIBRARY",
                    TOOLKIT_LIBRARIES "/libcublasLt.so.13");
-  for (int32_t epilogue = SW_EPILOGUE_NONE; epilogue <= SW_EPILOGUE_B_SUM;
+  for (int32_t epilogue = SW_EPILOGUE_NONE; epilogue <= SW_EPILOGUE_ADD;
        ++epilogue) {
     cuda::Contraction it = {};
     it.desc.gemm = {SW_BF16, 0, 64, 32, 16, {1, 1}, 16, 1,
