@@ -40,8 +40,7 @@ static bool isExpanding(Operation *op, const StashPrices &prices) {
                       static_cast<double>(written);
 }
 
-/// The only operation of the forward that reads result `number` of the graph,
-/// or null.
+/// The only operation of the forward that reads `entry`, or null.
 static const StepOp *onlyForwardReader(const StepGraph &graph,
                                        const StepOp &entry) {
   const StepOp *only = nullptr;
@@ -54,15 +53,17 @@ static const StepOp *onlyForwardReader(const StepGraph &graph,
   return only;
 }
 
-/// Whether a contraction stores the result of `reader` in the place of its own
-/// result `value`: rounded to a narrower type.
-static bool isRounding(const StepOp *reader, Value value) {
-  if (!reader || reader->op->getNumResults() != 1 || !reader->work.isCheap())
+/// Whether `maker` stores the result of `reader` in its place: as
+/// many elements in another order, or rounded to a narrower type.
+static bool isStoredAs(const StepOp &reader, const StepOp &maker) {
+  if (reader.op->getNumResults() != 1 || maker.op->getNumResults() != 1)
     return false;
-  auto from = dyn_cast<ShapedType>(value.getType()),
-       to = dyn_cast<ShapedType>(reader->op->getResult(0).getType());
-  return from && to && from.getShape() == to.getShape() &&
-         bytesOf(to) < bytesOf(from);
+  auto from = dyn_cast<ShapedType>(maker.op->getResult(0).getType()),
+       to = dyn_cast<ShapedType>(reader.op->getResult(0).getType());
+  if (!from || !to || from.getNumElements() != to.getNumElements())
+    return false;
+  return reader.work.kind == WorkKind::Move ||
+         (reader.work.isCheap() && bytesOf(to) < bytesOf(from));
 }
 
 /// Per operation of the forward: whether its results lie in memory whatever is
@@ -88,12 +89,11 @@ static std::vector<bool> findWritten(const StepGraph &graph,
                          layers.layerOf[number] != layers.layerOf[maker];
     if (entry.work.isCheap())
       continue;
-    const StepOp *reader =
-        contracts ? onlyForwardReader(graph, entry) : nullptr;
-    if (isRounding(reader, entry.op->getResult(0)))
-      written[reader - graph.ops.data()] = true;
-    else
-      written[number] = true;
+    const StepOp *stored = &entry, *reader = &entry;
+    while (contracts && (reader = onlyForwardReader(graph, *stored)) &&
+           isStoredAs(*reader, *stored))
+      stored = reader;
+    written[stored - graph.ops.data()] = true;
   }
   return written;
 }
