@@ -10,6 +10,21 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DeviceCastParameters : Pass<"device-cast-parameters", "::mlir::ModuleOp"> {
+  let summary = "parameters rounded once in a step";
+  let description = [{
+    **Why** Where parameters are wider than what they multiply, every forward and backward of every microbatch rounds them.
+    **Expects** Rank programs, and their functions on tensors.
+    **Leaves** Functions that take a parameter rounded, where all that they do with it is to round it for a product; for each
+    such parameter a stash of one slot, filled at the beginning of the step and held to its last use.
+    **Never** takes more than half of the memory that is left on a device, and never changes a value.
+  }];
+  let statistics = [Statistic<"numRounded", "parameters-rounded", "Parameters that are rounded once">];
+  let dependentDialects = ["::stagewright::rank::RankDialect", "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def DeviceReadScalars : Pass<"device-read-scalars", "::mlir::func::FuncOp"> {
   let summary = "scalars that operations read themselves";
   let description = [{

@@ -340,9 +340,11 @@ LogicalResult compileTo(Level level, ModuleOp module,
     auto bucketBytes = options.bucketBytes;
     if (!bucketBytes && device && !device->isHost())
       bucketBytes = kDeviceBucketBytes;
-    if (failed(runText(module, timing,
-                       {passText("lower-pipeline-to-rank",
-                                 {{"bucket-bytes", text(bucketBytes)}})})) ||
+    SmallVector<std::string> passes = {passText(
+        "lower-pipeline-to-rank", {{"bucket-bytes", text(bucketBytes)}})};
+    if (device)
+      passes.push_back("device-cast-parameters");
+    if (failed(runText(module, timing, passes)) ||
         failed(runText(module, timing, proofs(module))))
       return failure();
   }

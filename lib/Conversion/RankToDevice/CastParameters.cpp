@@ -1,0 +1,295 @@
+//===- CastParameters.cpp - parameters rounded once in a step -------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A model whose parameters are wider than its activations rounds each where it
+// is multiplied: in the forward and in the backward of every microbatch. Where
+// memory is free, a rank keeps the rounded parameter from the beginning of the
+// step to its last use, as a stash of one slot, and its functions take that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../RankToHost/TensorUtils.h"
+#include "stagewright/Analysis/ClusterData.h"
+#include "stagewright/Analysis/Work.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "stagewright/Dialect/Rank/Transforms/Memory.h"
+
+using namespace mlir;
+
+namespace stagewright::device {
+#define GEN_PASS_DEF_DEVICECASTPARAMETERS
+#include "stagewright/Conversion/RankToDevice/Passes.h.inc"
+
+namespace {
+
+/// The node whose calls round parameters, for traces and profiles.
+constexpr StringRef kNode = "cast";
+
+/// A rank may spend on rounded parameters one part in so many of the memory
+/// that is left beside what it was planned to hold: temporaries of its
+/// functions are not known yet.
+constexpr int64_t kPartOfFree = 2;
+
+/// Whether `op` only rounds the elements of its operand.
+bool isRounding(Operation *op) {
+  if (isa<arith::TruncFOp>(op))
+    return true;
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic.getNumDpsInputs() != 1 ||
+      generic->getNumResults() != 1 || generic.getNumReductionLoops() != 0 ||
+      !llvm::all_of(generic.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return false;
+  Block *body = generic.getBody();
+  auto cast =
+      body->getTerminator()->getOperand(0).getDefiningOp<arith::TruncFOp>();
+  return cast && cast.getIn() == body->getArgument(0);
+}
+
+/// Whether a contraction reads `value`, perhaps in another order or shape: what
+/// other operations round they round on the way, at no cost.
+bool isMultiplied(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (pipeline::isContraction(user))
+      return true;
+    return pipeline::workOf(user).kind == pipeline::WorkKind::Move &&
+           user->getNumResults() == 1 && isMultiplied(user->getResult(0));
+  });
+}
+
+/// The type to which all uses of an argument round it, for products; null if
+/// they do not.
+RankedTensorType roundedType(BlockArgument argument) {
+  RankedTensorType type;
+  bool multiplied = false;
+  for (Operation *user : argument.getUsers()) {
+    if (!isRounding(user))
+      return {};
+    auto own = dyn_cast<RankedTensorType>(user->getResult(0).getType());
+    if (!own || (type && type != own))
+      return {};
+    type = own;
+    multiplied |= isMultiplied(user->getResult(0));
+  }
+  return multiplied ? type : RankedTensorType();
+}
+
+/// A parameter of one rank, and the type to which its functions round it.
+struct Rounded {
+  rank::BufferOp buffer;
+  RankedTensorType type;
+  SmallVector<OpOperand *> uses; ///< Of calls.
+};
+
+rank::BufferOp parameterBehind(Value slot) {
+  auto op = slot.getDefiningOp<rank::SlotOp>();
+  auto buffer = op ? op.getBuffer().getDefiningOp<rank::BufferOp>()
+                   : rank::BufferOp();
+  return buffer && buffer.getKind() == rank::BufferKind::Parameter
+             ? buffer
+             : rank::BufferOp();
+}
+
+struct DeviceCastParametersPass
+    : impl::DeviceCastParametersBase<DeviceCastParametersPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());
+    findArguments(programs);
+    std::vector<std::vector<Rounded>> plans;
+    bool any = false;
+    for (rank::ProgramOp program : programs) {
+      plans.push_back(roundedIn(program));
+      any |= !plans.back().empty();
+    }
+    if (!any)
+      return;
+    FailureOr<bool> fits = isRoom(programs, plans);
+    if (failed(fits))
+      return signalPassFailure();
+    if (!*fits)
+      return;
+    for (auto [program, plan] : llvm::zip_equal(programs, plans))
+      for (Rounded &rounded : plan)
+        roundOnce(program, rounded);
+    for (auto &[function, numbers] : arguments)
+      for (auto [number, type] : numbers)
+        takeRounded(cast<func::FuncOp>(function), number, type);
+  }
+
+private:
+  /// Arguments of functions that every call fills with a parameter and every
+  /// use rounds.
+  void findArguments(ArrayRef<rank::ProgramOp> programs) {
+    SymbolTable symbols(getOperation());
+    llvm::DenseMap<Operation *, llvm::SmallDenseSet<unsigned>> others;
+    for (rank::ProgramOp program : programs)
+      program->walk([&](rank::CallOp call) {
+        auto body = symbols.lookup<func::FuncOp>(call.getCallee());
+        if (!body || body.isDeclaration())
+          return;
+        auto [entry, isNew] = arguments.try_emplace(body);
+        for (auto [number, input] : llvm::enumerate(call.getInputs())) {
+          if (isNew)
+            if (RankedTensorType type = roundedType(body.getArgument(number)))
+              entry->second.insert({unsigned(number), type});
+          if (!parameterBehind(input))
+            others[body].insert(unsigned(number));
+        }
+      });
+    for (auto &[function, numbers] : arguments)
+      for (unsigned number : others.lookup(function))
+        numbers.erase(number);
+  }
+
+  /// Parameters that `program` rounds more than once in a step.
+  std::vector<Rounded> roundedIn(rank::ProgramOp program) {
+    SymbolTable symbols(getOperation());
+    llvm::MapVector<std::pair<Operation *, Type>, Rounded> found;
+    program->walk([&](rank::CallOp call) {
+      auto entry = arguments.find(symbols.lookup(call.getCallee()));
+      if (entry == arguments.end())
+        return;
+      for (auto [number, type] : entry->second) {
+        OpOperand &use = call.getInputsMutable()[number];
+        rank::BufferOp buffer = parameterBehind(use.get());
+        Rounded &rounded = found[{buffer, type}];
+        rounded.buffer = buffer;
+        rounded.type = type;
+        rounded.uses.push_back(&use);
+      }
+    });
+    std::vector<Rounded> list;
+    for (auto &[key, rounded] : found)
+      list.push_back(std::move(rounded));
+    return list;
+  }
+
+  /// Whether every rank has the memory, and some parameter is rounded twice.
+  FailureOr<bool> isRoom(ArrayRef<rank::ProgramOp> programs,
+                         ArrayRef<std::vector<Rounded>> plans) {
+    bool isTwice = false;
+    llvm::StringMap<int64_t> limits;
+    for (auto cluster : getOperation().getOps<pipeline::ClusterOp>())
+      for (const Device &device : pipeline::readCluster(cluster).devices)
+        limits[device.name] = device.memory.value;
+    FailureOr<rank::Machine> machine = rank::unroll(getOperation(), 0);
+    if (failed(machine))
+      return failure();
+    for (auto [program, plan] : llvm::zip_equal(programs, plans)) {
+      rank::ProgramOp one = program;
+      int64_t bytes = 0;
+      for (const Rounded &rounded : plan) {
+        bytes += pipeline::bytesOf(rounded.type);
+        isTwice |= rounded.uses.size() > 1 || one.getMicrobatches() > 1;
+      }
+      auto limit = limits.find(one.getDevice());
+      if (limit == limits.end())
+        continue;
+      int64_t held = rank::computeMemory(one, machine->ranks[one.getRank()],
+                                         one.getMicrobatches())
+                         .arena();
+      if (bytes > (limit->second - held) / kPartOfFree)
+        return false;
+    }
+    return isTwice;
+  }
+
+  void roundOnce(rank::ProgramOp program, const Rounded &rounded) {
+    OpBuilder builder(program.getEntry());
+    rank::BufferOp wide = rounded.buffer;
+    Location loc = wide.getLoc();
+    auto memory = MemRefType::get(rounded.type.getShape(),
+                                  rounded.type.getElementType());
+    std::string element;
+    llvm::raw_string_ostream(element) << rounded.type.getElementType();
+    auto buffer = rank::BufferOp::create(
+        builder, loc, rank::BufferType::get(&getContext()),
+        builder.getStringAttr(wide.getBufferName() + "." + element),
+        rank::BufferKindAttr::get(&getContext(), rank::BufferKind::Stash),
+        IntegerAttr(), IntegerAttr(), builder.getI64IntegerAttr(1),
+        TypeAttr::get(memory), IntegerAttr(), DenseI64ArrayAttr(),
+        /*on_host=*/UnitAttr());
+
+    // From behind the slots to the last use.
+    Block &entry = program.getEntry().getBody().front();
+    Value source = rounded.uses.front()->get();
+    Operation *last = nullptr;
+    for (OpOperand *use : rounded.uses) {
+      Operation *user = entry.findAncestorOpInBlock(*use->getOwner());
+      if (!last || last->isBeforeInBlock(user))
+        last = user;
+    }
+    builder.setInsertionPointAfter(source.getDefiningOp());
+    while (builder.getInsertionPoint() != entry.end() &&
+           isa<rank::SlotOp>(*builder.getInsertionPoint()))
+      builder.setInsertionPoint(&entry,
+                                std::next(builder.getInsertionPoint()));
+    Value first = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value slot = rank::AcquireOp::create(builder, loc, memory,
+                                         buffer.getBuffer(), first);
+    rank::CallOp::create(builder, loc, roundingFunction(source, rounded.type),
+                         source, slot, ValueRange(), /*workspace=*/Value(),
+                         /*workspace_offset=*/0, /*workspace_bytes=*/0, kNode);
+    for (OpOperand *use : rounded.uses)
+      use->set(slot);
+    builder.setInsertionPointAfter(last);
+    rank::ReleaseOp::create(builder, loc, buffer.getBuffer(), first);
+    ++numRounded;
+  }
+
+  /// The name of the function that rounds what lies in `source`.
+  StringRef roundingFunction(Value source, RankedTensorType type) {
+    auto wide = cast<MemRefType>(source.getType());
+    func::FuncOp &function = functions[{wide, type}];
+    if (function)
+      return function.getName();
+    OpBuilder builder(getOperation().getBodyRegion());
+    auto from = RankedTensorType::get(wide.getShape(), wide.getElementType());
+    function = func::FuncOp::create(
+        builder, source.getLoc(),
+        ("cast." + Twine(functions.size() - 1)).str(),
+        builder.getFunctionType({from}, {type}));
+    function.setPrivate();
+    SymbolTable(getOperation()).insert(function);
+    builder.setInsertionPointToStart(function.addEntryBlock());
+    Value result = host::createElementwise(
+        builder, source.getLoc(), function.getArgument(0),
+        type.getElementType(), [&](OpBuilder &b, Location l, Value in) {
+          return arith::TruncFOp::create(b, l, type.getElementType(), in)
+              .getResult();
+        });
+    func::ReturnOp::create(builder, source.getLoc(), result);
+    return function.getName();
+  }
+
+  static void takeRounded(func::FuncOp function, unsigned number,
+                          RankedTensorType type) {
+    BlockArgument argument = function.getArgument(number);
+    SmallVector<Operation *> roundings(argument.user_begin(),
+                                       argument.user_end());
+    argument.setType(type);
+    for (Operation *op : roundings) {
+      op->getResult(0).replaceAllUsesWith(argument);
+      op->erase();
+    }
+    SmallVector<Type> inputs(function.getArgumentTypes());
+    inputs[number] = type;
+    function.setFunctionType(FunctionType::get(function.getContext(), inputs,
+                                               function.getResultTypes()));
+  }
+
+  /// By function: numbers of its arguments that are rounded, and to what.
+  llvm::MapVector<Operation *, llvm::MapVector<unsigned, RankedTensorType>>
+      arguments;
+  llvm::MapVector<std::pair<Type, Type>, func::FuncOp> functions;
+};
+
+} // namespace
+} // namespace stagewright::device
