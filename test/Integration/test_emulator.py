@@ -96,9 +96,9 @@ def test_every_barrier_is_needed_and_missed_where_it_is_not_there(workshop, mode
 
 
 # Calls at the border of NVIDIA's libraries, by their order. Of waits only those that no other implies.
-FAULTS = {"cuStreamWaitEvent": (1, 5, 8, 11), "cuMemcpyPeerAsync": (0, 1, 2), "cuLaunchKernel": (0, 50, 150),
+FAULTS = {"cuStreamWaitEvent": (5, 8, 9, 11), "cuMemcpyPeerAsync": (0, 1, 2), "cuLaunchKernel": (0, 50, 150),
           "cublasLtMatmul": (1, 10, 50), "cuMemcpyHtoDAsync_v2": (0, 5, 20), "cuMemcpyDtoHAsync_v2": (0, 10),
-          "cuEventRecordWithFlags": (3, 8)}
+          "cuEventRecordWithFlags": (4, 8)}
 
 
 def test_a_call_that_is_left_out_is_found(workshop):

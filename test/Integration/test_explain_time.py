@@ -66,7 +66,10 @@ def test_kernels_move_the_bytes_of_the_manifest(tmp_path, model, sizes, most, fl
     assert moved and moved.keys() <= kernels.keys()
     wrong = []
     for name, sectors in moved.items():
-        for what, bytes, seen in zip(("read", "written"), (kernels[name]["read"], kernels[name]["written"]), sectors):
+        kernel = kernels[name]
+        # What a kernel adds to it does not read in the only microbatch.
+        read = kernel["read"] - sum(kernel["bytes"][sum_] for sum_ in kernel["sums"])
+        for what, bytes, seen in zip(("read", "written"), (read, kernel["written"]), sectors):
             if not bytes <= seen <= most * max(bytes, SMALL):
                 wrong.append(f"{name} ({kernels[name]['form']}): {bytes} bytes {what} by the manifest, {seen} moved")
     assert not wrong, "\n".join(wrong)
@@ -103,10 +106,10 @@ def test_no_kernel_of_few_blocks_moves_much(gpt2, llama_layer):
 def test_gpt2_small(gpt2):
     """Limits may only fall: lower them when a change does. What they should be: 8.5 ms, 1.15 times the least, 3.5 GB, 420 nodes."""
     least = gpt2["product_seconds"] + gpt2["attention_seconds"]
-    assert gpt2["seconds"] <= 7.31e-3
-    assert gpt2["seconds"] <= 1.275 * least
-    assert gpt2["our_bytes"] <= 4.52e9
-    assert gpt2["nodes"] <= 434
+    assert gpt2["seconds"] <= 6.89e-3
+    assert gpt2["seconds"] <= 1.201 * least
+    assert gpt2["our_bytes"] <= 3.66e9
+    assert gpt2["nodes"] <= 332
     assert least == pytest.approx(5.74e-3, rel=0.02)  # 3.04 and 0.27 TFLOP
 
 

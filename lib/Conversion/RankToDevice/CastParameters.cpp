@@ -89,8 +89,8 @@ struct Rounded {
 
 rank::BufferOp parameterBehind(Value slot) {
   auto op = slot.getDefiningOp<rank::SlotOp>();
-  auto buffer = op ? op.getBuffer().getDefiningOp<rank::BufferOp>()
-                   : rank::BufferOp();
+  auto buffer =
+      op ? op.getBuffer().getDefiningOp<rank::BufferOp>() : rank::BufferOp();
   return buffer && buffer.getKind() == rank::BufferKind::Parameter
              ? buffer
              : rank::BufferOp();
@@ -205,8 +205,8 @@ private:
     OpBuilder builder(program.getEntry());
     rank::BufferOp wide = rounded.buffer;
     Location loc = wide.getLoc();
-    auto memory = MemRefType::get(rounded.type.getShape(),
-                                  rounded.type.getElementType());
+    auto memory =
+        MemRefType::get(rounded.type.getShape(), rounded.type.getElementType());
     std::string element;
     llvm::raw_string_ostream(element) << rounded.type.getElementType();
     auto buffer = rank::BufferOp::create(
@@ -229,8 +229,7 @@ private:
     builder.setInsertionPointAfter(source.getDefiningOp());
     while (builder.getInsertionPoint() != entry.end() &&
            isa<rank::SlotOp>(*builder.getInsertionPoint()))
-      builder.setInsertionPoint(&entry,
-                                std::next(builder.getInsertionPoint()));
+      builder.setInsertionPoint(&entry, std::next(builder.getInsertionPoint()));
     Value first = arith::ConstantIndexOp::create(builder, loc, 0);
     Value slot = rank::AcquireOp::create(builder, loc, memory,
                                          buffer.getBuffer(), first);
@@ -253,8 +252,7 @@ private:
     OpBuilder builder(getOperation().getBodyRegion());
     auto from = RankedTensorType::get(wide.getShape(), wide.getElementType());
     function = func::FuncOp::create(
-        builder, source.getLoc(),
-        ("cast." + Twine(functions.size() - 1)).str(),
+        builder, source.getLoc(), ("cast." + Twine(functions.size() - 1)).str(),
         builder.getFunctionType({from}, {type}));
     function.setPrivate();
     SymbolTable(getOperation()).insert(function);

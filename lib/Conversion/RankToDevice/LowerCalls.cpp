@@ -51,7 +51,8 @@ public:
       : function(function), builder(function.getContext()),
         pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
 
-  void launch(func::CallOp call, int64_t kernel) {
+  /// `sums`: the kernel takes what begins with zeros.
+  void launch(func::CallOp call, int64_t kernel, bool sums) {
     Location loc = call.getLoc();
     takeStack(loc);
     builder.setInsertionPoint(call);
@@ -64,8 +65,14 @@ public:
                                            value);
       LLVM::StoreOp::create(builder, loc, value, wordAt(loc, words, i));
     }
-    Value number = arith::ConstantIntOp::create(builder, loc,
-                                                builder.getI64Type(), kernel);
+    auto constant = [&](int64_t value) {
+      return arith::ConstantIntOp::create(builder, loc, builder.getI64Type(),
+                                          value);
+    };
+    if (sums) // The runtime says what begins with zeros.
+      LLVM::StoreOp::create(builder, loc, constant(0),
+                            wordAt(loc, words, call.getNumOperands()));
+    Value number = constant(kernel);
     invoke(loc, call->hasAttr(kOtherwise) ? "sw_otherwise" : "sw_launch",
            {function.getArgument(0), number, table});
     call.erase();
@@ -102,7 +109,7 @@ private:
       return;
     size_t most = 1;
     function.walk([&](func::CallOp call) {
-      most = std::max<size_t>(most, call.getNumOperands());
+      most = std::max<size_t>(most, call.getNumOperands() + 1);
     });
     builder.setInsertionPointToStart(&function.front());
     Value count = arith::ConstantIntOp::create(
@@ -178,7 +185,7 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
         auto call = cast<func::CallOp>(op);
         auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
         if (auto number = callee->getAttrOfType<IntegerAttr>(kKernel))
-          caller.launch(call, number.getInt());
+          caller.launch(call, number.getInt(), callee->hasAttr(kSums));
       }
     }
     for (auto function :
@@ -264,7 +271,7 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
         llvm::json::Array array;
         for (int64_t number :
              kernel->getAttrOfType<DenseI64ArrayAttr>(name).asArrayRef())
-          array.push_back(number);
+          array.push_back(std::max<int64_t>(number, 0));
         return array;
       };
       auto work = kernel->getAttrOfType<DictionaryAttr>(kWork);
@@ -280,7 +287,9 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
           {"grid", numbers(kGrid)},
           {"block", numbers(kBlock)},
           {"shared", kernel->getAttrOfType<IntegerAttr>(kShared).getInt()},
-          {"arguments", int64_t(kernel.getNumArguments())}});
+          {"arguments", int64_t(kernel.getNumArguments())},
+          {"bytes", numbers(kExtents)},
+          {"sums", numbers(kSums)}});
     }
     std::string more;
     llvm::raw_string_ostream(more)

@@ -102,6 +102,18 @@ public:
   void storeLanes(const Memory &memory, mlir::Value at,
                   mlir::ValueRange values);
 
+  //===--- Sums -----------------------------------------------------------===//
+  /// What `count` sums of `op` in its result `init` begin with: what `read`
+  /// gives, which lies there. Where the buffer is an argument of the kernel
+  /// that `op` writes as a whole, the kernel takes a set of bits more, by
+  /// `sums`: with the bit of the buffer they begin with zeros, and nothing is
+  /// read.
+  llvm::SmallVector<mlir::Value>
+  beginSums(mlir::linalg::LinalgOp op, mlir::OpOperand &init, unsigned count,
+            llvm::function_ref<llvm::SmallVector<mlir::Value>()> read);
+  /// Arguments of the kernel that may begin with zeros, by bit.
+  llvm::SmallVector<int64_t> sums;
+
   //===--- Bodies ---------------------------------------------------------===//
   /// What the body of `op` yields at `indices` of its loops, for the operands'
   /// elements `arguments`.
@@ -161,7 +173,7 @@ private:
 
   mlir::Type place;
   mlir::IRMapping mapping;
-  mlir::Value sharedBase, thread;
+  mlir::Value sharedBase, thread, zeroBits;
   mlir::gpu::GPUFuncOp target;
 };
 

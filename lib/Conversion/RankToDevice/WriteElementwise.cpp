@@ -176,17 +176,21 @@ private:
     for (const Operand &o : operands) {
       if (!o.isRead)
         continue;
-      SmallVector<Value> &values = loaded[o.operand];
-      if (isVector(o, lanes)) {
-        values = writer.loadLanes(o.memory, placeOf(o, first), lanes);
-      } else if (o.linear && !loops.empty() &&
-                 o.linear->steps[loops.back()] == 0) {
-        values.assign(lanes, writer.load(o.memory, placeOf(o, first)));
-      } else {
+      auto read = [&]() -> SmallVector<Value> {
+        if (isVector(o, lanes))
+          return writer.loadLanes(o.memory, placeOf(o, first), lanes);
+        if (o.linear && !loops.empty() && o.linear->steps[loops.back()] == 0)
+          return SmallVector<Value>(lanes,
+                                    writer.load(o.memory, placeOf(o, first)));
+        SmallVector<Value> values;
         for (unsigned lane = 0; lane < lanes; ++lane)
           values.push_back(
               writer.load(o.memory, placeOf(o, laneOf(indices, lane))));
-      }
+        return values;
+      };
+      loaded[o.operand] = op.isDpsInit(o.operand)
+                              ? writer.beginSums(op, *o.operand, lanes, read)
+                              : read();
     }
     SmallVector<SmallVector<Value>> made(op.getNumDpsInits());
     for (unsigned lane = 0; lane < lanes; ++lane) {
@@ -228,7 +232,10 @@ private:
       else if (fill && fill.getOutputs()[0] == init.get())
         inits.push_back(writer.lookup(fill.getInputs()[0]));
       else
-        inits.push_back(writer.load(o.memory, placeOf(o, zeros)));
+        llvm::append_range(
+            inits, writer.beginSums(op, init, 1, [&]() -> SmallVector<Value> {
+              return {writer.load(o.memory, placeOf(o, zeros))};
+            }));
     }
     SmallVector<Value> at(indices);
     SmallVector<Value> results = writeTerm(at, sums, inits);

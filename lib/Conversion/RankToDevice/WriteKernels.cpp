@@ -99,9 +99,14 @@ struct DeviceWriteKernelsPass
                                   builder.getI64IntegerAttr(work.written)),
              builder.getNamedAttr(
                  "flops", builder.getI64IntegerAttr(int64_t(work.flops)))}));
-    function->setAttr(kExtents,
-                      builder.getDenseI64ArrayAttr(llvm::map_to_vector(
-                          kernel.getArgumentTypes(), extentOf)));
+    SmallVector<int64_t> extents =
+        llvm::map_to_vector(kernel.getArgumentTypes(), extentOf);
+    if (!writer.sums.empty()) {
+      extents.push_back(-1);
+      kernel->setAttr(kSums, builder.getUnitAttr());
+    }
+    function->setAttr(kExtents, builder.getDenseI64ArrayAttr(extents));
+    function->setAttr(kSums, builder.getDenseI64ArrayAttr(writer.sums));
     function.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
         llvm::to_vector_of<int32_t>(writer.shape.block)));
     kernel.eraseBody();

@@ -227,7 +227,12 @@ LogicalResult writeSums(ThreadWriter &writer, func::FuncOp kernel) {
     Value result = op.getDpsInits()[i], place = sums.placeOfResult(i);
     Memory memory = writer.memoryOf(result);
     Value fill = fills.lookup(result);
-    Value start = fill ? writer.lookup(fill) : writer.load(memory, place);
+    auto read = [&]() -> SmallVector<Value> {
+      return {writer.load(memory, place)};
+    };
+    Value start =
+        fill ? writer.lookup(fill)
+             : writer.beginSums(op, *op.getDpsInitOperand(i), 1, read)[0];
     writer.store(memory, place, sums.combine(i, start, sum));
   });
   return success();

@@ -115,6 +115,12 @@ struct Kernel {
   std::string form = {};
   int64_t read = 0, written = 0; ///< distinct bytes of a launch
   int64_t flops = 0;             ///< scalar operations of a launch
+  /// By argument: bytes from its address on that it may use, 0 of a number.
+  /// Empty where an older compiler did not say.
+  std::vector<int64_t> bytes = {};
+  /// Arguments that the kernel adds to, all of each: with bit i set in the last
+  /// argument number i of these begins with zeros instead of what it holds.
+  std::vector<int64_t> sums = {};
 
   /// Most of them: CUDA takes 4096 bytes of parameters, and a null pointer
   /// follows them. Source: "CUDA C++ Programming Guide", "Technical

@@ -16,9 +16,8 @@
 
 namespace stagewright::runtime {
 
-int64_t integer(const json &object, const char *key, int64_t low,
-                int64_t high) {
-  const json &value = object.at(key);
+static int64_t integerIn(const json &value, const char *key, int64_t low,
+                         int64_t high) {
   if (!value.is_number_integer())
     raise("malformed manifest: '", key, "' is not an integer");
   auto number = value.get<int64_t>();
@@ -26,6 +25,19 @@ int64_t integer(const json &object, const char *key, int64_t low,
     raise("malformed manifest: '", key, "' is ", number, ", expected ", low,
           " to ", high);
   return number;
+}
+
+int64_t integer(const json &object, const char *key, int64_t low,
+                int64_t high) {
+  return integerIn(object.at(key), key, low, high);
+}
+
+static std::vector<int64_t> integers(const json &object, const char *key,
+                                     int64_t low, int64_t high) {
+  std::vector<int64_t> list;
+  for (const json &value : object.at(key))
+    list.push_back(integerIn(value, key, low, high));
+  return list;
 }
 
 std::string string(const json &object, const char *key) {
@@ -250,6 +262,17 @@ Kernel parseKernel(const json &object) {
     kernel.written = integer(object, "written", 0, kMostBytes);
     kernel.flops =
         integer(object, "flops", 0, std::numeric_limits<int64_t>::max());
+  }
+  if (object.contains("bytes")) {
+    kernel.bytes = integers(object, "bytes", 0, kMostBytes);
+    // The last argument of a kernel with sums is their bits.
+    kernel.sums = integers(object, "sums", 0, kernel.arguments - 2);
+    if (int64_t(kernel.bytes.size()) != kernel.arguments)
+      raise("malformed manifest: kernel '", kernel.name, "' has bytes of ",
+            kernel.bytes.size(), " arguments, but takes ", kernel.arguments);
+    if (kernel.sums.size() > 64)
+      raise("malformed manifest: kernel '", kernel.name, "' has ",
+            kernel.sums.size(), " sums, expected at most 64");
   }
   if (kernel.grid[1] > 65535 || kernel.grid[2] > 65535)
     raise("malformed manifest: kernel '", kernel.name, "' has a grid of ",

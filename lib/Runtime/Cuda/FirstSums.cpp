@@ -10,6 +10,7 @@
 #include "DType.h"
 #include "Extents.h"
 
+#include <algorithm>
 #include <map>
 
 namespace stagewright::runtime::cuda {
@@ -37,7 +38,8 @@ bool isWhole(const sw_gemm_desc &it, int64_t bytes) {
 
 class Pending {
 public:
-  explicit Pending(RankProgram &program) : program(program) {}
+  Pending(RankProgram &program, const std::vector<Kernel> &kernels)
+      : program(program), kernels(kernels) {}
 
   int64_t run() {
     std::vector<Command> &commands = program.commands;
@@ -79,9 +81,7 @@ private:
     case Command::Contract:
       return product(program.contractions[size_t(command.id)]);
     case Command::Launch:
-      for (int64_t i = 0; i < command.bytes; ++i)
-        use(program.values[size_t(command.to) + size_t(i)], 1);
-      return;
+      return launch(command, kernels[size_t(command.id)]);
     case Command::Copy:
       use(command.to, command.bytes);
       return use(command.from, command.bytes);
@@ -124,8 +124,36 @@ private:
     ++count;
   }
 
+  void launch(const Command &command, const Kernel &kernel) {
+    uint64_t *values = program.values.data() + command.to;
+    // A kernel behind a call of the library may not run.
+    bool runs = command.instead < 0;
+    auto isSum = [&](int64_t argument) {
+      const auto &sums = kernel.sums;
+      return std::find(sums.begin(), sums.end(), argument) != sums.end();
+    };
+    for (int64_t i = 0; i < command.bytes; ++i)
+      if (!runs || !isSum(i))
+        use(values[i], kernel.bytes.empty() ? 1 : kernel.bytes[size_t(i)]);
+    for (size_t bit = 0; runs && bit < kernel.sums.size(); ++bit) {
+      auto argument = size_t(kernel.sums[bit]);
+      auto found = fills.find(values[argument]);
+      if (found == fills.end() ||
+          found->second.bytes != kernel.bytes[argument]) {
+        use(values[argument], kernel.bytes[argument]);
+        continue;
+      }
+      values[command.bytes - 1] |= uint64_t(1) << bit;
+      removed[found->second.number] = true;
+      fills.erase(found);
+      ++count;
+    }
+  }
+
   /// What is used otherwise keeps its fill.
   void use(Address address, int64_t bytes) {
+    if (bytes == 0) // A number.
+      return;
     auto next = fills.lower_bound(address + Address(bytes));
     while (next != fills.begin()) {
       auto it = std::prev(next);
@@ -136,6 +164,7 @@ private:
   }
 
   RankProgram &program;
+  const std::vector<Kernel> &kernels;
   std::map<Address, Fill> fills; ///< that nothing has used yet
   std::vector<bool> removed;     ///< by command
   int64_t count = 0;
@@ -143,8 +172,17 @@ private:
 
 } // namespace
 
-int64_t overwriteFirstSums(RankProgram &program) {
-  return Pending(program).run();
+int64_t overwriteFirstSums(RankProgram &program,
+                           const std::vector<Kernel> &kernels) {
+  return Pending(program, kernels).run();
+}
+
+int64_t unreadBytes(const Kernel &kernel, uint64_t zeros) {
+  int64_t bytes = 0;
+  for (size_t bit = 0; bit < kernel.sums.size(); ++bit)
+    if (zeros >> bit & 1)
+      bytes += kernel.bytes[size_t(kernel.sums[bit])];
+  return bytes;
 }
 
 } // namespace stagewright::runtime::cuda

@@ -342,7 +342,7 @@ std::vector<RankProgram> recordProgram(const Artifact &artifact,
     if (!rank.error.empty())
       raise("rank ", r, ": ", rank.error);
     rank.program.livePeak = rank.slots.peak();
-    overwriteFirstSums(rank.program);
+    overwriteFirstSums(rank.program, manifest.kernels);
     programs.push_back(std::move(rank.program));
   }
   return programs;

@@ -9,6 +9,7 @@
 
 #include "DType.h"
 #include "Error.h"
+#include "FirstSums.h"
 #include "Prepare.h"
 
 #include <algorithm>
@@ -146,7 +147,7 @@ json describe(const Convolution &it) {
   return call;
 }
 
-json describe(const Kernel &kernel) {
+json describe(const Kernel &kernel, uint64_t zeros) {
   if (kernel.form.empty())
     raise("kernel '", kernel.name,
           "' has no counts of bytes in the manifest: the artifact is of an "
@@ -154,7 +155,7 @@ json describe(const Kernel &kernel) {
   int64_t blocks = productOf({kernel.grid[0], kernel.grid[1], kernel.grid[2]});
   return {{"class", kernel.form},
           {"name", kernel.name},
-          {"read", kernel.read},
+          {"read", kernel.read - unreadBytes(kernel, zeros)},
           {"written", kernel.written},
           {"flops", kernel.flops},
           {"blocks", blocks},
@@ -176,7 +177,10 @@ json describe(const Manifest &manifest, const RankProgram &program,
               const Command &it) {
   switch (it.kind) {
   case Command::Launch:
-    return describe(manifest.kernels[size_t(it.id)]);
+    return describe(manifest.kernels[size_t(it.id)],
+                    it.bytes > 0
+                        ? program.values[size_t(it.to) + size_t(it.bytes) - 1]
+                        : 0);
   case Command::Contract:
     return describe(program.contractions[size_t(it.id)]);
   case Command::Attend:

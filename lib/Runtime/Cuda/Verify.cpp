@@ -216,16 +216,18 @@ void Verification::work(const Operation &operation) {
   const RankProgram &program = programs[operation.rank];
   const Command &command = program.commands[operation.number];
   switch (command.kind) {
-  case Command::Launch:
+  case Command::Launch: {
+    const Kernel &kernel = manifest.kernels[command.id];
     for (int64_t i = 0; i < command.bytes; ++i)
       if (uint64_t value = program.values[command.to + Address(i)];
           isAddress(value))
-        touch(operation, value, 0);
+        touch(operation, value,
+              kernel.bytes.empty() ? 0 : kernel.bytes[size_t(i)]);
       else if (isHostAddress(value))
-        raise("rank ", operation.rank, ": kernel '",
-              manifest.kernels[command.id].name,
+        raise("rank ", operation.rank, ": kernel '", kernel.name,
               "' is given an address of the host's memory as argument ", i);
     return;
+  }
   case Command::Copy:
     touch(operation, command.from, command.bytes);
     touch(operation, command.to, command.bytes);

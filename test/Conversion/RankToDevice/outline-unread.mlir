@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func private @sum_of_one_hot
 // CHECK-NOT: memref.alloc
 // CHECK: call @kernel.{{[0-9]+}}(%{{[^,]*}}, %{{[^,]*}}) : (memref<8xi32>, memref<8xf32>) -> ()
-// WRITTEN-LABEL: gpu.func @kernel_{{[0-9]+}}(%arg0: !llvm.ptr, %arg1: !llvm.ptr)
+// WRITTEN-LABEL: gpu.func @kernel_{{[0-9]+}}(%arg0: !llvm.ptr, %arg1: !llvm.ptr
 // WRITTEN: scf.for
 // WRITTEN: llvm.store {{.*}} : f32, !llvm.ptr
 // WRITTEN-NOT: llvm.store

@@ -199,3 +199,40 @@ func.func private @kernel.overlap(%ids: memref<16xi32>, %rows: memref<16x64xf32>
   }
   return
 }
+
+// -----
+
+// What a kernel adds to it reads, or begins with zeros where the bit of its argument is set: the runtime sets it for the first.
+// CHECK: gpu.func @kernel_adds(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[BITS:.*]]: i64) kernel
+// CHECK-SAME: device.sums = array<i64: 1>
+// CHECK: %[[BIT:.*]] = arith.andi %[[BITS]], %{{.*}} : i64
+// CHECK: %[[READS:.*]] = arith.cmpi eq, %[[BIT]],
+// CHECK: scf.if %[[READS]]
+// CHECK: llvm.load
+// CHECK: else
+#map = affine_map<(i, j) -> (i, j)>
+func.func private @kernel.adds(%x: memref<64x256xf32>, %y: memref<64x256xf32>) attributes {host.kernel} {
+  linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64x256xf32>) outs(%y : memref<64x256xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %o, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// Of half an array zeros are read: what fills it fills the whole.
+// CHECK-LABEL: gpu.func @kernel_half(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) kernel
+// CHECK-SAME: device.sums = array<i64>
+#map = affine_map<(i, j) -> (i, j)>
+func.func private @kernel.half(%x: memref<64x128xf32>, %y: memref<64x128xf32, strided<[256, 1]>>) attributes {host.kernel} {
+  linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64x128xf32>) outs(%y : memref<64x128xf32, strided<[256, 1]>>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %o, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

@@ -56,6 +56,10 @@ constexpr llvm::StringLiteral kShared = "device.shared";
 /// Attribute of a kernel: bytes that it may touch behind each argument; -1 for
 /// a number.
 constexpr llvm::StringLiteral kExtents = "device.extents";
+/// On a device's kernel: its arguments that begin with zeros where their bit is
+/// set in the last argument, which only a kernel with such has. On its
+/// function: that there are some.
+constexpr llvm::StringLiteral kSums = "device.sums";
 /// Attribute of a kernel: the form that its code has (attention, rows, sums,
 /// elements or loops), bytes that a launch reads and writes, and its scalar
 /// operations, as KernelWork.h counts them.

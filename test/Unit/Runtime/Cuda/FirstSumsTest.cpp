@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 using namespace stagewright::runtime::cuda;
+using stagewright::runtime::Kernel;
 
 namespace {
 
@@ -20,6 +21,7 @@ constexpr Address gradient = 4096, other = 8192;
 /// A program that fills 4 x 8 float32 at `gradient`.
 struct Program {
   RankProgram it;
+  std::vector<Kernel> kernels = {{.name = "any", .arguments = 1}};
 
   Program() { fill(gradient, 4 * 8 * 4); }
 
@@ -40,7 +42,7 @@ struct Program {
     it.commands.push_back({Command::Launch, 0, 0, it.values.size(), 0, 1});
     it.values.push_back(argument);
   }
-  int64_t run() { return overwriteFirstSums(it); }
+  int64_t run() { return overwriteFirstSums(it, kernels); }
 };
 
 TEST(FirstSums, TheFirstProductOverwritesAndTheNextAdds) {
@@ -92,6 +94,52 @@ TEST(FirstSums, WhatIsUsedOtherwiseKeepsItsZeros) {
             0);
   // Nothing adds to it: no microbatches.
   EXPECT_EQ(runs([](Program &) {}), 0);
+}
+
+/// A kernel that adds what lies at its second argument to its first.
+struct Adding : Program {
+  explicit Adding(int64_t bytes = 4 * 8 * 4) {
+    kernels.push_back(
+        {.name = "adds", .arguments = 3, .bytes = {bytes, 64, 0}, .sums = {0}});
+  }
+  void add(Address sum, Address term) {
+    it.commands.push_back({Command::Launch, 1, 0, it.values.size(), 0, 3});
+    it.values.insert(it.values.end(), {sum, term, 0});
+  }
+};
+
+TEST(FirstSums, TheFirstKernelBeginsWithZerosAndTheNextAdds) {
+  Adding program;
+  program.add(gradient, other);
+  program.add(gradient, other);
+  EXPECT_EQ(program.run(), 1);
+  EXPECT_EQ(program.it.commands.size(), 2u);
+  EXPECT_EQ(program.it.values,
+            (std::vector<uint64_t>{gradient, other, 1, gradient, other, 0}));
+  EXPECT_EQ(unreadBytes(program.kernels[1], 1), 4 * 8 * 4);
+  EXPECT_EQ(unreadBytes(program.kernels[1], 0), 0);
+}
+
+TEST(FirstSums, AKernelThatDoesNotHaveTheWholeReadsItsZeros) {
+  Adding half(2 * 8 * 4);
+  half.add(gradient, other);
+  EXPECT_EQ(half.run(), 0);
+  // It reads what it adds to.
+  Adding same;
+  same.add(gradient, gradient + 64);
+  EXPECT_EQ(same.run(), 0);
+  // Its other argument ends before, and would by one byte more not.
+  Adding before;
+  before.add(gradient, gradient - 64);
+  EXPECT_EQ(before.run(), 1);
+  Adding into;
+  into.add(gradient, gradient - 63);
+  EXPECT_EQ(into.run(), 0);
+  // It stands in for a call that may be there.
+  Adding behind;
+  behind.add(gradient, other);
+  behind.it.commands.back().instead = 0;
+  EXPECT_EQ(behind.run(), 0);
 }
 
 TEST(FirstSums, OnlyZerosGo) {
