@@ -69,17 +69,20 @@ def DeviceFindEpilogues : Pass<"device-find-epilogues", "::mlir::func::FuncOp"> 
                            "::mlir::arith::ArithDialect"];
 }
 
-def DeviceArrangeBytes : Pass<"device-arrange-bytes", "::mlir::func::FuncOp"> {
-  let summary = "operands of 8 bits as the device's library reads them";
+def DeviceArrangeOperands : Pass<"device-arrange-operands", "::mlir::func::FuncOp"> {
+  let summary = "products as the device's library reads and stores them";
   let description = [{
-    **Why** The library multiplies floats of 8 bits only where the terms of a sum lie side by side in both operands.
+    **Why** The library walks rows or columns of every matrix side by side; it takes none whose innermost dimension is a batch.
+    Floats of 8 bits it multiplies only where the terms of a sum lie side by side in both operands.
     **Expects** A body on tensors, contractions raised.
-    **Leaves** Contractions of such floats whose operands have the dimensions of the sum last; what makes an operand
-    writes it so, or a copy does.
-    **Never** touches other contractions.
+    **Leaves** Contractions that the library takes. Operands that it would not are written in another order by what makes
+    them, or by a copy; results are put into their order behind the product. Of 8 bits, both operands have the dimensions of
+    the sum last.
+    **Never** touches what is taken as it is.
   }];
-  let statistics = [Statistic<"numArranged", "operands-arranged", "Operands that are written in another order">];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let statistics = [Statistic<"numArranged", "operands-arranged", "Operands and results in another order">];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
 }
 
 def DeviceSplitAttention : Pass<"device-split-attention", "::mlir::func::FuncOp"> {

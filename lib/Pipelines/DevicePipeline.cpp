@@ -36,7 +36,7 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
     body.addPass(createCanonicalizerPass());
     body.addPass(
         host::createHostRaiseContractions({/*keepTypes=*/true, options.bytes}));
-    body.addPass(device::createDeviceArrangeBytes());
+    body.addPass(device::createDeviceArrangeOperands());
     body.addPass(device::createDeviceFindEpilogues());
     body.addPass(host::createHostOrderLoops());
     body.addPass(device::createDeviceGroupKernels());

@@ -55,6 +55,7 @@ class Run:
 @pytest.mark.parametrize("model, stages, flags", [
     ("llama.py:llama", 2, (OWN_ATTENTION,)), ("moe.py:moe_sorted", 3, ()), ("convnet.py:convnet", 2, ()),
     ("attention.py:dropped", 1, (OWN_ATTENTION,)), ("gpt.py:gpt_tied", 4, ("--schedule=zb-h1",)),
+    ("einsums.py:batch_last", 2, ()), ("einsums.py:grouped", 2, ()),
     *thorough((("gpt.py:gpt_scan", 2, ()), ("gpt.py:gpt_dropout", 3, ()), ("moe.py:moe", 2, ()), ("mlp.py:mlp", 2, ()),
                ("encoder_decoder.py:encoder_decoder", 4, ()), ("attention.py:masked", 1, (OWN_ATTENTION,)),
                ("attention.py:biased", 1, (OWN_ATTENTION,)), ("attention.py:capped", 1, (OWN_ATTENTION,)),

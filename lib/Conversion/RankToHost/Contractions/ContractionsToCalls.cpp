@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ContractionDims.h"
 #include "LinearMap.h"
+#include "ProductLoops.h"
 #include "Triangle.h"
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -47,53 +47,6 @@ struct Call {
                                  : adding<sw_convolution_desc>();
   }
 };
-
-/// One loop of a contraction: its extent and the distance, in elements, of its
-/// next step in A, B and C.
-struct Loop {
-  int64_t extent;
-  int64_t stride[3];
-};
-using Loops = SmallVector<Loop>;
-
-/// Merges loops that walk memory as one, longest stride outermost.
-Loops merge(Loops loops, int key) {
-  llvm::erase_if(loops, [](const Loop &loop) { return loop.extent == 1; });
-  llvm::stable_sort(loops, [&](const Loop &a, const Loop &b) {
-    return a.stride[key] > b.stride[key];
-  });
-  Loops merged;
-  for (const Loop &inner : loops) {
-    bool joins = !merged.empty();
-    for (int i = 0; joins && i < 3; ++i)
-      joins = merged.back().stride[i] == inner.stride[i] * inner.extent;
-    if (!joins) {
-      merged.push_back(inner);
-      continue;
-    }
-    merged.back().extent *= inner.extent;
-    std::copy(inner.stride, inner.stride + 3, merged.back().stride);
-  }
-  return merged;
-}
-
-/// Takes the longest loop out of `loops`; the library is most efficient on it.
-/// An absent loop has extent 1. A loop with unit stride in an operand of which
-/// the other loop has none must be the one the library sees.
-Loop takeLongest(Loops &loops) {
-  if (loops.empty())
-    return {1, {0, 0, 0}};
-  auto weight = [](const Loop &loop) {
-    bool unit = llvm::is_contained(loop.stride, 1);
-    return std::pair(unit && loop.extent >= 8, loop.extent);
-  };
-  auto longest = std::max_element(
-      loops.begin(), loops.end(),
-      [&](const Loop &a, const Loop &b) { return weight(a) < weight(b); });
-  Loop taken = *longest;
-  loops.erase(longest);
-  return taken;
-}
 
 bool isOfThreeBuffers(linalg::LinalgOp op) {
   return op.getNumDpsInputs() == 2 && op.getNumDpsInits() == 1 &&
@@ -190,18 +143,11 @@ struct HostContractionsToCallsPass
                     ? start[i]
                     : advance(builder, loc, start[i], offset * sizes[i]);
     }
-    auto loopsOf = [&](ArrayRef<unsigned> dims, int key) {
-      return merge(llvm::map_to_vector(dims,
-                                       [&](unsigned dim) {
-                                         Loop loop = loops[dim];
-                                         loop.extent = box.extents[dim];
-                                         return loop;
-                                       }),
-                   key);
-    };
-    ContractionDims dims = ContractionDims::get(op.getIndexingMapsArray());
-    Nest nest = {loopsOf(dims.m, 2), loopsOf(dims.n, 2), loopsOf(dims.k, 0),
-                 loopsOf(dims.batch, 2)};
+    SmallVector<Loop> inside(loops);
+    for (auto [loop, extent] : llvm::zip_equal(inside, box.extents))
+      loop.extent = extent;
+    Nest nest =
+        Nest::get(ContractionDims::get(op.getIndexingMapsArray()), inside);
     int32_t dtype = element.isF32() ? SW_F32 : SW_F64;
     // The first part of the sum overwrites, the others add.
     int32_t beta = !op->hasAttr(kOverwrite);
@@ -214,11 +160,6 @@ struct HostContractionsToCallsPass
     if (!nest.k.empty())
       emitRestOfSum(builder, loc, call.adding(), base, outer, nest.k, sizes);
   }
-
-  /// What a product walks; a call takes its loops out of it.
-  struct Nest {
-    Loops m, n, k, batch;
-  };
 
   /// Leaves in `nest.k` the loops of the sum that remain, and in `outer` the
   /// others.
