@@ -338,7 +338,7 @@ LogicalResult compileTo(Level level, ModuleOp module,
     if (level <= Level::Schedule)
       return success();
     auto bucketBytes = options.bucketBytes;
-    if (!bucketBytes && device && !device->isHost())
+    if (!bucketBytes && device)
       bucketBytes = kDeviceBucketBytes;
     SmallVector<std::string> passes = {passText(
         "lower-pipeline-to-rank", {{"bucket-bytes", text(bucketBytes)}})};

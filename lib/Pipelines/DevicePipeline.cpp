@@ -83,8 +83,6 @@ void buildDeviceLLVMPipeline(OpPassManager &manager) {
     body.addPass(memref::createExpandStridedMetadataPass());
     body.addPass(createLowerAffinePass());
   }
-  // Of kernels on the host.
-  manager.addNestedPass<LLVM::LLVMFuncOp>(host::createHostNarrowFloats());
   manager.addPass(host::createConvertHostToLLVM());
   manager.addPass(host::createHostBFloat16AsWords());
 }

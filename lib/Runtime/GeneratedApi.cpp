@@ -5,12 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Alternatives.h"
 #include "Error.h"
 #include "Faults/Guarded.h"
 #include "Products/Blas.h"
 #include "Products/ParallelGemm.h"
-#include "Twins/Twins.h"
 
 #include <cstring>
 
@@ -203,109 +201,31 @@ void fail(sw_rank *rank, const char *message) {
   guarded(rank, [&] { raise(message); });
 }
 
-// What artifacts for a device call, run at once: an artifact for the host has
-// such calls where its kernels are to be checked.
-
-void launch(sw_rank *rank, int64_t kernel, void *const *arguments) {
+/// What artifacts for a device call; one for the processor does not.
+template <typename... Arguments> void ofDevices(sw_rank *rank, Arguments...) {
   guarded(rank, [&] {
-    const auto *twin = reinterpret_cast<const sw_twin *>(kernel);
-    if (!twin)
-      raise("the program calls 'launch', but the artifact's target is the "
-            "processor");
-    runTwin(*twin, arguments);
+    raise("the program calls a function of devices, but the artifact's target "
+          "is the processor");
   });
-}
-
-void fill(sw_rank *, void *to, int32_t byte, int64_t bytes) {
-  std::memset(to, byte, size_t(bytes));
-}
-
-void copy(sw_rank *, void *to, const void *from, int64_t bytes) {
-  std::memcpy(to, from, size_t(bytes));
-}
-
-void contractOnDevice(sw_rank *rank, const sw_contraction_desc *desc,
-                      const void *a, const void *b, void *c, void *bias,
-                      void *aux) {
-  guarded(rank, [&] {
-    if (desc->otherwise && alternativesOnly()) {
-      if (desc->epilogue == SW_EPILOGUE_NONE)
-        return;
-      sw_contraction_desc product = withoutEpilogue(*desc);
-      return contractOnHost(product, a, b, keepsSum(desc->epilogue) ? aux : c,
-                            nullptr, nullptr);
-    }
-    bool plain = desc->gemm.dtype == SW_F32 && desc->a_dtype == SW_F32 &&
-                 desc->b_dtype == SW_F32 && !desc->tf32;
-    if (!plain)
-      return contractOnHost(*desc, a, b, c, bias, aux);
-    parallelGemm(*rank, desc->gemm, a, b, c);
-    finishOnHost(*desc, c, bias, aux);
-  });
-}
-
-void attend(sw_rank *rank, const sw_attention_desc *desc, const void *q,
-            const void *k, const void *v, void *o, void *stats) {
-  guarded(rank, [&] {
-    if (desc->otherwise && alternativesOnly())
-      return;
-    attendOnHost(*desc, q, k, v, o, static_cast<float *>(stats));
-  });
-}
-
-void attendGradient(sw_rank *rank, const sw_attention_desc *desc, const void *q,
-                    const void *k, const void *v, const void *o,
-                    const void *stats, const void *dO, void *dQ, void *dK,
-                    void *dV) {
-  guarded(rank, [&] {
-    if (desc->otherwise && alternativesOnly())
-      return;
-    attendGradientOnHost(*desc, q, k, v, o, static_cast<const float *>(stats),
-                         dO, dQ, dK, dV);
-  });
-}
-
-void convolveOnDevice(sw_rank *rank, const sw_convolve_desc *desc, void *x,
-                      void *w, void *y) {
-  guarded(rank, [&] { convolveOnHost(*desc, x, w, y); });
-}
-
-void otherwise(sw_rank *rank, int64_t kernel, void *const *arguments) {
-  if (alternativesOnly())
-    launch(rank, kernel, arguments);
 }
 
 } // namespace
 
 const sw_api &generatedCodeApi() {
-  static const sw_api api = {slot,
-                             acquire,
-                             release,
-                             claim,
-                             send,
-                             recv,
-                             releaseChannel,
-                             actionBegin,
-                             actionEnd,
-                             nodeBegin,
-                             nodeEnd,
-                             contract,
-                             fail,
-                             parallel,
-                             convolve,
-                             launch,
-                             fill,
-                             copy,
-                             contractOnDevice,
-                             attend,
-                             attendGradient,
-                             convolveOnDevice,
-                             allReduce,
-                             awaitReduced,
-                             otherwise,
-                             copySlot,
-                             copySlot,
-                             slot};
+  static const sw_api api = {
+      slot,      acquire,        release,     claim,     send,
+      recv,      releaseChannel, actionBegin, actionEnd, nodeBegin,
+      nodeEnd,   contract,       fail,        parallel,  convolve,
+      ofDevices, // launch
+      ofDevices, // fill
+      ofDevices, // copy
+      ofDevices, // contract
+      ofDevices, // attend
+      ofDevices, // attend_gradient
+      ofDevices, // convolve_on
+      allReduce, awaitReduced,
+      ofDevices, // otherwise
+      copySlot,  copySlot,       slot};
   return api;
 }
 

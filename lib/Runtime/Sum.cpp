@@ -8,8 +8,8 @@
 #include "Sum.h"
 
 #include "DType.h"
+#include "Elements.h"
 #include "Error.h"
-#include "Twins/TwinElements.h"
 
 #include <algorithm>
 #include <bit>

@@ -13,6 +13,10 @@ PTXAS = shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas") or 
 NEEDED = pytest.mark.skipif(not LIBRARY.exists() or not PTXAS, reason="there is no emulator, or no ptxas")
 
 
+# What an H100 loads, not the baseline that is there for newer devices.
+TARGET = ("--target=cuda:sm_90a", "--ptx=all")
+
+
 def emulated(**variables):
     """What a process on it has in its environment; the variables are those of test/Cuda/README.md, in small letters."""
     return {**{f"STAGEWRIGHT_{name}_LIBRARY": str(LIBRARY) for name in ("CUDA", "CUBLASLT", "GRAPH", "NCCL")},

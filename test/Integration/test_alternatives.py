@@ -11,11 +11,13 @@ import pytest
 from safetensors.numpy import load_file
 
 import golden
+from emulator import NEEDED, TARGET, emulated
 from test_attention import ALL, computed
 from test_kernels import HERE, PTXAS, SIZES, check_spills, compiled
 from tiers import thorough
 from workshop import call, tool
 
+pytestmark = NEEDED
 KERNELS_ONLY = {"STAGEWRIGHT_ALTERNATIVES": "1"}
 SHAPES = {"STAGEWRIGHT_FLOAT8": "D=64,L=3,B=32"}
 
@@ -28,14 +30,15 @@ def stepped(workshop, model, env, artifact, run):
         return prefix
     prefix = workshop.once(("alternatives golden", model, *env.values()), make)
     out = workshop.path("alternatives.out.safetensors")
-    tool("pp-run", artifact, f"--inputs={prefix}.inputs.safetensors", "--microbatches=2", f"--outputs={out}", env=run)
+    tool("pp-run", artifact, f"--inputs={prefix}.inputs.safetensors", "--microbatches=2", f"--outputs={out}",
+         env=emulated() | run)
     return load_file(f"{prefix}.golden.safetensors"), load_file(out)
 
 
 @pytest.mark.parametrize("model", ["gpt.py:gpt", "mlp.py:mlp"])
 def test_epilogues_without_the_library(workshop, model):
     """GELU, its argument kept, its derivative: products stored where the kernels look for them."""
-    artifact = compiled(workshop, model, SIZES, 1, "--target=cuda:host")
+    artifact = compiled(workshop, model, SIZES, 1, *TARGET)
     wrong = golden.disagreements(*stepped(workshop, model, SIZES, artifact, KERNELS_ONLY))
     assert not wrong, "\n".join(wrong)
 
@@ -43,8 +46,8 @@ def test_epilogues_without_the_library(workshop, model):
 @pytest.mark.parametrize("env", [{}, KERNELS_ONLY], ids=["library", "kernels"])
 def test_biases_of_a_split_product(workshop, env):
     """Queries, keys and values of one product: the row is added to it before it is split, by the library."""
-    artifact = compiled(workshop, "attention.py:packed", {}, 1, "--target=cuda:host")
-    text = compiled(workshop, "attention.py:packed", {}, 1, "--target=cuda:host", "--emit=host").read_text()
+    artifact = compiled(workshop, "attention.py:packed", {}, 1, *TARGET)
+    text = compiled(workshop, "attention.py:packed", {}, 1, *TARGET, "--emit=host").read_text()
     assert re.findall(r'linalg\.contract.*host\.epilogue = "(\w+)"', text) == ["bias"]
     wrong = golden.disagreements(*stepped(workshop, "attention.py:packed", {}, artifact, env))
     assert not wrong, "\n".join(wrong)
@@ -54,21 +57,21 @@ def test_biases_of_a_split_product(workshop, env):
 def test_attention_without_the_library(workshop, sizes):
     """In 16 bits, where the library would be asked first; about as far from float32 as JAX is."""
     env = {"STAGEWRIGHT_GPT": sizes}
-    artifact = compiled(workshop, "gpt.py:gpt_bfloat16", env, 1, "--target=cuda:host", ALL)
+    artifact = compiled(workshop, "gpt.py:gpt_bfloat16", env, 1, *TARGET, ALL)
     expected, found = stepped(workshop, "gpt.py:gpt_bfloat16", env, artifact, KERNELS_ONLY)
     reference, _ = computed(workshop, "gpt.py:gpt", env, ALL)
     ours, theirs = golden.short_float_errors(expected, found, reference)
     assert ours <= 1.5 * theirs
 
 
-@pytest.mark.parametrize("target, run", [("cuda:host", {}), ("cuda:host", KERNELS_ONLY), ("host", {})],
+@pytest.mark.parametrize("target, run", [(TARGET, {}), (TARGET, KERNELS_ONLY), (("--target=host",), {})],
                          ids=["library", "kernels", "host"])
 @pytest.mark.parametrize("sizes", ["D=24,L=2,B=5", *thorough(("D=64,L=3,B=32",))])
 def test_products_of_8_bits(workshop, sizes, target, run):
     """E4M3 by E4M3 forward, by E5M2 backward; of ragged sizes in float32. Rounding to 8 bits is a step, so that sums in
     another order differ by more than their own rounding: the measure is the distance from float32."""
     env = {"STAGEWRIGHT_FLOAT8": sizes}
-    artifact = compiled(workshop, "float8.py:float8", env, 1, f"--target={target}")
+    artifact = compiled(workshop, "float8.py:float8", env, 1, *target)
     expected, found = stepped(workshop, "float8.py:float8", env, artifact, run)
     reference, _ = stepped(workshop, "float8.py:float32", env,
                            compiled(workshop, "float8.py:float32", env, 1, "--target=host"), {})
@@ -118,7 +121,7 @@ def read_bytes(path, name):
     return entry["dtype"], np.frombuffer(data[8 + size + first:8 + size + last], np.uint8).reshape(entry["shape"])
 
 
-@pytest.mark.parametrize("target", ["host", "cuda:host"])
+@pytest.mark.parametrize("target", [("--target=host",), TARGET], ids=["host", "device"])
 def test_arrays_of_8_bits_are_given_sent_and_taken(tmp_path, target):
     import jax
     import jax.numpy as jnp
@@ -135,11 +138,11 @@ def test_arrays_of_8_bits_are_given_sent_and_taken(tmp_path, target):
     x = jnp.asarray(rng.standard_normal((2, 4, 24)).astype(np.float32)).astype(jnp.float8_e4m3fn)
     module, artifact, given, out = (tmp_path / name for name in ("step.mlir", "step.swx", "in", "out"))
     import_jax(step, (weights, x[0]), str(module), roles={0: "parameter"})
-    tool("pp-compile", module, f"--target={target}", "--cluster=local:2", "--stages=2", "--microbatches=2", "-o", artifact)
+    tool("pp-compile", module, *target, "--cluster=local:2", "--stages=2", "--microbatches=2", "-o", artifact)
     manifest = json.loads(tool("pp-run", artifact, "--info=json"))
     assert [channel["bytes"] for channel in manifest["channels"]] == [4 * 24]
     write_bytes(given, {"0": ("F32", weights[0]), "1": ("F32", weights[1]), "2": ("F8_E4M3", np.asarray(x).view(np.uint8))})
-    tool("pp-run", artifact, f"--inputs={given}", "--microbatches=2", f"--outputs={out}")
+    tool("pp-run", artifact, f"--inputs={given}", "--microbatches=2", f"--outputs={out}", env=emulated())
     kind, found = read_bytes(out, str(manifest["results"][0]["position"]))
     wanted = np.concatenate([np.asarray(jax.jit(step)(weights, part)).view(np.uint8) for part in x])
     assert kind == "F8_E5M2"

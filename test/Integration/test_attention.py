@@ -1,4 +1,4 @@
-"""Attention on a device: what its kernels compute, checked on the host, and that no array of scores is left."""
+"""Attention on a device: what its kernels compute on the emulator, and that no array of scores is left."""
 
 import re
 import sys
@@ -7,6 +7,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import golden
+from emulator import NEEDED, TARGET, emulated
 from test_kernels import HERE, PTXAS, check_spills, compiled, imported
 from tiers import thorough
 from workshop import call, tool
@@ -14,24 +15,26 @@ from workshop import call, tool
 RAGGED = {"STAGEWRIGHT_GPT": "V=61,D=26,H=2,L=1,T=83,B=2", "STAGEWRIGHT_LLAMA": "V=61,D=40,H=4,G=2,F=30,L=1,T=70,B=2",
           "STAGEWRIGHT_ATTENTION": "D=24,H=2,S=40,B=2"}
 ALL = "--score-bytes=0"
+pytestmark = NEEDED
 
 
 def computed(workshop, model, env, *flags, stages=1):
-    """What a model's step returns on the host, and what JAX does."""
+    """What JAX gives, and what a model's step on the emulator does."""
     def make():
         prefix = workshop.path("attention", model, *env.values())
         call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, 2, "-o", prefix, env=env)
         return prefix
     prefix = workshop.once(("attention golden", model, *env.values()), make)
-    artifact = compiled(workshop, model, env, stages, "--target=cuda:host", *flags)
+    artifact = compiled(workshop, model, env, stages, *TARGET, *flags)
     out = workshop.path("attention.out.safetensors")
-    tool("pp-run", artifact, f"--inputs={prefix}.inputs.safetensors", "--microbatches=2", f"--outputs={out}")
+    tool("pp-run", artifact, f"--inputs={prefix}.inputs.safetensors", "--microbatches=2", f"--outputs={out}",
+         env=emulated())
     return load_file(f"{prefix}.golden.safetensors"), load_file(out)
 
 
 def kernels_of(workshop, model, env, *flags):
     """Names of the operations that are attention, in the bodies and kernels of a step."""
-    text = compiled(workshop, model, env, 1, "--target=cuda:host", "--emit=host", *flags).read_text()
+    text = compiled(workshop, model, env, 1, *TARGET, "--emit=host", *flags).read_text()
     return text, set(re.findall(r"pipeline\.(attention\w*)", text))
 
 
@@ -79,7 +82,7 @@ def test_no_array_of_scores_is_left(workshop):
 
     def workspace(*flags):
         report = tool("pp-compile", imported(workshop, "gpt.py:gpt_long", env), "--cluster=local:1", "--stages=1",
-                      "--microbatches=2", "--target=cuda:host", "-o", workshop.path("attention.long"), *flags)
+                      "--microbatches=2", "--keep=least", *TARGET, "-o", workshop.path("attention.long"), *flags)
         lines = report.splitlines()
         head = next(i for i, line in enumerate(lines) if line.startswith("rank device"))
         return dict(zip(lines[head].split()[2:], lines[head + 1].split()[2:]))

@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from emulator import NEEDED, TARGET, emulated
 from workshop import tool
+
+pytestmark = NEEDED
 
 SEED = int(os.environ.get("STAGEWRIGHT_SEED", "20"))
 
@@ -139,10 +142,11 @@ def test_equals_jax(family, tmp_path):
 
     module, artifact, out = tmp_path / "step.mlir", tmp_path / "step.swx", tmp_path / "out.safetensors"
     import_jax(step, (arguments,), str(module), roles={0: "constant"}, combine={"out": "last"})
-    tool("pp-compile", module, "--target=cuda:host", "--cluster=local:1", "--stages=1", "--microbatches=1", "-o", artifact)
+    tool("pp-compile", module, *TARGET, "--cluster=local:1", "--stages=1", "--microbatches=1", "-o", artifact)
     leaves = [stored(jnp.asarray(leaf)) for leaf in jax.tree.leaves(arguments)]
     save_file({str(i): leaf for i, leaf in enumerate(leaves)}, tmp_path / "in.safetensors")
-    tool("pp-run", artifact, f"--inputs={tmp_path / 'in.safetensors'}", "--microbatches=1", f"--outputs={out}")
+    tool("pp-run", artifact, f"--inputs={tmp_path / 'in.safetensors'}", "--microbatches=1", f"--outputs={out}",
+         env=emulated())
     found, position = load_file(out), 0
     for (_, given), wanted in zip(cases, jax.jit(step)(arguments)):
         shapes = [leaf.shape for leaf in jax.tree.leaves(given)]

@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import golden
-from emulator import NEEDED, emulated
+from emulator import NEEDED, TARGET, emulated
 from test_kernels import compiled
 from tiers import thorough
 from workshop import BUILD, HERE, call, tool
@@ -20,8 +20,6 @@ pytestmark = NEEDED
 # Lengths that no tile of our attention divides, two of them long; odd widths; rows enough for row kernels.
 SIZES = {"STAGEWRIGHT_GPT": "V=61,D=26,H=2,L=3,T=83,B=1", "STAGEWRIGHT_LLAMA": "V=61,D=24,H=4,G=2,F=30,L=2,T=70,B=1",
          "STAGEWRIGHT_ATTENTION": "D=24,H=2,S=40,B=2", "STAGEWRIGHT_CONVNET": "S=9,C=5,B=3,K=5"}
-# What an H100 loads, not the baseline that is there for newer devices.
-TARGET = ("--target=cuda:sm_90a", "--ptx=all")
 OWN_ATTENTION = "--score-bytes=0"
 MICROBATCHES = 2
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import stagewright
+from emulator import NEEDED, TARGET, emulated
 from stagewright.frontend.jax_step import load_model
 from tiers import thorough
 from workshop import HERE, tool
@@ -61,9 +62,12 @@ def test_trains_as_jax_and_optax(workshop, golden, name, stages, schedule):
     trains(workshop.artifact(f"training.py:{name}", stages, schedule), golden(name, STEPS), STEPS)
 
 
+@NEEDED
 @pytest.mark.parametrize("name,stages,schedule", [*DEVICE_RUNS[:1], *thorough(DEVICE_RUNS[1:])])
-def test_kernels_train_as_jax_and_optax(workshop, golden, name, stages, schedule):
-    path = workshop.artifact(f"training.py:{name}", stages, schedule, "--target=cuda:host")
+def test_kernels_train_as_jax_and_optax(workshop, golden, monkeypatch, name, stages, schedule):
+    for variable, value in emulated().items():
+        monkeypatch.setenv(variable, value)
+    path = workshop.artifact(f"training.py:{name}", stages, schedule, *TARGET)
     trains(path, golden(name, DEVICE_STEPS), DEVICE_STEPS)
 
 

@@ -7,9 +7,9 @@
 
 #include "Init.h"
 #include "DType.h"
+#include "Elements.h"
 #include "Error.h"
 #include "Threefry.h"
-#include "Twins/TwinElements.h"
 
 #include <cmath>
 #include <cstring>

@@ -34,9 +34,6 @@ public:
   virtual mlir::LogicalResult embed(mlir::ModuleOp module,
                                     mlir::TimingScope &timing) = 0;
 
-  /// Whether there is no device: kernels become code of the host.
-  virtual bool isHost() const { return false; }
-
   /// Whether a library of the vendor's multiplies floats of 8 bits on one of
   /// the architectures.
   virtual bool multipliesBytes() const = 0;
@@ -46,10 +43,9 @@ public:
   virtual llvm::Expected<std::string> assembly(mlir::ModuleOp module) = 0;
 };
 
-/// The target that a user names as `cuda` or `cuda:sm_90a,sm_100`; as
-/// `cuda:host` the kernels become code of the host, for checks. Machine code is
-/// kept in `cacheFolder` between compiles; an empty one keeps none. `ptx` says
-/// for which architectures there is PTX beside machine code, which drivers
+/// The target that a user names as `cuda` or `cuda:sm_90a,sm_100`. Machine code
+/// is kept in `cacheFolder` between compiles; an empty one keeps none. `ptx`
+/// says for which architectures there is PTX beside machine code, which drivers
 /// compile when they load it: `none`, `all` of the target, or a list as
 /// `sm_80,sm_90`; empty: one baseline, which all devices from the lowest
 /// architecture of the target on run.

@@ -7,7 +7,7 @@
 
 #include "Contraction.h"
 
-#include "Alternatives.h"
+#include "Cuda/Alternatives.h"
 #include "DType.h"
 #include "Error.h"
 

@@ -7,7 +7,7 @@
 
 #include "Graphs.h"
 
-#include "Alternatives.h"
+#include "Cuda/Alternatives.h"
 #include "Error.h"
 #include "OwnFolder.h"
 #include "stagewright-rt/runtime.h"

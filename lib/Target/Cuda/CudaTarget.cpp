@@ -159,10 +159,10 @@ private:
 
 } // namespace
 
-/// The architectures of a list as `sm_80,sm_90a`; an error says what else is
-/// allowed, `otherwise`.
+/// The architectures of a list as `sm_80,sm_90a`; an error says also what
+/// `others` are allowed.
 static llvm::Expected<std::vector<std::string>>
-parseArchitectures(llvm::StringRef list, const char *otherwise) {
+parseArchitectures(llvm::StringRef list, const char *others = "") {
   std::vector<std::string> names;
   for (llvm::StringRef name : llvm::split(list, ',')) {
     auto known = isArchitecture(name);
@@ -170,9 +170,9 @@ parseArchitectures(llvm::StringRef list, const char *otherwise) {
       return known.takeError();
     if (!*known || numberOf(name) < 80)
       return llvm::createStringError(
-          "architecture '%s' is unknown; expected sm_80 or later, as sm_90a, "
-          "or %s",
-          name.str().c_str(), otherwise);
+          "architecture '%s' is unknown; expected sm_80 or later, as "
+          "sm_90a%s",
+          name.str().c_str(), others);
     if (llvm::is_contained(names, name))
       return llvm::createStringError("architecture '%s' is named twice",
                                      name.str().c_str());
@@ -196,7 +196,7 @@ static std::string baselineOf(llvm::ArrayRef<std::string> names) {
 llvm::Expected<std::unique_ptr<DeviceTarget>>
 createTarget(llvm::StringRef architectures, llvm::StringRef ptx,
              llvm::StringRef cacheFolder) {
-  auto names = parseArchitectures(architectures, "host");
+  auto names = parseArchitectures(architectures);
   if (!names)
     return names.takeError();
   std::vector<std::string> ptxNames;
@@ -205,7 +205,7 @@ createTarget(llvm::StringRef architectures, llvm::StringRef ptx,
   } else if (ptx == "all") {
     ptxNames = *names;
   } else if (ptx != "none") {
-    auto given = parseArchitectures(ptx, "for PTX none or all");
+    auto given = parseArchitectures(ptx, ", or for PTX none or all");
     if (!given)
       return given.takeError();
     ptxNames = std::move(*given);

@@ -78,6 +78,8 @@ private:
       return registers(text);
     if (text.starts_with(".shared") || text.starts_with(".local"))
       return array(text);
+    if (text.starts_with(".pragma")) // Advice for the assembler.
+      return;
     if (text.front() == '.')
       fail("a directive that is not known", text);
     Instruction it;

@@ -176,6 +176,10 @@ TEST(Ptx, ComparesAndSelects) {
   EXPECT_EQ(computed(unordered, nan32, f(1.f)), 1u);
 }
 
+TEST(Ptx, PassesOverAdviceForTheAssembler) {
+  EXPECT_EQ(computed(".pragma \"nounroll\";\nmov.b64 %rd0, %rd1", 5), 5u);
+}
+
 TEST(Ptx, MovesPartsOfRegisters) {
   EXPECT_EQ(computed("mov.b32 {%r1, %r2}, %rd1;\nmov.b32 %rd0, {%r2, %r1}",
                      0x11112222),

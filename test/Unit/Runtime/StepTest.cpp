@@ -168,8 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{Fault::BadBuffer, "rank 0: buffer 99 does not exist"},
         FaultCase{Fault::BadMicrobatch, "rank 0: microbatch 4 is not one of 4"},
         FaultCase{Fault::Launch,
-                  "rank 0: the program calls 'launch', but the artifact's "
-                  "target is the processor"}));
+                  "rank 0: the program calls a function of devices, but the "
+                  "artifact's target is the processor"}));
 
 TEST(Step, SendingTwiceIsAnError) {
   Host host = Host::pipeline(Host::defaults(), Fault::DoubleSend);

@@ -1,17 +1,17 @@
-//===- TwinElements.h - elements of any float type, on the host -*- C++ -*-===//
+//===- Elements.h - elements of any float type ------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What the references of a device's library calls read and write: one element
-// at a time, rounded to nearest, ties to even.
+// One element of an array at a time, of types that processors do not have:
+// rounded to nearest, ties to even.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_TWINS_TWINELEMENTS_H
-#define STAGEWRIGHT_LIB_RUNTIME_TWINS_TWINELEMENTS_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_ELEMENTS_H
+#define STAGEWRIGHT_LIB_RUNTIME_ELEMENTS_H
 
 #include <cstdint>
 
@@ -24,4 +24,4 @@ void writeElement(void *to, int32_t dtype, int64_t index, double value);
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_TWINS_TWINELEMENTS_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_ELEMENTS_H

@@ -1,11 +1,11 @@
-//===- TwinElements.cpp - elements of any float type, on the host ---------===//
+//===- Elements.cpp - elements of any float type --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Twins/TwinElements.h"
+#include "Elements.h"
 
 #include "DType.h"
 #include "Error.h"

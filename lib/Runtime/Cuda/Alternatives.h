@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef STAGEWRIGHT_LIB_RUNTIME_ALTERNATIVES_H
-#define STAGEWRIGHT_LIB_RUNTIME_ALTERNATIVES_H
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_ALTERNATIVES_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_ALTERNATIVES_H
 
 #include "stagewright-rt/runtime.h"
 
@@ -54,4 +54,4 @@ inline sw_contraction_desc withoutEpilogue(sw_contraction_desc desc) {
 
 } // namespace stagewright::runtime
 
-#endif // STAGEWRIGHT_LIB_RUNTIME_ALTERNATIVES_H
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_ALTERNATIVES_H
