@@ -341,6 +341,17 @@ SW_EXPORT const char *sw_dry_run(const sw_program *program,
 SW_EXPORT const char *sw_count_step(const sw_program *program,
                                     int64_t microbatches);
 
+/// Asks the library of graphs (cuDNN) for its plans of all attention and
+/// convolutions of an artifact for devices, on `architectures` as
+/// "sm_80,sm_90", of which no device need be there; a line for each, text that
+/// lives until the next call on this thread. `missing`: how many have neither a
+/// plan nor kernels behind them. Null: the library is not there, or the
+/// artifact is for processors. The process must use no device.
+SW_EXPORT const char *sw_library_plans(const sw_program *program,
+                                       int64_t microbatches,
+                                       const char *architectures,
+                                       int64_t *missing);
+
 /// Allocates the arenas and starts the threads.
 SW_EXPORT sw_step *sw_step_create(sw_program *program,
                                   const sw_options *options);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cuda/LibraryPlans.h"
 #include "Cuda/Prepare.h"
 #include "Cuda/StepWork.h"
 #include "DType.h"
@@ -153,6 +154,16 @@ const char *sw_count_step(const sw_program *program, int64_t microbatches) {
     static thread_local std::string text;
     text = cuda::countStep(*program->artifact, microbatches);
     return text.c_str();
+  });
+}
+
+const char *sw_library_plans(const sw_program *program, int64_t microbatches,
+                             const char *architectures, int64_t *missing) {
+  return guarded<const char *>(nullptr, [&] {
+    static thread_local cuda::LibraryPlans plans;
+    plans = cuda::libraryPlans(*program->artifact, microbatches, architectures);
+    *missing = plans.missing;
+    return plans.text.c_str();
   });
 }
 

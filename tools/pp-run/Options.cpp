@@ -54,9 +54,16 @@ void declare(CLI::App &app, Options &options) {
       ->type_name("LIST");
   app.add_flag("--no-graph", options.direct,
                "Enqueue every step anew instead of replaying a CUDA graph");
-  app.add_flag("--dry-run", options.dry,
-               "Record, order and verify a step for GPUs without running it; "
-               "needs no GPU");
+  CLI::Option *dry = app.add_flag(
+      "--dry-run", options.dry,
+      "Record, order and verify a step for GPUs without running it; "
+      "needs no GPU");
+  app.add_option("--plans", options.plans,
+                 "With --dry-run: ask cuDNN, which must be installed, for its "
+                 "plans of all attention and convolutions on these "
+                 "architectures, as sm_80,sm_90,sm_100. Needs no GPU")
+      ->needs(dry)
+      ->type_name("LIST");
   app.add_option("--explain-time", options.explainTime,
                  "Print what a step is estimated to take on the GPUs of this "
                  "cluster, as h100 or a file: every kernel and call of a "

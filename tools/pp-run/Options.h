@@ -18,7 +18,8 @@
 namespace stagewright::runtime {
 
 struct Options {
-  std::string artifact, inputs, outputs, profile, info, devices, transport, nan;
+  std::string artifact, inputs, outputs, profile, info, devices, transport, nan,
+      plans;
   std::vector<std::string> trace;
   std::optional<int64_t> microbatches;
   std::optional<uint32_t> init;

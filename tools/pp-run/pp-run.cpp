@@ -79,6 +79,19 @@ int dryRun(const Options &options) {
   if (!text)
     raiseLastError();
   std::cout << text;
+  if (options.plans.empty())
+    return 0;
+  std::cout.flush(); // Asking takes seconds a shape.
+  int64_t missing = 0;
+  const char *plans =
+      sw_library_plans(program.get(), options.microbatches.value_or(0),
+                       options.plans.c_str(), &missing);
+  if (!plans)
+    raiseLastError();
+  std::cout << plans;
+  if (missing > 0)
+    raise(missing, " of the calls above have no plan, and no kernels behind "
+                   "them; a step would fail when it is made");
   return 0;
 }
 

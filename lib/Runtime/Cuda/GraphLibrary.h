@@ -51,6 +51,11 @@ using OpenGraphLibrary = GraphLibrary *(*)(unsigned version, int architecture,
                                            bool anyOrder, char *error,
                                            size_t room);
 
+/// The same where there is no such device: plans are made and named, and none
+/// can be called. The process must use no device.
+inline constexpr char describeGraphLibraryName[] =
+    "stagewright_describe_graph_library";
+
 } // namespace stagewright::runtime::cuda
 
 #endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_GRAPHLIBRARY_H

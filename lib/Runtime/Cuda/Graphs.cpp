@@ -19,7 +19,9 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-GraphLibrary *openLibrary(int architecture, bool anyOrder) {
+/// Opens the plug-in by one of its functions.
+GraphLibrary *openLibrary(const char *function, int architecture,
+                          bool anyOrder) {
   const char *chosen = std::getenv("STAGEWRIGHT_GRAPH_LIBRARY");
   std::string path =
       chosen && *chosen ? chosen : ownFolder() + "libstagewright-cudnn.so";
@@ -30,10 +32,9 @@ GraphLibrary *openLibrary(int architecture, bool anyOrder) {
           "; build it where the headers of CUDA 13 and cuDNN 9 (Debian "
           "packages cuda-toolkit-13-0 and cudnn9-cuda-13 of NVIDIA's "
           "repository) and nvidia-cudnn-frontend of PyPI are");
-  auto open =
-      reinterpret_cast<OpenGraphLibrary>(dlsym(library, openGraphLibraryName));
+  auto open = reinterpret_cast<OpenGraphLibrary>(dlsym(library, function));
   if (!open)
-    raise("'", path, "' does not export '", openGraphLibraryName, "'");
+    raise("'", path, "' does not export '", function, "'");
   char error[1024] = {};
   GraphLibrary *opened =
       open(SW_ABI_VERSION, architecture, anyOrder, error, sizeof(error));
@@ -65,10 +66,17 @@ void *operand(Address address) {
 
 } // namespace
 
+std::unique_ptr<GraphLibrary> describeGraphLibrary(int architecture,
+                                                   bool anyOrder) {
+  return std::unique_ptr<GraphLibrary>(
+      openLibrary(describeGraphLibraryName, architecture, anyOrder));
+}
+
 GraphLibrary &Graphs::opened() {
   device.use();
   if (!library)
-    library.reset(openLibrary(device.architecture(), anyOrder));
+    library.reset(
+        openLibrary(openGraphLibraryName, device.architecture(), anyOrder));
   return *library;
 }
 

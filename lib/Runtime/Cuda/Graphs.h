@@ -23,6 +23,12 @@
 
 namespace stagewright::runtime::cuda {
 
+/// The library for a device that is described only (GraphLibrary.h). Throws an
+/// `Error` where it is missing, or describes no device of the architecture (90:
+/// sm_90).
+std::unique_ptr<GraphLibrary> describeGraphLibrary(int architecture,
+                                                   bool anyOrder);
+
 class Graphs {
 public:
   /// `anyOrder`: sums may be made in another order at every run.

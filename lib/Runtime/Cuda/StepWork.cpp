@@ -111,16 +111,12 @@ json describe(const Attention &it, bool keepsScores) {
   int64_t flops =
       2 * scores *
       (it.gradient ? 3 * d.width + 2 * d.value_width : d.width + d.value_width);
-  json call = {
-      {"class", "attention"},
-      {"name", std::string(it.gradient ? "gradient, " : "forward, ") +
-                   std::string(dtypeName(d.dtype)) + " " +
-                   sizesOf({d.batch, d.heads, d.queries, d.keys, d.width}) +
-                   (d.causal ? ", causal" : "")},
-      {"type", rateOf(d.dtype, false)},
-      {"flops", d.causal ? flops / 2 : flops},
-      {"read", it.gradient ? q + k + v + 2 * o + stats : q + k + v},
-      {"written", it.gradient ? q + k + v : o + stats}};
+  json call = {{"class", "attention"},
+               {"name", nameOf(it)},
+               {"type", rateOf(d.dtype, false)},
+               {"flops", d.causal ? flops / 2 : flops},
+               {"read", it.gradient ? q + k + v + 2 * o + stats : q + k + v},
+               {"written", it.gradient ? q + k + v : o + stats}};
   if (it.gradient && keepsScores)
     call["scores"] = scores * 2; // elements of 16 bits
   return call;
@@ -238,7 +234,8 @@ json callsOf(const Manifest &manifest, const RankManifest &rank,
 
 } // namespace
 
-std::string countStep(const Artifact &artifact, int64_t microbatches) {
+std::vector<RankProgram> recordStep(const Artifact &artifact,
+                                    int64_t microbatches) {
   const Manifest &manifest = artifact.manifest();
   if (!manifest.cuda)
     raise("the artifact's target is the processor, where no kernels are "
@@ -246,14 +243,39 @@ std::string countStep(const Artifact &artifact, int64_t microbatches) {
   int64_t count = microbatches > 0 ? microbatches : manifest.microbatches;
   size_t ranks = manifest.ranks.size();
   std::vector<int> apart = placeRanks("", ranks, int(ranks));
-  DryRun run =
-      dryRun(artifact, layOut(manifest, count), routesOf(manifest, apart),
-             count, std::vector<bool>(ranks, true));
+  return dryRun(artifact, layOut(manifest, count), routesOf(manifest, apart),
+                count, std::vector<bool>(ranks, true))
+      .prepared.programs;
+}
+
+std::string nameOf(const Attention &it) {
+  const sw_attention_desc &d = it.desc;
+  return std::string(it.gradient ? "gradient, " : "forward, ") +
+         std::string(dtypeName(d.dtype)) + " " +
+         sizesOf({d.batch, d.heads, d.queries, d.keys, d.width}) +
+         (d.causal ? ", causal" : "");
+}
+
+std::string nameOf(const Convolution &it) {
+  const sw_convolve_desc &d = it.desc;
+  const int64_t *w = d.window, *x = d.image;
+  const char *what = d.writes == SW_CONVOLVE_IMAGE ? "gradient of the image, "
+                     : d.writes == SW_CONVOLVE_FILTER
+                         ? "gradient of the filters, "
+                         : "";
+  return what + std::string(dtypeName(d.x_dtype)) + " " +
+         sizesOf({d.batch, d.channels, x[0], x[1], x[2]}) + " by " +
+         sizesOf({d.filters, d.channels / d.groups, w[0], w[1], w[2]});
+}
+
+std::string countStep(const Artifact &artifact, int64_t microbatches) {
+  const Manifest &manifest = artifact.manifest();
+  std::vector<RankProgram> programs = recordStep(artifact, microbatches);
   json list = json::array();
-  for (size_t r = 0; r < ranks; ++r)
-    list.push_back({{"device", manifest.ranks[r].device},
-                    {"calls", callsOf(manifest, manifest.ranks[r],
-                                      run.prepared.programs[r])}});
+  for (size_t r = 0; r < programs.size(); ++r)
+    list.push_back(
+        {{"device", manifest.ranks[r].device},
+         {"calls", callsOf(manifest, manifest.ranks[r], programs[r])}});
   return json{{"ranks", std::move(list)}}.dump();
 }
 

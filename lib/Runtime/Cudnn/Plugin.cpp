@@ -7,7 +7,9 @@
 
 #include "Cuda/GraphLibrary.h"
 #include "Cuda/Library.h"
+#include "Described.h"
 #include "Error.h"
+#include "OwnFolder.h"
 #include "Plans.h"
 #include "stagewright-rt/runtime.h"
 
@@ -52,19 +54,25 @@ void check(const char *what, cudnnStatus_t status) {
 
 class Cudnn final : public cuda::GraphLibrary {
 public:
-  Cudnn(int architecture, bool anyOrder) {
+  /// For the thread's device; for one that is described only, plans are made
+  /// and cannot run.
+  Cudnn(int architecture, bool anyOrder, bool isThere) {
     useLibrary(functions().library.raw());
     constexpr int64_t least = 90000;
     if (libraryVersion() < least)
       raise("cuDNN is version ", libraryVersion(), ", expected at least ",
             least, ": a newer one comes with ", known.package);
-    check("cudnnCreate", functions().create(&target.handle));
+    if (isThere)
+      check("cudnnCreate", functions().create(&target.handle));
+    else
+      target.description = describeDevice(architecture);
     target.architecture = architecture;
     target.anyOrder = anyOrder;
   }
   ~Cudnn() override {
     plans.clear();
-    functions().destroy(target.handle);
+    if (target.handle)
+      functions().destroy(target.handle);
   }
 
   size_t prepareAttention(const sw_attention_desc &desc, bool gradient,
@@ -97,16 +105,35 @@ private:
 
 } // namespace stagewright::runtime::cudnn
 
-extern "C" SW_EXPORT stagewright::runtime::cuda::GraphLibrary *
-stagewright_open_graph_library(unsigned version, int architecture,
-                               bool anyOrder, char *error, size_t room) {
-  using namespace stagewright::runtime;
+using namespace stagewright::runtime;
+
+static cuda::GraphLibrary *open(unsigned version, int architecture,
+                                bool anyOrder, bool isThere, char *error,
+                                size_t room) {
   try {
     if (version != SW_ABI_VERSION)
       raise("it has version ", SW_ABI_VERSION, ", the runtime ", version);
-    return new cudnn::Cudnn(architecture, anyOrder);
+    return new cudnn::Cudnn(architecture, anyOrder, isThere);
   } catch (const std::exception &problem) {
     std::snprintf(error, room, "%s", problem.what());
   }
   return nullptr;
+}
+
+extern "C" SW_EXPORT cuda::GraphLibrary *
+stagewright_open_graph_library(unsigned version, int architecture,
+                               bool anyOrder, char *error, size_t room) {
+  return open(version, architecture, anyOrder, true, error, room);
+}
+
+extern "C" SW_EXPORT cuda::GraphLibrary *
+stagewright_describe_graph_library(unsigned version, int architecture,
+                                   bool anyOrder, char *error, size_t room) {
+  // Before cuDNN looks for one by this name.
+  std::string path = ownFolder() + "libstagewright-no-driver.so";
+  if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) {
+    std::snprintf(error, room, "%s", dlerror());
+    return nullptr;
+  }
+  return open(version, architecture, anyOrder, false, error, room);
 }

@@ -1,4 +1,4 @@
-//===- Driver.cpp - a driver that only takes kernels ----------------------===//
+//===- NoDriver.cpp - a driver that only takes kernels --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
