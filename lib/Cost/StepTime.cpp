@@ -91,7 +91,8 @@ StepCall scoresOf(const StepCall &gradient, const Device &device) {
   return call;
 }
 
-RankTime estimate(const json &rank, const Device &device, Bandwidth link) {
+RankTime estimate(const json &rank, const Device &device, Bandwidth link,
+                  bool anyOrder) {
   RankTime time;
   time.device = rank.at("device");
   time.deviceClass = device.deviceClass;
@@ -112,7 +113,7 @@ RankTime estimate(const json &rank, const Device &device, Bandwidth link) {
       time.products += arithmetic(kProductShare);
     if (isLibraryAttention(call))
       time.attention += arithmetic(kAttentionShare);
-    if (call.scores > Bytes(0)) {
+    if (call.scores > Bytes(0) && !anyOrder) {
       time.calls.push_back(scoresOf(call, device));
       time.scores += time.calls.back().bytes();
       time.scoreTime += time.calls.back().total();
@@ -129,8 +130,8 @@ RankTime estimate(const json &rank, const Device &device, Bandwidth link) {
 
 } // namespace
 
-Result<std::vector<RankTime>> estimateStep(const std::string &text,
-                                           const Cluster &cluster) {
+Result<std::vector<RankTime>>
+estimateStep(const std::string &text, const Cluster &cluster, bool anyOrder) {
   Result<Network> network = Network::create(cluster);
   if (!network)
     return network.error();
@@ -154,17 +155,19 @@ Result<std::vector<RankTime>> estimateStep(const std::string &text,
     double link = device.bandwidth.value;
     for (size_t d = 0; d < network->size(); ++d)
       link = std::min(link, network->bandwidth(number, d));
-    ranks.push_back(estimate(rank, device, Bandwidth(link)));
+    ranks.push_back(estimate(rank, device, Bandwidth(link), anyOrder));
   }
   return ranks;
 }
 
 Result<std::string> explainStep(const std::string &counts,
-                                const std::string &cluster, bool json) {
+                                const std::string &cluster, bool json,
+                                bool anyOrder) {
   Result<Cluster> devices = loadCluster(cluster);
   if (!devices)
     return devices.error();
-  Result<std::vector<RankTime>> ranks = estimateStep(counts, *devices);
+  Result<std::vector<RankTime>> ranks =
+      estimateStep(counts, *devices, anyOrder);
   if (!ranks)
     return ranks.error();
   return json ? toJson(*ranks) : toText(*ranks);

@@ -38,9 +38,9 @@ def compiled(folder, model, sizes, *flags):
     return artifact
 
 
-def estimate(artifact):
+def estimate(artifact, *flags):
     """The only rank on an H100."""
-    rank, = json.loads(tool("pp-run", artifact, "--explain-time=h100", "--json"))["ranks"]
+    rank, = json.loads(tool("pp-run", artifact, "--explain-time=h100", "--json", *flags))["ranks"]
     return rank
 
 
@@ -79,9 +79,14 @@ def test_kernels_move_the_bytes_of_the_manifest(tmp_path, model, sizes, most, fl
 
 
 @pytest.fixture(scope="module")
-def gpt2(tmp_path_factory):
+def gpt2_artifact(tmp_path_factory):
     """GPT-2 small, as `gpt2-small` of scripts/gpu/cases.py."""
-    return estimate(compiled(tmp_path_factory.mktemp("gpt2"), "gpt.py:gpt_bfloat16", "V=50304,D=768,H=12,L=12,T=1024,B=4"))
+    return compiled(tmp_path_factory.mktemp("gpt2"), "gpt.py:gpt_bfloat16", "V=50304,D=768,H=12,L=12,T=1024,B=4")
+
+
+@pytest.fixture(scope="module")
+def gpt2(gpt2_artifact):
+    return estimate(gpt2_artifact)
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +116,13 @@ def test_gpt2_small(gpt2):
     assert gpt2["our_bytes"] <= 3.66e9
     assert gpt2["nodes"] <= 332
     assert least == pytest.approx(5.74e-3, rel=0.02)  # 3.04 and 0.27 TFLOP
+
+
+def test_in_any_order_no_scores_are_kept(gpt2, gpt2_artifact):
+    free = estimate(gpt2_artifact, "--any-order")
+    assert free["seconds"] == pytest.approx(gpt2["seconds"] - gpt2["score_seconds"])
+    assert free["seconds"] <= 1.08 * (free["product_seconds"] + free["attention_seconds"])
+    assert not any(call["class"] == "scores" for call in free["calls"])
 
 
 def test_gradients_of_attention_keep_scores(gpt2):

@@ -16,14 +16,16 @@ namespace stagewright::runtime {
 
 #ifdef STAGEWRIGHT_COST
 std::string estimatedTimes(const std::string &counts,
-                           const std::string &cluster, bool json) {
-  auto text = explainStep(counts, cluster, json);
+                           const std::string &cluster, bool json,
+                           bool anyOrder) {
+  auto text = explainStep(counts, cluster, json, anyOrder);
   if (!text)
     raise("--explain-time: ", text.error().message);
   return *text;
 }
 #else
-std::string estimatedTimes(const std::string &, const std::string &, bool) {
+std::string estimatedTimes(const std::string &, const std::string &, bool,
+                           bool) {
   raise("--explain-time: this pp-run was built without the cost model; take "
         "that of a whole build (STAGEWRIGHT_DATA=ON), or pp-compile "
         "--explain-time");

@@ -18,9 +18,11 @@
 namespace stagewright::runtime {
 
 /// The calls of `counts`, as sw_count_step gives them, with times on the
-/// devices of `cluster`, a preset or a file; as a table or as JSON.
+/// devices of `cluster`, a preset or a file; as a table or as JSON. With
+/// `anyOrder` as a run with --any-order would take.
 std::string estimatedTimes(const std::string &counts,
-                           const std::string &cluster, bool json);
+                           const std::string &cluster, bool json,
+                           bool anyOrder);
 
 } // namespace stagewright::runtime
 

@@ -102,7 +102,8 @@ int explainTime(const Options &options) {
       sw_count_step(program.get(), options.microbatches.value_or(0));
   if (!counts)
     raiseLastError();
-  std::cout << estimatedTimes(counts, options.explainTime, options.json);
+  std::cout << estimatedTimes(counts, options.explainTime, options.json,
+                              options.anyOrder);
   return 0;
 }
 

@@ -91,14 +91,17 @@ struct RankTime {
 
 /// Reads the runtime's JSON form and sets the times. A rank's device is the
 /// cluster's of that name, else that of the rank's number. Fails where the
-/// cluster's devices are processors.
+/// cluster's devices are processors. `anyOrder`: of a run that lets libraries
+/// add up in any order, whose gradients of attention keep no scores.
 Result<std::vector<RankTime>> estimateStep(const std::string &json,
-                                           const Cluster &cluster);
+                                           const Cluster &cluster,
+                                           bool anyOrder = false);
 
 /// The whole of it for a tool: the times of `counts` on the devices of a preset
 /// or file, as a table or as JSON.
 Result<std::string> explainStep(const std::string &counts,
-                                const std::string &cluster, bool json);
+                                const std::string &cluster, bool json,
+                                bool anyOrder = false);
 
 /// The rank that takes longest as a table, and a line for each of the others.
 std::string toText(const std::vector<RankTime> &ranks);

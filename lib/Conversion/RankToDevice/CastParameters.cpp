@@ -217,19 +217,20 @@ private:
         TypeAttr::get(memory), IntegerAttr(), DenseI64ArrayAttr(),
         /*on_host=*/UnitAttr());
 
-    // From behind the slots to the last use.
+    // From the beginning, behind slots and numbers, to the last use.
     Block &entry = program.getEntry().getBody().front();
-    Value source = rounded.uses.front()->get();
     Operation *last = nullptr;
     for (OpOperand *use : rounded.uses) {
       Operation *user = entry.findAncestorOpInBlock(*use->getOwner());
       if (!last || last->isBeforeInBlock(user))
         last = user;
     }
-    builder.setInsertionPointAfter(source.getDefiningOp());
-    while (builder.getInsertionPoint() != entry.end() &&
-           isa<rank::SlotOp>(*builder.getInsertionPoint()))
-      builder.setInsertionPoint(&entry, std::next(builder.getInsertionPoint()));
+    auto isBefore = [](Operation &op) {
+      return isa<arith::ConstantOp, rank::SlotOp>(op);
+    };
+    builder.setInsertionPoint(&*llvm::find_if_not(entry, isBefore));
+    Value source = rank::SlotOp::create(builder, loc, wide.getType(),
+                                        wide.getBuffer(), Value());
     Value first = arith::ConstantIndexOp::create(builder, loc, 0);
     Value slot = rank::AcquireOp::create(builder, loc, memory,
                                          buffer.getBuffer(), first);

@@ -9,7 +9,8 @@
 // CHECK-NOT: arith.truncf {{.*}} tensor<8x4xf32>
 // CHECK: func.func private @l.B(%{{.*}}: tensor<8x4xbf16>, %{{.*}}: tensor<2x4xbf16>)
 // CHECK: %[[BUFFER:.*]] = rank.buffer "params/w.bf16" stash : memref<8x4xbf16>
-// CHECK: %[[W:.*]] = rank.slot %{{.*}} : memref<8x4xf32>
+// CHECK: rank.slot %{{.*}} : memref<4xf32>
+// CHECK-NEXT: %[[W:.*]] = rank.slot %{{.*}} : memref<8x4xf32>
 // CHECK: %[[SLOT:.*]] = rank.acquire %[[BUFFER]][%[[ZERO:.*]]] : memref<8x4xbf16>
 // CHECK-NEXT: rank.call @cast.0 ins(%[[W]] : memref<8x4xf32>) outs(%[[SLOT]] : memref<8x4xbf16>) node "cast"
 // CHECK: rank.call @l.F ins(%[[SLOT]],
