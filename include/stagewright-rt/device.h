@@ -24,11 +24,13 @@ extern "C" {
 #endif
 
 /// Attention, for every batch b and head h, with g = h / (heads / key_heads):
-///   S[i,j] = scale * sum_d q[b,h,i,d] * k[b,g,j,d]
+///   S[i,j] = scale * sum_d q[b,h,i,d] * k[b,g,j,d] + bias[b,h,i,j]
 ///   o[b,h,i,e] = sum_j softmax_j(S)[i,j] * v[b,g,j,e]
 ///   stats[b,h,i] = log sum_j exp(S[i,j])
 /// Sums are in float32. With `causal` j runs from 0 to i only, so no more keys
 /// than queries are of use. stats are float32, packed [batch, heads, queries].
+/// Without a bias its address is null and its strides count nothing; a stride
+/// of 0 shares it. A bias of -1e9 or less hides a key.
 ///
 /// Strides are those of batch, head, position and width; the last must be 1.
 /// A library may ask for addresses and strides in multiples of 16 bytes, and
@@ -48,6 +50,9 @@ typedef struct sw_attention_desc {
   int64_t value_width; ///< and e
   int64_t q[4], k[4], v[4], o[4];
   int64_t d_o[4], d_q[4], d_k[4], d_v[4]; ///< 0 where there is no gradient
+  int64_t bias[4];    ///< of batch, head, query and key, whose is 1
+  int32_t has_bias;   ///< 0 or 1
+  int32_t bias_dtype; ///< SW_F32, or that of all others
 } sw_attention_desc;
 
 /// What `convolve` writes; it reads the two others.

@@ -46,7 +46,7 @@ extern "C" {
 
 /// Version of this ABI and of the artifact's section; an artifact of another
 /// version is refused at load.
-#define SW_ABI_VERSION 5u
+#define SW_ABI_VERSION 6u
 
 /// Element types, in the order of the names in the manifest:
 /// f32 f64 f16 bf16 i8 i16 i32 i64 u8 u32 u64 bool u16 f8e4m3fn f8e5m2.
@@ -222,12 +222,13 @@ typedef struct sw_api {
                    void *aux);
   /// Attention on the device; `stats` may be null where no gradient needs it.
   void (*attend)(sw_rank *rank, const sw_attention_desc *desc, const void *q,
-                 const void *k, const void *v, void *o, void *stats);
+                 const void *k, const void *v, void *o, void *stats,
+                 const void *bias);
   /// Its gradients, from `o` and `stats` as attend wrote them and from `d_o`.
   void (*attend_gradient)(sw_rank *rank, const sw_attention_desc *desc,
                           const void *q, const void *k, const void *v,
                           const void *o, const void *stats, const void *d_o,
-                          void *d_q, void *d_k, void *d_v);
+                          void *d_q, void *d_k, void *d_v, const void *bias);
   /// One convolution or gradient on the device; writes one of the three.
   void (*convolve)(sw_rank *rank, const sw_convolve_desc *desc, void *x,
                    void *w, void *y);

@@ -60,7 +60,8 @@ void LibraryCalls::replace(Operation *op, StringRef callee, StringRef desc,
       op->getParentOfType<func::FuncOp>().getArgument(0),
       LLVM::AddressOfOp::create(builder, loc, pointer, nameOf(desc, loc))};
   for (Value buffer : buffers)
-    arguments.push_back(pointerTo(builder, buffer));
+    arguments.push_back(buffer ? pointerTo(builder, buffer)
+                               : LLVM::ZeroOp::create(builder, loc, pointer));
   auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(callee);
   if (!function) {
     OpBuilder top(module.getBodyRegion());

@@ -51,6 +51,10 @@ std::vector<Extent> extentsOf(const Attention &it) {
   if (it.stats)
     list.push_back(
         {it.stats, d.batch * d.heads * d.queries * int64_t(sizeof(float))});
+  if (d.has_bias)
+    list.push_back(
+        {it.bias, bytesOf("biases", {d.batch, d.heads, d.queries, d.keys},
+                          d.bias, d.bias_dtype)});
   if (it.gradient)
     list.insert(list.end(),
                 {{it.dO, query("results' gradients", d.d_o, d.value_width)},

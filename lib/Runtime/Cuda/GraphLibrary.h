@@ -38,7 +38,7 @@ public:
   /// What the library calls the plan.
   virtual std::string name(size_t plan) const = 0;
   /// Enqueues a plan. `operands` are addresses on the device: q, k, v, o,
-  /// stats, d_o, d_q, d_k, d_v of an attention, x, w, y of a convolution.
+  /// stats, d_o, d_q, d_k, d_v, bias of an attention, x, w, y of a convolution.
   virtual void call(size_t plan, void *const *operands, void *workspace,
                     void *stream) = 0;
 };

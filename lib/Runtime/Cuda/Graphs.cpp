@@ -109,9 +109,10 @@ void Graphs::call(const Attention &it, DevicePointer workspace,
   std::optional<size_t> plan = plans.at(keyOf(it));
   if (!plan)
     return;
-  void *operands[] = {operand(it.q),  operand(it.k),     operand(it.v),
-                      operand(it.o),  operand(it.stats), operand(it.dO),
-                      operand(it.dQ), operand(it.dK),    operand(it.dV)};
+  void *operands[] = {operand(it.q),   operand(it.k),     operand(it.v),
+                      operand(it.o),   operand(it.stats), operand(it.dO),
+                      operand(it.dQ),  operand(it.dK),    operand(it.dV),
+                      operand(it.bias)};
   library->call(*plan, operands, reinterpret_cast<void *>(workspace), stream);
 }
 

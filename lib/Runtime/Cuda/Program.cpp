@@ -276,25 +276,27 @@ void contract(sw_rank *rank, const sw_contraction_desc *desc, const void *a,
 }
 
 void attend(sw_rank *rank, const sw_attention_desc *desc, const void *q,
-            const void *k, const void *v, void *o, void *stats) {
+            const void *k, const void *v, void *o, void *stats,
+            const void *bias) {
   recorded(rank, [&](Recording &self) {
     auto &list = self.program.attentions;
     self.call(Command::Attend, list.size(), desc->otherwise);
     list.push_back({*desc, false, self.at(q), self.at(k), self.at(v),
                     self.at(o), self.at(stats)});
+    list.back().bias = self.at(bias);
   });
 }
 
 void attendGradient(sw_rank *rank, const sw_attention_desc *desc, const void *q,
                     const void *k, const void *v, const void *o,
                     const void *stats, const void *dO, void *dQ, void *dK,
-                    void *dV) {
+                    void *dV, const void *bias) {
   recorded(rank, [&](Recording &self) {
     auto &list = self.program.attentions;
     self.call(Command::Attend, list.size(), desc->otherwise);
     list.push_back({*desc, true, self.at(q), self.at(k), self.at(v), self.at(o),
                     self.at(stats), self.at(dO), self.at(dQ), self.at(dK),
-                    self.at(dV)});
+                    self.at(dV), self.at(bias)});
   });
 }
 

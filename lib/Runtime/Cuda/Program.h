@@ -103,6 +103,7 @@ struct Attention {
   bool gradient = false;
   Address q = 0, k = 0, v = 0, o = 0, stats = 0;
   Address dO = 0, dQ = 0, dK = 0, dV = 0; ///< of a gradient
+  Address bias = 0;                       ///< 0: none
 };
 
 struct Convolution {

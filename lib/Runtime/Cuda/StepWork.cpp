@@ -108,15 +108,20 @@ json describe(const Attention &it, bool keepsScores) {
   int64_t v = others * d.value_width * size, o = rows * d.value_width * size;
   int64_t stats = it.stats ? rows * int64_t(sizeof(float)) : 0;
   int64_t scores = rows * d.keys;
+  int64_t bias =
+      d.has_bias ? productOf({d.bias[0] ? d.batch : 1, d.bias[1] ? d.heads : 1,
+                              d.queries, d.keys, dtypeSize(d.bias_dtype)})
+                 : 0;
   int64_t flops =
       2 * scores *
       (it.gradient ? 3 * d.width + 2 * d.value_width : d.width + d.value_width);
-  json call = {{"class", "attention"},
-               {"name", nameOf(it)},
-               {"type", rateOf(d.dtype, false)},
-               {"flops", d.causal ? flops / 2 : flops},
-               {"read", it.gradient ? q + k + v + 2 * o + stats : q + k + v},
-               {"written", it.gradient ? q + k + v : o + stats}};
+  json call = {
+      {"class", "attention"},
+      {"name", nameOf(it)},
+      {"type", rateOf(d.dtype, false)},
+      {"flops", d.causal ? flops / 2 : flops},
+      {"read", (it.gradient ? q + k + v + 2 * o + stats : q + k + v) + bias},
+      {"written", it.gradient ? q + k + v : o + stats}};
   if (it.gradient && keepsScores)
     call["scores"] = scores * 2; // elements of 16 bits
   return call;
@@ -253,7 +258,7 @@ std::string nameOf(const Attention &it) {
   return std::string(it.gradient ? "gradient, " : "forward, ") +
          std::string(dtypeName(d.dtype)) + " " +
          sizesOf({d.batch, d.heads, d.queries, d.keys, d.width}) +
-         (d.causal ? ", causal" : "");
+         (d.causal ? ", causal" : "") + (d.has_bias ? ", biased" : "");
 }
 
 std::string nameOf(const Convolution &it) {

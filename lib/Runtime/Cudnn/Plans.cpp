@@ -156,32 +156,46 @@ Plan Plan::attention(const Target &target, const sw_attention_desc &d,
   Tensor q = add(graph, "q", ofQueries, stridesOf(d.q), d.dtype),
          k = add(graph, "k", ofKeys, stridesOf(d.k), d.dtype),
          v = add(graph, "v", ofValues, stridesOf(d.v), d.dtype);
+  Tensor bias;
+  if (d.has_bias) {
+    // What is shared has extent 1.
+    auto extent = [&](int i, int64_t of) { return d.bias[i] ? of : 1; };
+    bias = add(
+        graph, "bias",
+        {extent(0, d.batch), extent(1, d.heads), extent(2, d.queries), d.keys},
+        stridesOf(d.bias), d.bias_dtype);
+  }
   if (gradient) {
     Tensor o = add(graph, "o", ofResults, stridesOf(d.o), d.dtype),
            sums = add(graph, "stats", ofStats, statStrides, SW_F32),
            dO = add(graph, "d_o", ofResults, stridesOf(d.d_o), d.dtype);
-    auto [dQ, dK, dV] =
-        graph.sdpa_backward(q, k, v, o, dO, sums,
-                            fe::graph::SDPA_backward_attributes()
-                                .set_name("attend_gradient")
-                                .set_deterministic_algorithm(!target.anyOrder)
-                                .set_causal_mask(d.causal != 0)
-                                .set_attn_scale(d.scale));
+    auto how = fe::graph::SDPA_backward_attributes()
+                   .set_name("attend_gradient")
+                   .set_deterministic_algorithm(!target.anyOrder)
+                   .set_causal_mask(d.causal != 0)
+                   .set_attn_scale(d.scale);
+    if (bias)
+      how.set_bias(bias);
+    auto [dQ, dK, dV] = graph.sdpa_backward(q, k, v, o, dO, sums, how);
     write(dQ, ofQueries, stridesOf(d.d_q), d.dtype);
     write(dK, ofKeys, stridesOf(d.d_k), d.dtype);
     write(dV, ofValues, stridesOf(d.d_v), d.dtype);
-    plan.state->operands = {q, k, v, o, sums, dO, dQ, dK, dV};
+    plan.state->operands = {q, k, v, o, sums, dO, dQ, dK, dV, bias};
   } else {
-    auto [o, sums] = graph.sdpa(q, k, v,
-                                fe::graph::SDPA_attributes()
-                                    .set_name("attend")
-                                    .set_generate_stats(stats)
-                                    .set_causal_mask(d.causal != 0)
-                                    .set_attn_scale(d.scale));
+    auto how = fe::graph::SDPA_attributes()
+                   .set_name("attend")
+                   .set_generate_stats(stats)
+                   .set_causal_mask(d.causal != 0)
+                   .set_attn_scale(d.scale);
+    if (bias)
+      how.set_bias(bias);
+    auto [o, sums] = graph.sdpa(q, k, v, how);
     write(o, ofResults, stridesOf(d.o), d.dtype);
     if (stats)
       write(sums, ofStats, statStrides, SW_F32);
-    plan.state->operands = {q, k, v, o, stats ? sums : nullptr};
+    plan.state->operands = {
+        q,       k,       v,       o,       stats ? sums : nullptr,
+        nullptr, nullptr, nullptr, nullptr, bias};
   }
   plan.state->finish(target, {}, what.str());
   return plan;

@@ -9,6 +9,8 @@
 
 #include "Tensor.h"
 
+#include <optional>
+
 namespace emulator {
 
 namespace {
@@ -24,6 +26,9 @@ void forRows(const sw_attention_desc &it, const Addresses &at,
              Function function) {
   Element element = elementOfRuntime(it.dtype);
   Tensor<4> q(at[0], element, it.q), k(at[1], element, it.k);
+  std::optional<Tensor<4>> bias;
+  if (it.has_bias)
+    bias.emplace(at[9], elementOfRuntime(it.bias_dtype), it.bias);
   for (int64_t b = 0; b < it.batch; ++b)
     for (int64_t h = 0; h < it.heads; ++h)
       for (int64_t i = 0; i < it.queries; ++i) {
@@ -37,7 +42,8 @@ void forRows(const sw_attention_desc &it, const Addresses &at,
           double sum = 0;
           for (int64_t d = 0; d < it.width; ++d)
             sum += q({b, h, i, d}) * k({b, row.g, j, d});
-          row.scores.push_back(sum * double(it.scale));
+          row.scores.push_back(sum * double(it.scale) +
+                               (bias ? (*bias)({b, h, i, j}) : 0));
         }
         function(row);
       }

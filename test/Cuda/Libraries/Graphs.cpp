@@ -35,7 +35,7 @@ void requireTaken(const sw_attention_desc &it, bool gradient) {
       throw std::runtime_error("no attention of width " +
                                std::to_string(width));
   for (const int64_t *strides :
-       {it.q, it.k, it.v, it.o, it.d_o, it.d_q, it.d_k, it.d_v})
+       {it.q, it.k, it.v, it.o, it.d_o, it.d_q, it.d_k, it.d_v, it.bias})
     for (int i = 0; i < 3; ++i)
       if (strides[i] % strideMultiple)
         throw std::runtime_error("no attention with a stride of " +
@@ -46,7 +46,7 @@ class Graphs final : public stagewright::runtime::cuda::GraphLibrary {
 public:
   size_t prepareAttention(const sw_attention_desc &desc, bool gradient,
                           bool stats) override {
-    if (failure("attention"))
+    if (failure("attention") || (gradient && failure("gradient")))
       throw std::runtime_error("asked to fail");
     log("plan attention gradient=%d stats=%d causal=%d", gradient, stats,
         desc.causal);
@@ -74,7 +74,7 @@ public:
         plan.name.c_str(), operands[0], workspace);
     bool convolves = plan.name == "convolution";
     std::vector<uint64_t> addresses;
-    for (int i = 0; i < (convolves ? 3 : 9); ++i)
+    for (int i = 0; i < (convolves ? 3 : 10); ++i)
       addresses.push_back(reinterpret_cast<uint64_t>(operands[i]));
     enqueue(on, [=, bytes = this->workspace(number),
                  space = reinterpret_cast<uint64_t>(workspace)] {

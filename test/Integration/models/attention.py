@@ -5,11 +5,14 @@ STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
     full      every query sees every key
     masked    an array of booleans says which, -1e9 elsewhere
     biased    an array of numbers is added to the scores
+    padded    keys of each sample that nobody sees
     clipped   scores are clipped: no attention that is one kernel
     capped    scores are capped by a tanh, and a triangle hides some
     dropped   weights are dropped, by a condition that all heads share
     library   jax.nn.dot_product_attention, causal
     packed    queries, keys and values are one product with a bias
+    masked_bfloat16, biased_bfloat16, padded_bfloat16
+              attention in bfloat16, with a mask of each sample, numbers that are added, keys that are padding
 """
 
 import functools
@@ -54,6 +57,10 @@ def biased():
     def numbers(rng, b, s):
         return rng.standard_normal((b, s, s)).astype(np.float32)
     return _made(lambda scores, bias: scores + bias[:, None], numbers)
+
+
+def padded():
+    return _made(lambda scores, mask: jnp.where(mask[:, None, None], scores, -1e30), lambda rng, b, s: rng.random((b, s)) < 0.7)
 
 
 def clipped():
@@ -103,3 +110,36 @@ def packed():
     params = {"qkv": n(s["D"], 3 * s["D"]), "bias": n(3 * s["D"]), "o": n(s["D"], s["D"])}
     return (jax.value_and_grad(functools.partial(packed_loss, heads=s["H"])),
             (params, normals(1, 1.0)(s["B"], s["S"], s["D"]), normals(3, 1.0)(s["B"], s["S"], s["D"])))
+
+
+def _short(modify, mask_of):
+    """Queries, keys and values in bfloat16, scores in float32."""
+    s = sizes("STAGEWRIGHT_ATTENTION", D=32, H=2, S=40, B=2)
+    n, rng = normals(scale=0.3), np.random.default_rng(2)
+    params = {name: n(s["D"], s["D"]) for name in "qkvo"}
+    inputs = (normals(1, 1.0)(s["B"], s["S"], s["D"]), normals(3, 1.0)(s["B"], s["S"], s["D"]))
+
+    def loss(params, x, y, mask):
+        b, length, d = x.shape
+        short = jnp.bfloat16
+        with jax.named_scope("attention"):
+            q, k, v = ((x.astype(short) @ params[name].astype(short)).reshape(b, length, s["H"], d // s["H"]) for name in "qkv")
+            scores = jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=jnp.float32) * (d // s["H"]) ** -0.5
+            weights = jax.nn.softmax(modify(scores, mask), -1).astype(short)
+            out = jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(b, length, d)
+        with jax.named_scope("head"):
+            return ((out.astype(jnp.float32) @ params["o"] - y) ** 2).mean()
+    return jax.value_and_grad(loss), (params, *inputs, mask_of(rng, s["B"], s["S"]))
+
+
+def masked_bfloat16():
+    return _short(lambda scores, mask: jnp.where(mask[:, None], scores, -1e9), lambda rng, b, s: rng.random((b, s, s)) < 0.7)
+
+
+def biased_bfloat16():
+    return _short(lambda scores, bias: scores + bias[:, None],
+                  lambda rng, b, s: rng.standard_normal((b, s, s)).astype(np.float32))
+
+
+def padded_bfloat16():
+    return _short(lambda scores, mask: jnp.where(mask[:, None, None], scores, -1e30), lambda rng, b, s: rng.random((b, s)) < 0.7)

@@ -74,6 +74,22 @@ struct DeviceCallAttentionPass
     return success();
   }
 
+  /// Strides of batch, head, query and key; 0 of what shares the bias. As
+  /// makeBias leaves it.
+  static void biasStridesOf(const Attention &of, const LibraryHeads &heads,
+                            int64_t (&out)[4]) {
+    auto type = cast<MemRefType>(of.operand("mask").getType());
+    auto [strides, offset] = type.getStridesAndOffset();
+    AffineMap map = of.map("mask");
+    const int dims[] = {heads.batch, heads.head, int(of.queryDim()),
+                        int(of.keyDim())};
+    for (unsigned i = 0; i < map.getNumResults(); ++i)
+      for (int place = 0; place < 4; ++place)
+        if (int(map.getDimPosition(i)) == dims[place] &&
+            type.getDimSize(i) != 1)
+          out[place] = strides[i];
+  }
+
   FailureOr<sw_attention_desc> describe(const Attention &of) {
     LibraryHeads heads = *LibraryHeads::get(of);
     auto extent = [&](int dim) { return dim < 0 ? 1 : of.extents[dim]; };
@@ -92,6 +108,12 @@ struct DeviceCallAttentionPass
     auto take = [&](StringRef name, int64_t (&out)[4]) {
       return of.has(name) ? stridesOf(of, heads, name, out) : success();
     };
+    if (of.has("mask")) {
+      desc.has_bias = 1;
+      Type element = of.type("mask").getElementType();
+      desc.bias_dtype = element.isF32() ? int32_t(SW_F32) : desc.dtype;
+      biasStridesOf(of, heads, desc.bias);
+    }
     if (failed(take("query", desc.q)) || failed(take("key", desc.k)) ||
         failed(take("value", desc.v)) || failed(take("output", desc.o)) ||
         failed(take("d_output", desc.d_o)) ||
@@ -107,7 +129,13 @@ struct DeviceCallAttentionPass
       return failure();
     StringRef name =
         isa<pipeline::AttentionOp>(of.op) ? "sw_attend" : "sw_attend_gradient";
-    calls.replace(of.op, name, *desc, of.op->getOperands());
+    // The bias comes last, and there may be none.
+    SmallVector<Value> buffers;
+    for (StringRef operand : of.names)
+      if (operand != "mask")
+        buffers.push_back(of.operand(operand));
+    buffers.push_back(of.operand("mask"));
+    calls.replace(of.op, name, *desc, buffers);
     return success();
   }
 };

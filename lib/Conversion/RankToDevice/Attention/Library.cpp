@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Library.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -60,15 +61,88 @@ static bool isAligned(Value value) {
   }
 }
 
+/// A key with so small a score has no weight beside others; a row of such
+/// scores alone has equal weights, to the rounding of float32.
+constexpr float kHidden = -1e9f;
+
+/// Whether the library can be given the mask as numbers that are added: one for
+/// all heads, or for each where none share keys.
+static bool isBias(const pipeline::Attention &attention,
+                   const LibraryHeads &heads) {
+  if (!attention.has("mask"))
+    return true;
+  AffineMap map = attention.map("mask");
+  Type element = attention.type("mask").getElementType();
+  bool known = element.isInteger(1)
+                   ? attention.fill && *attention.fill <= kHidden
+                   : element.isF32() ||
+                         element == attention.type("query").getElementType();
+  for (unsigned dim = 0; dim < attention.batches(); ++dim)
+    if (map.isFunctionOfDim(dim) && int(dim) != heads.batch &&
+        (int(dim) != heads.head || heads.group >= 0))
+      return false;
+  return known && map.isFunctionOfDim(attention.keyDim()) &&
+         attention.keys() % kUnit == 0;
+}
+
+Value makeBias(OpBuilder &builder, const pipeline::Attention &attention,
+               AffineMap &map) {
+  LibraryHeads heads = *LibraryHeads::get(attention);
+  AffineMap from = attention.map("mask");
+  Value mask = attention.operand("mask");
+  Type element = attention.type("mask").getElementType();
+  // Of what the mask has, and of all queries.
+  SmallVector<unsigned> dims;
+  for (int dim : {heads.batch, heads.head})
+    if (dim >= 0 && from.isFunctionOfDim(unsigned(dim)))
+      dims.push_back(unsigned(dim));
+  llvm::append_values(dims, attention.queryDim(), attention.keyDim());
+  MLIRContext *context = builder.getContext();
+  map = AffineMap::getMultiDimMapWithTargets(from.getNumDims(), dims, context);
+  if (!element.isInteger(1) && map == from)
+    return mask;
+  // The mask's dimensions among those of the bias.
+  SmallVector<AffineExpr> renamed(from.getNumDims(),
+                                  getAffineConstantExpr(0, context));
+  SmallVector<int64_t> shape;
+  for (auto [place, dim] : llvm::enumerate(dims)) {
+    renamed[dim] = getAffineDimExpr(unsigned(place), context);
+    shape.push_back(attention.extents[dim]);
+  }
+  auto rank = unsigned(dims.size());
+  Type number = element.isInteger(1) ? builder.getF32Type() : element;
+  Location loc = attention.op->getLoc();
+  Value empty = tensor::EmptyOp::create(builder, loc, shape, number);
+  SmallVector<AffineMap> maps = {
+      from.replaceDimsAndSymbols(renamed, {}, rank, 0),
+      builder.getMultiDimIdentityMap(rank)};
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, empty.getType(), mask, empty, maps, loops,
+             [&](OpBuilder &inner, Location at, ValueRange values) {
+               Value bias = values[0];
+               if (element.isInteger(1)) {
+                 auto constant = [&](float value) -> Value {
+                   return arith::ConstantOp::create(
+                       inner, at, inner.getF32FloatAttr(value));
+                 };
+                 bias = arith::SelectOp::create(inner, at, bias, constant(0),
+                                                constant(kHidden));
+               }
+               linalg::YieldOp::create(inner, at, bias);
+             })
+      .getResult(0);
+}
+
 bool isForLibrary(const pipeline::Attention &attention) {
   std::optional<LibraryHeads> heads = LibraryHeads::get(attention);
   Type element = attention.type("query").getElementType();
-  if (!heads || attention.has("mask") || attention.cap || attention.kept ||
+  if (!heads || !isBias(attention, *heads) || attention.cap || attention.kept ||
       (!element.isF16() && !element.isBF16()) ||
       attention.width() > kMostWidth || attention.valueWidth() > kMostWidth)
     return false;
   for (StringRef name : attention.names) {
-    if (name == "statistics")
+    if (name == "statistics" || name == "mask")
       continue;
     // Width last; heads that share keys side by side.
     AffineMap map = attention.map(name);

@@ -37,6 +37,13 @@ struct LibraryHeads {
 /// Whether the library takes `attention`, on tensors.
 bool isForLibrary(const pipeline::Attention &attention);
 
+/// The mask of attention that the library takes as numbers that are added to
+/// its scores, with dimensions batch and head where the mask has them, query
+/// and key, by `map`; the mask itself if it is that.
+mlir::Value makeBias(mlir::OpBuilder &builder,
+                     const pipeline::Attention &attention,
+                     mlir::AffineMap &map);
+
 } // namespace stagewright::device
 
 #endif // STAGEWRIGHT_LIB_CONVERSION_RANKTODEVICE_ATTENTION_LIBRARY_H

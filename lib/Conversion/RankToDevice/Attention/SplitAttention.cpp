@@ -21,6 +21,19 @@ namespace {
 
 using pipeline::Attention;
 
+/// Writes the mask of `op` as numbers that are added.
+void addBias(Operation *op, const Attention &attention) {
+  OpBuilder builder(op);
+  auto number =
+      unsigned(llvm::find(attention.names, "mask") - attention.names.begin());
+  AffineMap map;
+  op->setOperand(number, makeBias(builder, attention, map));
+  SmallVector<Attribute> maps(attention.maps.begin(), attention.maps.end());
+  maps[number] = AffineMapAttr::get(map);
+  op->setAttr("indexing_maps", builder.getArrayAttr(maps));
+  op->removeAttr("fill");
+}
+
 struct DeviceSplitAttentionPass
     : impl::DeviceSplitAttentionBase<DeviceSplitAttentionPass> {
   void runOnOperation() override {
@@ -29,10 +42,13 @@ struct DeviceSplitAttentionPass
     SmallVector<pipeline::AttentionGradientOp> wholes(
         getOperation().getOps<pipeline::AttentionGradientOp>());
     auto goes = [&](Operation *op) {
-      bool library = isForLibrary(*Attention::get(op));
-      if (library)
-        op->setAttr(kLibrary, UnitAttr::get(&getContext()));
-      return library;
+      Attention attention = *Attention::get(op);
+      if (!isForLibrary(attention))
+        return false;
+      op->setAttr(kLibrary, UnitAttr::get(&getContext()));
+      if (attention.has("mask"))
+        addBias(op, attention);
+      return true;
     };
     for (auto forward : getOperation().getOps<pipeline::AttentionOp>())
       goes(forward);

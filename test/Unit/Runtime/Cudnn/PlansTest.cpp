@@ -90,6 +90,30 @@ TEST_P(Plans, TakeAttentionAndItsGradient) {
                   false);
 }
 
+/// A bias of each sample for all heads, or of each head for all samples.
+sw_attention_desc biased(int32_t dtype, bool ofHeads) {
+  sw_attention_desc desc = attention(SW_BF16, false, 2, 4, 4, 256, 64);
+  desc.has_bias = 1, desc.bias_dtype = dtype;
+  desc.bias[ofHeads ? 1 : 0] = 256 * 256;
+  desc.bias[2] = 256, desc.bias[3] = 1;
+  return desc;
+}
+
+TEST_P(Plans, TakeBiases) {
+  Target target = targetOf(GetParam());
+  Target any = target;
+  any.anyOrder = true;
+  for (auto desc : {biased(SW_F32, false), biased(SW_BF16, true)}) {
+    EXPECT_FALSE(Plan::attention(target, desc, false, true).name().empty());
+    // Whose gradient in one order has no plan on the newest.
+    if (target.architecture < 100)
+      Plan::attention(target, desc, true, true);
+    else
+      EXPECT_THROW(Plan::attention(target, desc, true, true), std::exception);
+    EXPECT_FALSE(Plan::attention(any, desc, true, true).name().empty());
+  }
+}
+
 /// NHWC images and filters that lie as the library likes them beside those.
 sw_convolve_desc convolution(int32_t dtype, int32_t writes, int64_t batch,
                              int64_t channels, int64_t side, int64_t filters,

@@ -109,7 +109,10 @@ sw_attention_desc attention() {
           {32, 32, 8, 1},
           {32, 32, 8, 1},
           {32, 32, 8, 1},
-          {32, 32, 8, 1}};
+          {32, 32, 8, 1},
+          {},
+          0,
+          0};
 }
 
 /// Calls that kernels can do as well: a product with GELU whose argument goes
@@ -130,7 +133,7 @@ void callWithAlternatives(sw_rank *rank) {
   sw.otherwise(rank, 1, arguments);
   sw_attention_desc attended = attention();
   attended.otherwise = 1;
-  sw.attend(rank, &attended, x, w, x, dw, room);
+  sw.attend(rank, &attended, x, w, x, dw, room, nullptr);
   sw.otherwise(rank, 1, arguments);
   sw.otherwise(rank, 1, arguments);
 }
@@ -157,9 +160,9 @@ void callGraphs(sw_rank *rank) {
     desc.o[2] = 16;
   if (asked("heads"))
     desc.key_heads = 3;
-  sw.attend(rank, &desc, x, w, x, dw, stats);
-  sw.attend(rank, &desc, w, w, x, dw, stats);
-  sw.attend_gradient(rank, &desc, x, w, x, dw, stats, x, dw, dw, dw);
+  sw.attend(rank, &desc, x, w, x, dw, stats, nullptr);
+  sw.attend(rank, &desc, w, w, x, dw, stats, nullptr);
+  sw.attend_gradient(rank, &desc, x, w, x, dw, stats, x, dw, dw, dw, nullptr);
   sw_convolve_desc product = {SW_CONVOLVE_RESULT,
                               SW_F32,
                               SW_F32,
