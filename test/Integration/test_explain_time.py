@@ -131,6 +131,16 @@ def test_gradients_of_attention_keep_scores(gpt2):
     assert gpt2["score_seconds"] == pytest.approx(gpt2["score_bytes"] / 3.35e12)
 
 
+def test_ranks_that_share_a_stage_sum_its_gradients(tmp_path):
+    """Each in a process of its own, as they would run."""
+    artifact = tmp_path / "step.swx"
+    tool("pp-compile", imported(tmp_path, "gpt.py:gpt_bfloat16", "V=512,D=64,H=2,L=2,T=128,B=2"), "--cluster=h100",
+         "--plan=[0,4)x2", "--microbatches=2", "--target=cuda:sm_90a", "--quiet", "-o", artifact)
+    ranks = json.loads(tool("pp-run", artifact, "--explain-time=h100", "--json"))["ranks"]
+    assert len(ranks) == 2
+    assert all(any(call["class"] == "sum" for call in rank["calls"]) for rank in ranks)
+
+
 def of_layers(rank):
     """Seconds of the layers' nodes: all of them, and of our kernels."""
     shares = []

@@ -248,6 +248,18 @@ std::string describe(const Manifest &manifest,
 }
 } // namespace
 
+std::vector<RankProgram> recordStep(const Artifact &artifact,
+                                    int64_t microbatches) {
+  const Manifest &manifest = artifact.manifest();
+  if (!manifest.cuda)
+    raise("the artifact's target is the processor, where no kernels are "
+          "counted; compile for a device, as --target=cuda:sm_90a");
+  int64_t count = microbatches > 0 ? microbatches : manifest.microbatches;
+  std::vector<Route> routes(manifest.channels.size(), Route::Network);
+  Memory memory = madeUp(manifest, layOut(manifest, count), routes);
+  return recordProgram(artifact, memory, count);
+}
+
 std::string proveStep(const Artifact &artifact, int64_t microbatches,
                       const std::string &devices, bool processes) {
   const Manifest &manifest = artifact.manifest();

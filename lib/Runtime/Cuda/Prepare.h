@@ -68,6 +68,12 @@ DryRun dryRun(const Artifact &artifact, const std::vector<Layout> &layouts,
 /// where there are fewer GPUs than ranks.
 std::vector<int> placeRanks(const std::string &list, size_t ranks, int count);
 
+/// What the ranks of a step call, with so many microbatches, 0: as compiled;
+/// each on a device and in a process of its own, at made-up addresses. Throws
+/// an `Error` if the target is no device.
+std::vector<RankProgram> recordStep(const Artifact &artifact,
+                                    int64_t microbatches);
+
 /// Prepares a step with made-up addresses; what was proved and counted, one
 /// line per fact. With `processes` every rank has a process of its own, and
 /// each one's plan is verified.

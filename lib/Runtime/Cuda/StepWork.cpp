@@ -239,20 +239,6 @@ json callsOf(const Manifest &manifest, const RankManifest &rank,
 
 } // namespace
 
-std::vector<RankProgram> recordStep(const Artifact &artifact,
-                                    int64_t microbatches) {
-  const Manifest &manifest = artifact.manifest();
-  if (!manifest.cuda)
-    raise("the artifact's target is the processor, where no kernels are "
-          "counted; compile for a device, as --target=cuda:sm_90a");
-  int64_t count = microbatches > 0 ? microbatches : manifest.microbatches;
-  size_t ranks = manifest.ranks.size();
-  std::vector<int> apart = placeRanks("", ranks, int(ranks));
-  return dryRun(artifact, layOut(manifest, count), routesOf(manifest, apart),
-                count, std::vector<bool>(ranks, true))
-      .prepared.programs;
-}
-
 std::string nameOf(const Attention &it) {
   const sw_attention_desc &d = it.desc;
   return std::string(it.gradient ? "gradient, " : "forward, ") +

@@ -32,12 +32,6 @@
 
 namespace stagewright::runtime::cuda {
 
-/// The programs of a step's ranks with so many microbatches, 0: as compiled,
-/// verified, each rank on a device of its own. Throws an `Error` if the target
-/// is no device.
-std::vector<RankProgram> recordStep(const Artifact &artifact,
-                                    int64_t microbatches);
-
 /// What a call is, for people: "forward, bf16 4 x 12 x 1024 x 1024 x 64".
 std::string nameOf(const Attention &attention);
 std::string nameOf(const Convolution &convolution);
