@@ -80,7 +80,7 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
     F is what the loss and the outputs depend on, I what other layers wait for, W the rest. What a forward keeps for its
     backward is the cheapest choice between bytes and repeated elementwise work, at the speeds of the cluster, and of
     contractions whose result is many times larger than their operands; it stands on the graph as
-    `pipeline.stash`, for people. With `keep=written` no contraction is repeated, and what lies in memory anyway is kept. Constants and short chains of cheap
+    `pipeline.stash`, for people. With `stash=written` no contraction is repeated, and what lies in memory anyway is kept. Constants and short chains of cheap
     operations on arguments are copied into every node that reads them. A gradient that is a sum over layers is yielded
     in parts.
     **Never** changes a value: nodes run one after another compute what the function did, up to the order in which the
@@ -95,8 +95,8 @@ def FormGraph : Pass<"pipeline-form-graph", "::mlir::ModuleOp"> {
            "Preset or file whose devices say what bytes and operations cost; else the module's, else as in `local`">,
     Option<"repeatRatio", "repeat-ratio", "int64_t", "4",
            "How many times larger than its operands the result of a contraction must be to be computed again rather "
-           "than kept; 0: none is; with keep=least">,
-    Option<"keep", "keep", "std::string", "\"least\"",
+           "than kept; 0: none is; with stash=least">,
+    Option<"kept", "stash", "std::string", "\"least\"",
            "least: as few bytes as repeating cheap work leaves; written: also what forwards write to memory anyway, so "
            "that backwards repeat no contraction and write nothing a second time">];
   let statistics = [Statistic<"numLayers", "layers", "Layers formed">,

@@ -95,9 +95,9 @@ static FailureOr<Needs> needsOf(ModuleOp module,
 
 /// What forwards keep if nobody says: on a device what is fastest, unless it is
 /// to repeat contractions.
-static std::string keptBy(const CompileOptions &options) {
-  if (!options.keep.empty())
-    return quoted(options.keep);
+static std::string stashOf(const CompileOptions &options) {
+  if (!options.stash.empty())
+    return quoted(options.stash);
   return options.target == "host" || options.repeatRatio ? "least" : "written";
 }
 
@@ -131,7 +131,7 @@ static LogicalResult toProgram(Level level, ModuleOp module,
                               {{"layers", quoted(options.layers)},
                                {"cluster", options.cluster},
                                {"repeat-ratio", text(options.repeatRatio)},
-                               {"keep", keptBy(options)}}));
+                               {"stash", stashOf(options)}}));
     if (!needs.split)
       passes.push_back(passText("pipeline-merge-backward"));
     passes.push_back(passText("pipeline-unify-bodies"));

@@ -100,7 +100,7 @@ def test_no_array_of_scores_is_left(workshop):
 
     def workspace(*flags):
         report = tool("pp-compile", imported(workshop, "gpt.py:gpt_long", env), "--cluster=local:1", "--stages=1",
-                      "--microbatches=2", "--keep=least", *TARGET, "-o", workshop.path("attention.long"), *flags)
+                      "--microbatches=2", "--stash=least", *TARGET, "-o", workshop.path("attention.long"), *flags)
         lines = report.splitlines()
         head = next(i for i, line in enumerate(lines) if line.startswith("rank device"))
         return dict(zip(lines[head].split()[2:], lines[head + 1].split()[2:]))

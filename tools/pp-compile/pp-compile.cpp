@@ -148,15 +148,15 @@ cl::opt<std::string>
     repeatRatio("repeat-ratio",
                 cl::desc("Backwards repeat a contraction whose result is so "
                          "many times larger than its operands; 4 by default, "
-                         "0: none. With --keep=least"),
+                         "0: none. With --stash=least"),
                 cl::cat(category));
 cl::opt<std::string>
-    keep("keep",
-         cl::desc("What forwards keep for their backwards: least, the default "
-                  "on the host: as few bytes as repeating cheap work leaves; "
-                  "written, the default on devices: what they write to memory "
-                  "anyway, so that no contraction is repeated"),
-         cl::value_desc("least|written"), cl::cat(category));
+    stash("stash",
+          cl::desc("What forwards keep for their backwards: least, the default "
+                   "on the host: as few bytes as repeating cheap work leaves; "
+                   "written, the default on devices: what they write to memory "
+                   "anyway, so that no contraction is repeated"),
+          cl::value_desc("least|written"), cl::cat(category));
 cl::opt<std::string> recomputeLevel(
     "recompute-level",
     cl::desc("How much every layer computes again before its backward instead "
@@ -404,7 +404,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.target = deviceTarget;
   options.ptx = ptx;
   options.tf32 = tf32;
-  options.keep = keep;
+  options.stash = stash;
   if (failed(readPlan(options.plan)) ||
       failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||

@@ -59,7 +59,7 @@ struct CompileOptions {
   std::optional<int64_t> repeatRatio;
   /// What forwards keep, as pipeline-form-graph says; empty: `least` on the
   /// host and where repeatRatio is given, else `written`, which is fastest.
-  std::string keep;
+  std::string stash;
   /// Where stage functions run: `host`, or a device as `createDeviceTarget`
   /// names it.
   std::string target = "host";

@@ -1,9 +1,9 @@
 // RUN: pp-opt --pipeline-merge-backward %s | FileCheck %s
 // RUN: pp-opt --pipeline-form-graph=repeat-ratio=0 --pipeline-merge-backward %s | FileCheck %s --check-prefix=NEVER
 // RUN: pp-opt --pipeline-form-graph=repeat-ratio=33 --pipeline-merge-backward %s | FileCheck %s --check-prefix=NEVER
-// RUN: pp-opt --pipeline-form-graph=keep=written --pipeline-merge-backward %s | FileCheck %s --check-prefix=NEVER
-// RUN: pp-compile %s --cluster=local:1 --emit=graph --keep=written | FileCheck %s --check-prefix=NEVER
-// RUN: not pp-compile %s --cluster=local:1 --emit=graph --keep=all 2>&1 | FileCheck %s --check-prefix=KEEP
+// RUN: pp-opt --pipeline-form-graph=stash=written --pipeline-merge-backward %s | FileCheck %s --check-prefix=NEVER
+// RUN: pp-compile %s --cluster=local:1 --emit=graph --stash=written | FileCheck %s --check-prefix=NEVER
+// RUN: not pp-compile %s --cluster=local:1 --emit=graph --stash=all 2>&1 | FileCheck %s --check-prefix=KEEP
 // RUN: not pp-opt --pipeline-form-graph=repeat-ratio=-1 %s 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: pp-compile %s --cluster=local:1 --emit=graph --repeat-ratio=0 | FileCheck %s --check-prefix=NEVER
 // RUN: not pp-compile %s --cluster=local:1 --emit=graph --repeat-ratio=none 2>&1 | FileCheck %s --check-prefix=FLAG
@@ -18,7 +18,7 @@
 // EXPLAIN: arenas take at most {{[0-9.]+}} % more than what lives at once (rank 0)
 
 // NEGATIVE: error: repeat-ratio must be at least 0, got -1
-// KEEP: error: keep must be least or written, got 'all'
+// KEEP: error: stash must be least or written, got 'all'
 // FLAG: error: --repeat-ratio must be a number from 0, but is 'none'
 
 // Attention without its softmax: exp(x x^T) (x w). The scores, 64 x 64, are eight times the two operands they are made

@@ -53,11 +53,11 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
              << "repeat-ratio must be at least 0, got "
              << repeatRatio.getValue();
     prices.repeatRatio = repeatRatio;
-    if (keep != "least" && keep != "written")
+    if (kept != "least" && kept != "written")
       return emitError(getOperation().getLoc())
-             << "keep must be least or written, got '" << keep.getValue()
+             << "stash must be least or written, got '" << kept.getValue()
              << "'";
-    prices.keep = keep == "least" ? Keep::Least : Keep::Written;
+    prices.keep = kept == "least" ? Keep::Least : Keep::Written;
     FailureOr<std::optional<Cluster>> found =
         findCluster(getOperation(), cluster);
     if (failed(found))

@@ -1,6 +1,6 @@
 // RUN: pp-opt --pipeline-form-graph --pipeline-merge-backward %s | FileCheck %s --check-prefix=LEAST
-// RUN: pp-opt --pipeline-form-graph=keep=written --pipeline-merge-backward %s | FileCheck %s --check-prefix=WRITTEN
-// RUN: not pp-opt --pipeline-form-graph=keep=most %s 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: pp-opt --pipeline-form-graph=stash=written --pipeline-merge-backward %s | FileCheck %s --check-prefix=WRITTEN
+// RUN: not pp-opt --pipeline-form-graph=stash=most %s 2>&1 | FileCheck %s --check-prefix=WRONG
 
 // x tanh(x) between two products. The backward reads the argument, and the result again for the gradient of the second
 // product's operand: the forward writes both, as one product makes the first and another reads the second. What is only on the
@@ -9,7 +9,7 @@
 // LEAST: keeps = ["contraction 16x16xf32"], kept = 1024 : i64
 // WRITTEN: keeps = ["contraction 16x16xf32", "mulf 16x16xf32"], kept = 2048 : i64
 // WRITTEN-SAME: repeats = ["tanh 16x16xf32"]
-// WRONG: error: keep must be least or written, got 'most'
+// WRONG: error: stash must be least or written, got 'most'
 
 #id = affine_map<(i, j) -> (i, j)>
 #none = affine_map<(i, j) -> ()>
