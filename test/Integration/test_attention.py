@@ -83,6 +83,14 @@ def test_masks_and_biases_go_to_the_library(workshop, model, sizes, biased):
         assert 0 < ours <= 1.5 * theirs, variables
 
 
+def test_the_library_is_called_with_and_without_a_gradient(workshop):
+    """A layer, and the same layer of another input that makes the target."""
+    calls = [computed(workshop, f"attention.py:{model}", {"STAGEWRIGHT_ATTENTION": "D=32,H=2,S=40,B=2"}, ALL)
+             for model in ("taught_bfloat16", "taught")]
+    ours, theirs = golden.short_float_errors(*calls[0], calls[1][0])
+    assert 0 < ours <= 1.5 * theirs
+
+
 def test_attention_spans_stages(workshop):
     env = {"STAGEWRIGHT_GPT": "V=61,D=24,H=2,L=2,T=24,B=3"}
     wrong = golden.disagreements(*computed(workshop, "gpt.py:gpt", env, ALL, stages=2))

@@ -13,6 +13,8 @@ STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
     packed    queries, keys and values are one product with a bias
     masked_bfloat16, biased_bfloat16, padded_bfloat16
               attention in bfloat16, with a mask of each sample, numbers that are added, keys that are padding
+    taught, taught_bfloat16
+              the same layer, without a gradient, makes the target of another input
 """
 
 import functools
@@ -112,23 +114,26 @@ def packed():
             (params, normals(1, 1.0)(s["B"], s["S"], s["D"]), normals(3, 1.0)(s["B"], s["S"], s["D"])))
 
 
-def _short(modify, mask_of):
-    """Queries, keys and values in bfloat16, scores in float32."""
+def _short(modify, mask_of=lambda rng, b, s: np.zeros((b, 1), np.float32), target=lambda forward, y: y, short=jnp.bfloat16):
+    """Queries, keys and values in `short`, scores in float32. `target` makes what is learned of `forward`, the layer."""
     s = sizes("STAGEWRIGHT_ATTENTION", D=32, H=2, S=40, B=2)
     n, rng = normals(scale=0.3), np.random.default_rng(2)
     params = {name: n(s["D"], s["D"]) for name in "qkvo"}
     inputs = (normals(1, 1.0)(s["B"], s["S"], s["D"]), normals(3, 1.0)(s["B"], s["S"], s["D"]))
 
-    def loss(params, x, y, mask):
+    def forward(params, x, mask):
         b, length, d = x.shape
-        short = jnp.bfloat16
+        q, k, v = ((x.astype(short) @ params[name].astype(short)).reshape(b, length, s["H"], d // s["H"]) for name in "qkv")
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=jnp.float32) * (d // s["H"]) ** -0.5
+        weights = jax.nn.softmax(modify(scores, mask), -1).astype(short)
+        return jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(b, length, d)
+
+    def loss(params, x, y, mask):
         with jax.named_scope("attention"):
-            q, k, v = ((x.astype(short) @ params[name].astype(short)).reshape(b, length, s["H"], d // s["H"]) for name in "qkv")
-            scores = jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=jnp.float32) * (d // s["H"]) ** -0.5
-            weights = jax.nn.softmax(modify(scores, mask), -1).astype(short)
-            out = jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(b, length, d)
+            out = forward(params, x, mask)
         with jax.named_scope("head"):
-            return ((out.astype(jnp.float32) @ params["o"] - y) ** 2).mean()
+            learned = target(lambda x: forward(params, x, mask), y)
+            return ((out.astype(jnp.float32) @ params["o"] - learned) ** 2).mean()
     return jax.value_and_grad(loss), (params, *inputs, mask_of(rng, s["B"], s["S"]))
 
 
@@ -143,3 +148,12 @@ def biased_bfloat16():
 
 def padded_bfloat16():
     return _short(lambda scores, mask: jnp.where(mask[:, None, None], scores, -1e30), lambda rng, b, s: rng.random((b, s)) < 0.7)
+
+
+def taught_bfloat16(short=jnp.bfloat16):
+    return _short(lambda scores, _: scores, short=short,
+                  target=lambda forward, y: jax.lax.stop_gradient(forward(y)).astype(jnp.float32))
+
+
+def taught():
+    return taught_bfloat16(jnp.float32)
