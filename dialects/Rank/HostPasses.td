@@ -101,7 +101,9 @@ def HostFoldAccumulation : Pass<"host-fold-accumulation", "::mlir::func::FuncOp"
     **Expects** A body whose accumulating arguments carry `rank.accumulate`.
     **Leaves** `add(argument, x)` folded: into the initial value of a contraction, a reduction or a loop that starts
     from zero, else into one elementwise operation that updates the argument in place. Reshapes between are moved
-    to the argument.
+    to the argument. A loop is one that adds rows to rows of a table, the gradient of a lookup: no table is filled
+    with zeros, and none is added up of which few rows were touched. Where the table is narrower than the sum and only
+    widened between, rows are added in the type of the sum.
     **Never** folds a value that has another use.
   }];
   let statistics = [

@@ -14,7 +14,7 @@ pytestmark = NEEDED
 SECTOR = 32
 # What accesses move beyond the elements that they need, of kernels over SMALL bytes. A store of one float for each row moves a
 # sector. A row's warp reads gain and bias again, which lie in the cache.
-OF_A_KERNEL, OF_A_STEP, SMALL = 10, 1.6, 4096
+OF_A_KERNEL, OF_A_STEP, SMALL = 10, 1.7, 4096
 # Sums over tokens of small factors, which every thread reads again.
 OF_EXPERTS = 25
 # Where kernels of few blocks are looked at: what takes less does not matter.
@@ -111,10 +111,10 @@ def test_no_kernel_of_few_blocks_moves_much(gpt2, llama_layer):
 def test_gpt2_small(gpt2):
     """Limits may only fall: lower them when a change does. What they should be: 8.5 ms, 1.15 times the least, 3.5 GB, 420 nodes."""
     least = gpt2["product_seconds"] + gpt2["attention_seconds"]
-    assert gpt2["seconds"] <= 6.89e-3
-    assert gpt2["seconds"] <= 1.201 * least
-    assert gpt2["our_bytes"] <= 3.66e9
-    assert gpt2["nodes"] <= 332
+    assert gpt2["seconds"] <= 6.84e-3
+    assert gpt2["seconds"] <= 1.192 * least
+    assert gpt2["our_bytes"] <= 3.31e9
+    assert gpt2["nodes"] <= 331
     assert least == pytest.approx(5.74e-3, rel=0.02)  # 3.04 and 0.27 TFLOP
 
 

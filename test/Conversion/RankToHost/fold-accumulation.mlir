@@ -54,3 +54,84 @@ func.func private @shared(%x: tensor<8x2xf32>, %y: tensor<2x4xf32>, %sum: tensor
   %1 = linalg.add ins(%sum, %0 : tensor<8x4xf32>, tensor<8x4xf32>) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
   return %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>
 }
+
+// Rows of a lookup's gradient are added to the sum itself, in its type.
+// CHECK-LABEL: @rows
+// CHECK-SAME: %[[ROWS:[a-z0-9]+]]: tensor<5x4xbf16>
+// CHECK-SAME: %[[SUM:[a-z0-9]+]]: tensor<8x4xf32> {rank.accumulate}
+// CHECK-NOT: fill
+// CHECK: %[[R:.*]] = scf.for {{.*}} iter_args(%[[TABLE:.*]] = %[[SUM]]) -> (tensor<8x4xf32>)
+// CHECK: tensor.extract_slice %[[ROWS]]
+// CHECK: tensor.extract_slice %[[TABLE]]{{.*}} tensor<8x4xf32> to tensor<4xf32>
+// CHECK: ^bb0(%[[IN:.*]]: bf16, %[[OUT:.*]]: f32):
+// CHECK: %[[WIDE:.*]] = arith.extf %[[IN]] : bf16 to f32
+// CHECK: arith.addf %[[OUT]], %[[WIDE]] : f32
+// CHECK: tensor.insert_slice {{.*}} into %[[TABLE]]{{.*}} tensor<4xf32> into tensor<8x4xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]]
+func.func private @rows(%rows: tensor<5x4xbf16>, %ids: tensor<5xindex>, %sum: tensor<8x4xf32> {rank.accumulate}) -> tensor<8x4xf32> {
+  %zero = arith.constant 0.0 : bf16
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c7 = arith.constant 7 : index
+  %e = tensor.empty() : tensor<8x4xbf16>
+  %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<8x4xbf16>) -> tensor<8x4xbf16>
+  %0 = scf.for %i = %c0 to %c5 step %c1 iter_args(%table = %f) -> (tensor<8x4xbf16>) {
+    %id = tensor.extract %ids[%i] : tensor<5xindex>
+    %inside = arith.cmpi ule, %id, %c7 : index
+    %2 = scf.if %inside -> (tensor<8x4xbf16>) {
+      %row = tensor.extract_slice %rows[%i, 0] [1, 4] [1, 1] : tensor<5x4xbf16> to tensor<4xbf16>
+      %before = tensor.extract_slice %table[%id, 0] [1, 4] [1, 1] : tensor<8x4xbf16> to tensor<4xbf16>
+      %after = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%row : tensor<4xbf16>) outs(%before : tensor<4xbf16>) {
+      ^bb0(%in: bf16, %out: bf16):
+        %s = arith.addf %out, %in : bf16
+        linalg.yield %s : bf16
+      } -> tensor<4xbf16>
+      %stored = tensor.insert_slice %after into %table[%id, 0] [1, 4] [1, 1] : tensor<4xbf16> into tensor<8x4xbf16>
+      scf.yield %stored : tensor<8x4xbf16>
+    } else {
+      scf.yield %table : tensor<8x4xbf16>
+    }
+    scf.yield %2 : tensor<8x4xbf16>
+  }
+  %e1 = tensor.empty() : tensor<8x4xf32>
+  %wide = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<8x4xbf16>) outs(%e1 : tensor<8x4xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %s = arith.extf %in : bf16 to f32
+    linalg.yield %s : f32
+  } -> tensor<8x4xf32>
+  %1 = arith.addf %sum, %wide : tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
+
+// A loop that reads the table besides what it adds to is none of these.
+// CHECK-LABEL: @table_is_read
+// CHECK-SAME: %[[SUM:[a-z0-9]+]]: tensor<8xf32> {rank.accumulate}
+// CHECK: %[[LOOP:.*]] = scf.for
+// CHECK: linalg.generic {{.*}} ins(%[[LOOP]] : tensor<8xf32>) outs(%[[SUM]] : tensor<8xf32>)
+func.func private @table_is_read(%ids: tensor<5xindex>, %sum: tensor<8xf32> {rank.accumulate}) -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %e = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %0 = scf.for %i = %c0 to %c5 step %c1 iter_args(%table = %f) -> (tensor<8xf32>) {
+    %id = tensor.extract %ids[%i] : tensor<5xindex>
+    %first = tensor.extract_slice %table[0] [1] [1] : tensor<8xf32> to tensor<1xf32>
+    %before = tensor.extract_slice %table[%id] [1] [1] : tensor<8xf32> to tensor<1xf32>
+    %after = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+        ins(%first : tensor<1xf32>) outs(%before : tensor<1xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %s = arith.addf %out, %in : f32
+      linalg.yield %s : f32
+    } -> tensor<1xf32>
+    %stored = tensor.insert_slice %after into %table[%id] [1] [1] : tensor<1xf32> into tensor<8xf32>
+    scf.yield %stored : tensor<8xf32>
+  }
+  %1 = arith.addf %sum, %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../TensorUtils.h"
+#include "RowAdditions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
 using namespace mlir;
@@ -28,6 +30,24 @@ bool sumsIntoInit(linalg::GenericOp op) {
   return isa<arith::AddFOp, arith::AddIOp>(add) && add->hasOneUse() &&
          cast<linalg::YieldOp>(body.getTerminator()).getOperand(0) ==
              add->getResult(0);
+}
+
+/// If all that makes `value` is that another array is widened, that array.
+Value withoutWidening(Value value) {
+  auto cast = value.getDefiningOp<linalg::GenericOp>();
+  if (!cast || cast.getNumDpsInputs() != 1 || cast->getNumResults() != 1 ||
+      !llvm::all_of(cast.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return {};
+  auto widened = cast.getBody()
+                     ->getTerminator()
+                     ->getOperand(0)
+                     .getDefiningOp<arith::ExtFOp>();
+  Value source = cast.getDpsInputs()[0];
+  return widened && widened.getIn() == cast.getRegionInputArgs()[0] &&
+                 source.hasOneUse()
+             ? source
+             : Value();
 }
 
 struct HostFoldAccumulationPass
@@ -66,6 +86,16 @@ struct HostFoldAccumulationPass
       contract.getOutputsMutable().assign(sum);
       return addend;
     }
+    if (Value narrow = withoutWidening(addend)) {
+      Value folded = narrow.getDefiningOp<scf::ForOp>()
+                         ? fold(sum, narrow, builder)
+                         : Value();
+      if (folded) {
+        addend.replaceAllUsesWith(folded);
+        maker->erase();
+      }
+      return folded;
+    }
     if (auto generic = dyn_cast<linalg::GenericOp>(maker)) {
       if (sumsIntoInit(generic) && isZero(generic.getDpsInits()[0])) {
         generic.setDpsInitOperand(0, sum);
@@ -74,13 +104,8 @@ struct HostFoldAccumulationPass
       return {};
     }
     if (auto loop = dyn_cast<scf::ForOp>(maker)) {
-      // Only loops that say so: whether a loop merely adds is not for us to
-      // prove.
-      if (!loop->hasAttr("pipeline.accumulates") || loop.getNumResults() != 1 ||
-          !isZero(loop.getInitArgs()[0]))
-        return {};
-      loop.getInitArgsMutable()[0].set(sum);
-      return addend;
+      auto rows = RowAdditions::match(loop);
+      return rows && isZero(rows->start()) ? rows->addTo(sum) : Value();
     }
     return {};
   }

@@ -1,0 +1,97 @@
+//===- RowAdditions.cpp - loops that add rows to a table ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowAdditions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace stagewright::host {
+
+/// Finds the addition in a region that is given `table` and yields `result`.
+bool RowAdditions::descend(Value table, Value result) {
+  tables.append({table, result});
+  if (auto loop = result.getDefiningOp<scf::ForOp>()) {
+    if (loop.getNumResults() != 1 || loop.getInitArgs()[0] != table ||
+        !table.hasOneUse() || !result.hasOneUse())
+      return false;
+    loops.push_back(loop);
+    return descend(loop.getRegionIterArg(0), loop.getYieldedValues()[0]);
+  }
+  if (auto choice = result.getDefiningOp<scf::IfOp>()) {
+    if (choice.getNumResults() != 1 ||
+        choice.elseYield()->getOperand(0) != table)
+      return false;
+    result = choice.thenYield()->getOperand(0);
+    tables.push_back(result);
+    auto stored = result.getDefiningOp<tensor::InsertSliceOp>();
+    return stored && llvm::range_size(table.getUses()) == 3 &&
+           matchUpdate(table, stored);
+  }
+  auto stored = result.getDefiningOp<tensor::InsertSliceOp>();
+  return stored && llvm::range_size(table.getUses()) == 2 &&
+         matchUpdate(table, stored);
+}
+
+/// Whether `stored` is a slice of `table` with a row added to it.
+bool RowAdditions::matchUpdate(Value table, tensor::InsertSliceOp stored) {
+  update = stored.getSource().getDefiningOp<linalg::GenericOp>();
+  if (stored.getDest() != table || !stored.getResult().hasOneUse() || !update ||
+      update->getNumResults() != 1 || !update->hasOneUse() ||
+      update.getNumReductionLoops() != 0)
+    return false;
+  auto slice = update.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice.getSource() != table || !slice->hasOneUse() ||
+      slice.getMixedOffsets() != stored.getMixedOffsets() ||
+      slice.getMixedSizes() != stored.getMixedSizes() ||
+      slice.getMixedStrides() != stored.getMixedStrides())
+    return false;
+  tables.append({slice.getResult(), update->getResult(0)});
+  BlockArgument before = update.getRegionOutputArgs()[0];
+  add = update.getBody()
+            ->getTerminator()
+            ->getOperand(0)
+            .getDefiningOp<arith::AddFOp>();
+  return add && before.hasOneUse() && add->hasOneUse() &&
+         *before.user_begin() == add;
+}
+
+std::optional<RowAdditions> RowAdditions::match(scf::ForOp outermost) {
+  RowAdditions found;
+  if (outermost.getNumResults() != 1)
+    return std::nullopt;
+  found.loops.push_back(outermost);
+  found.tables.push_back(outermost.getResult(0));
+  if (!found.descend(outermost.getRegionIterArg(0),
+                     outermost.getYieldedValues()[0]))
+    return std::nullopt;
+  return found;
+}
+
+/// Makes elements of the table `type`, and each row's when it is added.
+void RowAdditions::widen(FloatType type) {
+  for (Value table : tables)
+    table.setType(cast<RankedTensorType>(table.getType()).clone(type));
+  BlockArgument before = update.getRegionOutputArgs()[0];
+  before.setType(type);
+  OpBuilder builder(add);
+  for (OpOperand &operand : add->getOpOperands())
+    if (operand.get() != before)
+      operand.set(
+          arith::ExtFOp::create(builder, add.getLoc(), type, operand.get()));
+  add.getResult().setType(type);
+}
+
+Value RowAdditions::addTo(Value sum) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  if (type != start().getType())
+    widen(cast<FloatType>(type.getElementType()));
+  loops.front().getInitArgsMutable()[0].set(sum);
+  return loops.front().getResult(0);
+}
+
+} // namespace stagewright::host
