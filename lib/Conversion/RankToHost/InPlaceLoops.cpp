@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "InPlaceLoops.h"
+#include "TensorUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
 using namespace mlir;
@@ -26,16 +26,6 @@ static tensor::InsertSliceOp writerOf(BlockArgument carried) {
     writer = insert;
   }
   return writer;
-}
-
-static bool isSamePart(tensor::ExtractSliceOp read,
-                       tensor::InsertSliceOp write) {
-  return isEqualConstantIntOrValueArray(read.getMixedOffsets(),
-                                        write.getMixedOffsets()) &&
-         isEqualConstantIntOrValueArray(read.getMixedSizes(),
-                                        write.getMixedSizes()) &&
-         isEqualConstantIntOrValueArray(read.getMixedStrides(),
-                                        write.getMixedStrides());
 }
 
 static void readCarried(Value tensor, scf::ForOp loop, BlockArgument carried) {

@@ -9,7 +9,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
@@ -119,6 +118,29 @@ Value matchAdd(Operation *op, Value sum) {
                : Value();
   };
   return other(outer(add->getOperand(0)), outer(add->getOperand(1)));
+}
+
+Operation *matchAddToInit(linalg::LinalgOp op) {
+  if (op.getNumDpsInits() != 1)
+    return nullptr;
+  BlockArgument init = op.getRegionOutputArgs()[0];
+  if (!init.hasOneUse())
+    return nullptr;
+  Operation *add = *init.user_begin();
+  return isa<arith::AddFOp, arith::AddIOp>(add) && add->hasOneUse() &&
+                 op.getBlock()->getTerminator()->getOperand(0) ==
+                     add->getResult(0)
+             ? add
+             : nullptr;
+}
+
+bool isSamePart(tensor::ExtractSliceOp read, tensor::InsertSliceOp write) {
+  return isEqualConstantIntOrValueArray(read.getMixedOffsets(),
+                                        write.getMixedOffsets()) &&
+         isEqualConstantIntOrValueArray(read.getMixedSizes(),
+                                        write.getMixedSizes()) &&
+         isEqualConstantIntOrValueArray(read.getMixedStrides(),
+                                        write.getMixedStrides());
 }
 
 OpOperand *findDestination(OpResult result) {

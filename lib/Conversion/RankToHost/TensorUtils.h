@@ -9,6 +9,7 @@
 #define STAGEWRIGHT_CONVERSION_RANKTOHOST_TENSORUTILS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -36,6 +37,15 @@ mlir::Value createUpdate(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// If `op` adds `sum` and another tensor element by element, that tensor.
 mlir::Value matchAdd(mlir::Operation *op, mlir::Value sum);
+
+/// The addition of which `op` makes its only result, if that adds to the
+/// initial value and nothing else in `op` uses the initial value or the total;
+/// or null.
+mlir::Operation *matchAddToInit(mlir::linalg::LinalgOp op);
+
+/// Whether `write` writes the part of an array that `read` reads.
+bool isSamePart(mlir::tensor::ExtractSliceOp read,
+                mlir::tensor::InsertSliceOp write);
 
 /// The operand over which `result` is written if it can be (an init, what is
 /// inserted into, what a loop starts from), or null.

@@ -18,20 +18,6 @@ namespace stagewright::host {
 
 namespace {
 
-/// Whether a reduction adds to its initial value and uses it in no other way.
-bool sumsIntoInit(linalg::GenericOp op) {
-  if (op->getNumResults() != 1 || op.getNumReductionLoops() == 0)
-    return false;
-  Block &body = *op.getBody();
-  BlockArgument out = body.getArgument(body.getNumArguments() - 1);
-  if (!out.hasOneUse())
-    return false;
-  Operation *add = *out.user_begin();
-  return isa<arith::AddFOp, arith::AddIOp>(add) && add->hasOneUse() &&
-         cast<linalg::YieldOp>(body.getTerminator()).getOperand(0) ==
-             add->getResult(0);
-}
-
 /// If all that makes `value` is that another array is widened, that array.
 Value withoutWidening(Value value) {
   auto cast = value.getDefiningOp<linalg::GenericOp>();
@@ -97,7 +83,8 @@ struct HostFoldAccumulationPass
       return folded;
     }
     if (auto generic = dyn_cast<linalg::GenericOp>(maker)) {
-      if (sumsIntoInit(generic) && isZero(generic.getDpsInits()[0])) {
+      if (generic.getNumReductionLoops() != 0 && matchAddToInit(generic) &&
+          isZero(generic.getDpsInits()[0])) {
         generic.setDpsInitOperand(0, sum);
         return addend;
       }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowAdditions.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "../TensorUtils.h"
 
 using namespace mlir;
 
@@ -19,22 +19,19 @@ bool RowAdditions::descend(Value table, Value result) {
     if (loop.getNumResults() != 1 || loop.getInitArgs()[0] != table ||
         !table.hasOneUse() || !result.hasOneUse())
       return false;
-    loops.push_back(loop);
     return descend(loop.getRegionIterArg(0), loop.getYieldedValues()[0]);
   }
+  unsigned uses = 2; // reads the slice, writes it
   if (auto choice = result.getDefiningOp<scf::IfOp>()) {
     if (choice.getNumResults() != 1 ||
         choice.elseYield()->getOperand(0) != table)
       return false;
     result = choice.thenYield()->getOperand(0);
     tables.push_back(result);
-    auto stored = result.getDefiningOp<tensor::InsertSliceOp>();
-    return stored && llvm::range_size(table.getUses()) == 3 &&
-           matchUpdate(table, stored);
+    ++uses;
   }
   auto stored = result.getDefiningOp<tensor::InsertSliceOp>();
-  return stored && llvm::range_size(table.getUses()) == 2 &&
-         matchUpdate(table, stored);
+  return stored && table.hasNUses(uses) && matchUpdate(table, stored);
 }
 
 /// Whether `stored` is a slice of `table` with a row added to it.
@@ -46,25 +43,18 @@ bool RowAdditions::matchUpdate(Value table, tensor::InsertSliceOp stored) {
     return false;
   auto slice = update.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
   if (!slice || slice.getSource() != table || !slice->hasOneUse() ||
-      slice.getMixedOffsets() != stored.getMixedOffsets() ||
-      slice.getMixedSizes() != stored.getMixedSizes() ||
-      slice.getMixedStrides() != stored.getMixedStrides())
+      !isSamePart(slice, stored))
     return false;
   tables.append({slice.getResult(), update->getResult(0)});
-  BlockArgument before = update.getRegionOutputArgs()[0];
-  add = update.getBody()
-            ->getTerminator()
-            ->getOperand(0)
-            .getDefiningOp<arith::AddFOp>();
-  return add && before.hasOneUse() && add->hasOneUse() &&
-         *before.user_begin() == add;
+  add = dyn_cast_or_null<arith::AddFOp>(matchAddToInit(update));
+  return add != nullptr;
 }
 
 std::optional<RowAdditions> RowAdditions::match(scf::ForOp outermost) {
   RowAdditions found;
   if (outermost.getNumResults() != 1)
     return std::nullopt;
-  found.loops.push_back(outermost);
+  found.outermost = outermost;
   found.tables.push_back(outermost.getResult(0));
   if (!found.descend(outermost.getRegionIterArg(0),
                      outermost.getYieldedValues()[0]))
@@ -90,8 +80,8 @@ Value RowAdditions::addTo(Value sum) {
   auto type = cast<RankedTensorType>(sum.getType());
   if (type != start().getType())
     widen(cast<FloatType>(type.getElementType()));
-  loops.front().getInitArgsMutable()[0].set(sum);
-  return loops.front().getResult(0);
+  outermost.getInitArgsMutable()[0].set(sum);
+  return outermost.getResult(0);
 }
 
 } // namespace stagewright::host

@@ -8,6 +8,7 @@
 #ifndef STAGEWRIGHT_CONVERSION_RANKTOHOST_FUSION_ROWADDITIONS_H
 #define STAGEWRIGHT_CONVERSION_RANKTOHOST_FUSION_ROWADDITIONS_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -24,7 +25,7 @@ public:
   static std::optional<RowAdditions> match(mlir::scf::ForOp outermost);
 
   /// What the table is before the first turn.
-  mlir::Value start() { return loops.front().getInitArgs()[0]; }
+  mlir::Value start() { return outermost.getInitArgs()[0]; }
 
   /// Starts from `sum`, of the table's shape and of its type or a wider float;
   /// rows are then added in the type of `sum`. Returns the table after the last
@@ -36,10 +37,10 @@ private:
   bool matchUpdate(mlir::Value table, mlir::tensor::InsertSliceOp stored);
   void widen(mlir::FloatType type);
 
-  llvm::SmallVector<mlir::scf::ForOp> loops; ///< outermost first
-  llvm::SmallVector<mlir::Value> tables;     ///< all that the table is called
-  mlir::linalg::GenericOp update;            ///< of the slice, by a row
-  mlir::arith::AddFOp add;                   ///< of one element
+  mlir::scf::ForOp outermost;
+  llvm::SmallVector<mlir::Value> tables; ///< all that the table is called
+  mlir::linalg::GenericOp update;        ///< of the slice, by a row
+  mlir::arith::AddFOp add;               ///< of one element
 };
 
 } // namespace stagewright::host

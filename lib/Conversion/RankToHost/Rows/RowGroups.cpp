@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../TensorUtils.h"
 #include "GroupRows.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -28,16 +29,8 @@ SmallVector<int> loopsOf(tensor::ExtractOp gather, linalg::LinalgOp op) {
 }
 
 bool onlyAdds(linalg::LinalgOp op) {
-  if (op.getNumDpsInits() != 1)
-    return false;
-  if (isa<linalg::ContractOp>(op))
-    return true;
-  BlockArgument out = op.getRegionOutputArgs()[0];
-  if (!out.hasOneUse())
-    return false;
-  Operation *add = *out.user_begin();
-  return isa<arith::AddFOp, arith::AddIOp>(add) &&
-         op.getBlock()->getTerminator()->getOperand(0) == add->getResult(0);
+  return op.getNumDpsInits() == 1 &&
+         (isa<linalg::ContractOp>(op) || matchAddToInit(op));
 }
 
 SmallVector<tensor::ExtractOp> gathersOf(linalg::LinalgOp op) {
