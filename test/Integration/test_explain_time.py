@@ -14,7 +14,9 @@ pytestmark = NEEDED
 SECTOR = 32
 # What accesses move beyond the elements that they need, of kernels over SMALL bytes. A store of one float for each row moves a
 # sector. A row's warp reads gain and bias again, which lie in the cache.
-OF_A_KERNEL, OF_A_STEP, SMALL = 10, 1.7, 4096
+OF_A_KERNEL, OF_A_STEP, SMALL = 10, 1.6, 4096
+# Of a step whose arrays are hardly larger than SMALL.
+OF_A_SMALL_STEP = 1.7
 # Sums over tokens of small factors, which every thread reads again.
 OF_EXPERTS = 25
 # Where kernels of few blocks are looked at: what takes less does not matter.
@@ -53,13 +55,13 @@ def counters(artifact, folder):
             for name, launches, _, _, _, _, loads, _, _, stores, *_ in lines}
 
 
-@pytest.mark.parametrize("model, sizes, most, flags", (
-    ("gpt.py:gpt_bfloat16", "V=512,D=64,H=2,L=2,T=128,B=2", OF_A_KERNEL, ()),
-    ("gpt.py:gpt", "V=64,D=32,H=2,L=2,T=16,B=2", OF_A_KERNEL, ("--score-bytes=0",)),
-    ("llama.py:llama", "V=128,D=64,H=4,G=2,F=160,L=2,T=32,B=2", OF_A_KERNEL, ()),
-    ("moe.py:moe", "", OF_EXPERTS, ()),
+@pytest.mark.parametrize("model, sizes, of_a_kernel, of_a_step, flags", (
+    ("gpt.py:gpt_bfloat16", "V=512,D=64,H=2,L=2,T=128,B=2", OF_A_KERNEL, OF_A_STEP, ()),
+    ("gpt.py:gpt", "V=64,D=32,H=2,L=2,T=16,B=2", OF_A_KERNEL, OF_A_SMALL_STEP, ("--score-bytes=0",)),
+    ("llama.py:llama", "V=128,D=64,H=4,G=2,F=160,L=2,T=32,B=2", OF_A_KERNEL, OF_A_STEP, ()),
+    ("moe.py:moe", "", OF_EXPERTS, OF_A_STEP, ()),
 ), ids=("gpt-bfloat16", "gpt-own-attention", "llama", "moe"))
-def test_kernels_move_the_bytes_of_the_manifest(tmp_path, model, sizes, most, flags):
+def test_kernels_move_the_bytes_of_the_manifest(tmp_path, model, sizes, of_a_kernel, of_a_step, flags):
     artifact = compiled(tmp_path, model, sizes, *flags)
     kernels = {kernel["name"]: kernel for kernel in json.loads(tool("pp-run", artifact, "--info=json"))["kernels"]}
     moved = counters(artifact, tmp_path)
@@ -70,12 +72,12 @@ def test_kernels_move_the_bytes_of_the_manifest(tmp_path, model, sizes, most, fl
         # What a kernel adds to it does not read in the only microbatch.
         read = kernel["read"] - sum(kernel["bytes"][sum_] for sum_ in kernel["sums"])
         for what, bytes, seen in zip(("read", "written"), (read, kernel["written"]), sectors):
-            if not bytes <= seen <= most * max(bytes, SMALL):
+            if not bytes <= seen <= of_a_kernel * max(bytes, SMALL):
                 wrong.append(f"{name} ({kernels[name]['form']}): {bytes} bytes {what} by the manifest, {seen} moved")
     assert not wrong, "\n".join(wrong)
     stated = sum(kernels[name]["read"] + kernels[name]["written"] for name in moved)
     whole = sum(map(sum, moved.values())) / stated
-    assert whole <= OF_A_STEP, f"the step moves {whole:.2f} times the bytes of the manifest"
+    assert whole <= of_a_step, f"the step moves {whole:.2f} times the bytes of the manifest"
 
 
 @pytest.fixture(scope="module")
