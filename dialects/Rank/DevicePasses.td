@@ -198,10 +198,11 @@ def DeviceWriteKernels : Pass<"device-write-kernels", "::mlir::ModuleOp"> {
     **Leaves** A `gpu.module @kernels` with one `gpu.func` per kernel, on pointers and 64-bit numbers, made of arith,
     math, scf, gpu and LLVM loads and stores; its grid, block and bytes of shared memory as `device.grid`,
     `device.block` and `device.shared`. The functions stay as declarations with the kernel's number, `device.kernel`.
-    **Never** writes what one vendor's devices alone can do.
+    Attention of 16-bit numbers has nvvm's tensor cores and asynchronous copies.
+    **Never** writes what one vendor's devices alone can do into other kernels.
   }];
-  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::math::MathDialect"];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::math::MathDialect"];
 }
 
 def DevicePassRank : Pass<"device-pass-rank", "::mlir::ModuleOp"> {

@@ -46,6 +46,11 @@ bool isProduct(const StepCall &call) {
   return call.kind == "product" || call.kind == "convolution";
 }
 
+/// Our kernels of attention that multiply 16-bit numbers on tensor cores.
+bool isTensorAttention(const StepCall &call) {
+  return call.kind == "tensor attention";
+}
+
 bool isLibraryAttention(const StepCall &call) {
   return call.kind == "attention" && !call.isOurs();
 }
@@ -61,11 +66,14 @@ Seconds secondsOf(const StepCall &call, const Device &device, Bandwidth link) {
     return rooflineSeconds(
         {call.flops, call.read, call.written, {{call.product, call.flops}}},
         device);
-  if (isLibraryAttention(call))
+  auto atShare = [&](const std::string &type, double share) {
     return std::max(bytes / device.bandwidth,
-                    call.flops /
-                        FlopRate(rateOf(device, call.product.type).value *
-                                 kAttentionShare));
+                    call.flops / FlopRate(rateOf(device, type).value * share));
+  };
+  if (isLibraryAttention(call))
+    return atShare(call.product.type, kAttentionShare);
+  if (isTensorAttention(call)) // f16 has bf16's rate.
+    return atShare("bf16", kOwnAttentionShare);
   Device busy = device;
   if (call.isOurs()) {
     auto threads = double(call.threads);

@@ -31,6 +31,7 @@ const std::map<std::string, std::string> kTitles = {
     {"scatter", "our kernels: scatters"},
     {"loops", "our kernels: loops"},
     {"own attention", "our kernels: attention"},
+    {"tensor attention", "our kernels: attention on tensor cores"},
     {"fill", "fills"},
     {"copy", "copies"},
     {"message", "messages, beside the rest"},

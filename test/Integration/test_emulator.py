@@ -79,19 +79,26 @@ def barriers(assembly):
     return found
 
 
+# More rows than a tile of tensor cores has; those of 13 numbers are not copied beside products.
+SHORT = {"attention.py:capped_float16": {"STAGEWRIGHT_ATTENTION": "D=26,H=2,S=83,B=1"},
+         "attention.py:dropped_bfloat16": {"STAGEWRIGHT_ATTENTION": "D=32,H=2,S=83,B=1"}}
+
+
 @pytest.mark.parametrize("model, flags, least", [
     ("gpt.py:gpt", (OWN_ATTENTION,), 11), ("convnet.py:convnet", (), 10), ("moe.py:moe_sorted", (), 4),
-    *thorough((("llama.py:llama", (OWN_ATTENTION,), 12), ("attention.py:masked", (OWN_ATTENTION,), 10),
-               ("attention.py:dropped", (OWN_ATTENTION,), 10)))])
+    ("attention.py:capped_float16", (OWN_ATTENTION,), 7),
+    *thorough((("attention.py:dropped_bfloat16", (OWN_ATTENTION,), 4), ("llama.py:llama", (OWN_ATTENTION,), 12),
+               ("attention.py:masked", (OWN_ATTENTION,), 10), ("attention.py:dropped", (OWN_ATTENTION,), 10)))])
 def test_every_barrier_is_needed_and_missed_where_it_is_not_there(workshop, model, flags, least):
-    artifact = compiled(workshop, model, SIZES, 1, *TARGET, *flags)
-    assembly = compiled(workshop, model, SIZES, 1, *TARGET, "--emit=assembly", *flags).read_text()
-    assert Run(workshop, model, artifact).good()
+    sizes = SHORT.get(model, SIZES)
+    artifact = compiled(workshop, model, sizes, 1, *TARGET, *flags)
+    assembly = compiled(workshop, model, sizes, 1, *TARGET, "--emit=assembly", *flags).read_text()
+    assert Run(workshop, model, artifact, sizes=sizes).done.returncode == 0
     found = barriers(assembly)
     assert len(found) >= least
     for kernel, number in found:
-        run = Run(workshop, model, artifact, no_barrier=f"{kernel}:{number}")
-        assert f"kernel '{kernel}'" in run.error and re.search("race on|has written", run.error), (kernel, number, run.error)
+        run = Run(workshop, model, artifact, sizes=sizes, no_barrier=f"{kernel}:{number}")
+        assert f"kernel '{kernel}'" in run.error and re.search("race on|has written|is not there", run.error), (kernel, number, run.error)
 
 
 # Calls at the border of NVIDIA's libraries, by their order. Of waits only those that no other implies.

@@ -13,6 +13,7 @@
 //    at the memory's bandwidth, whichever takes longer.
 //  - Attention of the library: arithmetic at kAttentionShare of its type's
 //    rate.
+//  - Our attention on tensor cores: the same at kOwnAttentionShare.
 //  - Our kernels, fills and copies: bytes or arithmetic, whichever takes
 //  longer.
 //    A kernel of few threads reaches less of both: each thread has kThreadBytes
@@ -41,6 +42,9 @@ inline constexpr Seconds kNodeSeconds{1e-6};
 /// products and 400 in attention, of the 989.5 that an H100 has in 16 bits.
 inline constexpr double kProductShare = 600 / 989.5;
 inline constexpr double kAttentionShare = 400 / 989.5;
+/// Of our own attention on tensor cores, which has not been measured: half of
+/// the library's, for it keeps to instructions that sm_80 has.
+inline constexpr double kOwnAttentionShare = kAttentionShare / 2;
 
 /// From a load to its value, under load, and what a thread of our kernels asks
 /// for at once. Chosen so that all 2,048 threads of all processors of an H100

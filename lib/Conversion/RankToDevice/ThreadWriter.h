@@ -93,6 +93,7 @@ public:
                       mlir::ValueRange indices);
   mlir::Value placeOf(const Memory &memory, const Linear &linear,
                       mlir::ValueRange indices);
+  mlir::Value address(const Memory &memory, mlir::Value at);
   mlir::Value load(const Memory &memory, mlir::Value at);
   void store(const Memory &memory, mlir::Value at, mlir::Value value);
   /// `lanes` elements side by side, of which the first lies at a multiple of
@@ -166,7 +167,6 @@ public:
 private:
   mlir::Value evaluate(mlir::AffineExpr expr, mlir::ValueRange indices);
   mlir::Value toPlace(mlir::Value index);
-  mlir::Value address(const Memory &memory, mlir::Value at);
   mlir::Type storageOf(mlir::Type element);
   mlir::Value fromStorage(mlir::Value value, mlir::Type element);
   mlir::Value toStorage(mlir::Value value);
@@ -186,6 +186,8 @@ mlir::LogicalResult writeSums(ThreadWriter &writer, mlir::func::FuncOp kernel);
 mlir::LogicalResult writeScatter(ThreadWriter &writer,
                                  mlir::func::FuncOp kernel);
 mlir::LogicalResult writeLoops(ThreadWriter &writer, mlir::func::FuncOp kernel);
+mlir::LogicalResult writeTensorAttention(ThreadWriter &writer,
+                                         mlir::func::FuncOp kernel);
 mlir::LogicalResult writeAttention(ThreadWriter &writer,
                                    mlir::func::FuncOp kernel);
 

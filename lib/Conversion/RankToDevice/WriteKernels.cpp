@@ -36,9 +36,13 @@ int64_t extentOf(Type type) {
 /// that applies is taken.
 constexpr std::pair<const char *,
                     LogicalResult (*)(ThreadWriter &, func::FuncOp)>
-    kWriters[] = {{"attention", writeAttention}, {"rows", writeRows},
-                  {"sums", writeSums},           {"elements", writeElementwise},
-                  {"scatter", writeScatter},     {"loops", writeLoops}};
+    kWriters[] = {{"tensor attention", writeTensorAttention},
+                  {"attention", writeAttention},
+                  {"rows", writeRows},
+                  {"sums", writeSums},
+                  {"elements", writeElementwise},
+                  {"scatter", writeScatter},
+                  {"loops", writeLoops}};
 
 struct DeviceWriteKernelsPass
     : impl::DeviceWriteKernelsBase<DeviceWriteKernelsPass> {

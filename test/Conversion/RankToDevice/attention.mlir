@@ -8,9 +8,10 @@
 // SPLIT: pipeline.attention_key_gradient
 // SPLIT-NOT: pipeline.attention_gradient
 
-// A block has 64 queries or keys of one of the four heads.
+// A block has 64 queries or 32 keys of one of the four heads, as many as its registers have sums of.
 // KERNELS-LABEL: gpu.module @kernels
-// KERNELS-COUNT-2: device.block = array<i64: 128, 1, 1>{{.*}}device.grid = array<i64: 8, 1, 1>
+// KERNELS: device.block = array<i64: 128, 1, 1>{{.*}}device.grid = array<i64: 8, 1, 1>{{.*}}form = "attention"
+// KERNELS: device.block = array<i64: 128, 1, 1>{{.*}}device.grid = array<i64: 16, 1, 1>{{.*}}form = "attention"
 #q = affine_map<(h, i, j, w, v) -> (i, h, w)>
 #k = affine_map<(h, i, j, w, v) -> (j, h, w)>
 #v = affine_map<(h, i, j, w, v) -> (j, h, v)>
@@ -34,6 +35,22 @@ func.func private @layer.B(%q: tensor<128x4x64xf32>, %k: tensor<128x4x64xf32>, %
 // SPLIT-LABEL: func.func private @library.B
 // SPLIT: pipeline.attention_gradient {{.*}} {device.library}
 // SPLIT: pipeline.attention_query_gradient
+
+// What it does not take tensor cores multiply. Rows of 60 numbers begin at no multiple of 16 bytes: two barriers a tile, no copies.
+// Of those of 64 numbers the next tile is copied beside the products: one barrier. A block has 64 keys.
+// KERNELS-LABEL: gpu.module @kernels
+// KERNELS-NOT: nvvm.cp.async
+// KERNELS: gpu.barrier
+// KERNELS: gpu.barrier
+// KERNELS: nvvm.ldmatrix
+// KERNELS: nvvm.mma.sync A[{{.*}}] B[{{.*}}] C[{{.*}}] {{.*}}bf16
+// KERNELS: device.grid = array<i64: 8, 1, 1>{{.*}}form = "tensor attention"
+// KERNELS: nvvm.cp.async.shared.global
+// KERNELS: nvvm.cp.async.commit.group
+// KERNELS: nvvm.cp.async.wait.group 0
+// KERNELS-NEXT: gpu.barrier
+// KERNELS-NOT: gpu.barrier
+// KERNELS: gpu.func
 #q = affine_map<(h, i, j, w, v) -> (i, h, w)>
 #k = affine_map<(h, i, j, w, v) -> (j, h, w)>
 #v = affine_map<(h, i, j, w, v) -> (j, h, v)>

@@ -157,6 +157,15 @@ void BlockRunner::step(Warp &warp, uint32_t mask, int at) {
   case Instruction::Shuffle:
     shuffle(warp, chosen, it);
     break;
+  case Instruction::Matrix:
+    loadMatrices(warp, chosen, it);
+    break;
+  case Instruction::Product:
+    multiply(warp, chosen, it);
+    break;
+  case Instruction::Copy:
+    copy(warp, chosen, it);
+    break;
   case Instruction::Nothing:
     break;
   }

@@ -42,6 +42,10 @@ public:
   void run(std::mt19937 &random);
 
 private:
+  struct AsyncCopy {
+    uint64_t to, from;
+    int bytes; ///< that are read, of 16: the rest become zeros
+  };
   struct Warp {
     int number;
     uint32_t lanes; ///< that there are
@@ -49,6 +53,8 @@ private:
     std::array<int, warpSize> next = {};  ///< instruction, by lane
     std::vector<uint64_t> registers = {}; ///< by register and lane
     std::vector<std::byte> local = {};    ///< by lane and byte
+    /// What each lane copies, by groups, the one that is still open last.
+    std::array<std::deque<std::vector<AsyncCopy>>, warpSize> copies = {};
 
     uint32_t waiting() const { return left | atBarrier | atShuffle; }
   };
@@ -62,6 +68,13 @@ private:
   void shuffle(Warp &warp, uint32_t mask, const Instruction &it);
   void move(Warp &warp, uint32_t mask, const Instruction &it);
   void access(Warp &warp, uint32_t mask, const Instruction &it);
+  void loadMatrices(Warp &warp, uint32_t mask, const Instruction &it);
+  void multiply(Warp &warp, uint32_t mask, const Instruction &it);
+  void copy(Warp &warp, uint32_t mask, const Instruction &it);
+  void beginCopy(Warp &warp, int lane, const Instruction &it, Request &reads);
+  void finishCopies(Warp &warp, int lane, size_t groupsLeft);
+  /// All lanes must be there: the instruction is of a whole warp.
+  void requireAll(const Warp &warp, uint32_t mask, const Instruction &it) const;
   std::byte *place(Warp &warp, int lane, const Instruction &it, uint64_t &at);
   void load(Warp &warp, int lane, const Instruction &it, const std::byte *from);
   void store(Warp &warp, int lane, const Instruction &it, std::byte *to);

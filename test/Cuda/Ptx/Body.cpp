@@ -18,10 +18,13 @@ namespace {
 using Act = Instruction::Act;
 
 const std::unordered_map<std::string_view, Act> acts = {
-    {"mov", Act::Move},       {"ld", Act::Load},         {"st", Act::Store},
-    {"bra", Act::Branch},     {"ret", Act::Return},      {"exit", Act::Return},
-    {"bar", Act::Barrier},    {"barrier", Act::Barrier}, {"shfl", Act::Shuffle},
-    {"membar", Act::Nothing}, {"fence", Act::Nothing}};
+    {"mov", Act::Move},        {"ld", Act::Load},
+    {"st", Act::Store},        {"bra", Act::Branch},
+    {"ret", Act::Return},      {"exit", Act::Return},
+    {"bar", Act::Barrier},     {"barrier", Act::Barrier},
+    {"shfl", Act::Shuffle},    {"membar", Act::Nothing},
+    {"fence", Act::Nothing},   {"cp", Act::Copy},
+    {"ldmatrix", Act::Matrix}, {"mma", Act::Product}};
 
 const std::unordered_map<std::string_view, Special> specials = {
     {"%tid.x", Special::ThreadX},    {"%tid.y", Special::ThreadY},
@@ -128,6 +131,18 @@ private:
       it.bytes = int(bytesOf(it.words.back()));
       it.isSigned = it.words.back().front() == 's';
     }
+    auto is = [&](const char *opcode) {
+      return it.text.find(opcode) != std::string::npos;
+    };
+    if (it.act == Act::Matrix)
+      known =
+          is("ldmatrix.sync.aligned.m8n8.x4.") && has("shared") && has("b16");
+    if (it.act == Act::Product)
+      known = is("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") ||
+              is("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+    if (it.act == Act::Copy)
+      known = is("cp.async.cg.shared.global ") || is("cp.async.commit_group") ||
+              is("cp.async.wait_group ") || is("cp.async.wait_all");
     if (it.act == Act::Compute)
       known = (it.handler = handlerOf(it.words)) != nullptr;
     if (!known)

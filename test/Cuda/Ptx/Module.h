@@ -81,6 +81,9 @@ struct Instruction {
     Return,
     Barrier,
     Shuffle,
+    Matrix,  ///< ldmatrix
+    Product, ///< mma
+    Copy,    ///< cp.async and what begins and ends its groups
     Nothing
   };
   Act act = Compute;

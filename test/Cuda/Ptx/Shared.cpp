@@ -36,4 +36,9 @@ std::byte *Shared::access(int thread, uint64_t address, int bytes, int barriers,
   return content.data() + address;
 }
 
+void Shared::forget(uint64_t address, int bytes) {
+  for (uint64_t byte = address; byte < address + unsigned(bytes); ++byte)
+    known[byte] = false;
+}
+
 } // namespace emulator::ptx

@@ -27,6 +27,8 @@ public:
   /// `Violation`. What is read must have been written in this block.
   std::byte *access(int thread, uint64_t address, int bytes, int barriers,
                     bool writes);
+  /// Bytes that something will write: until then nobody may read them.
+  void forget(uint64_t address, int bytes);
 
 private:
   std::vector<std::byte> content;

@@ -13,6 +13,8 @@ STAGEWRIGHT_ATTENTION="D,H,S,B": width, heads, sequence, microbatch.
     packed    queries, keys and values are one product with a bias
     masked_bfloat16, biased_bfloat16, padded_bfloat16
               attention in bfloat16, with a mask of each sample, numbers that are added, keys that are padding
+    capped_bfloat16, capped_float16, dropped_bfloat16
+              16-bit attention of a kind that no library takes
     taught, taught_bfloat16
               the same layer, without a gradient, makes the target of another input
 """
@@ -69,11 +71,13 @@ def clipped():
     return _made(lambda scores, _: jnp.clip(scores, -2, 2))
 
 
+def _cap(scores, _):
+    seen = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+    return jnp.where(seen, 1.5 * jnp.tanh(scores / 1.5), jnp.finfo(scores.dtype).min)
+
+
 def capped():
-    def modify(scores, _):
-        seen = jnp.tril(jnp.ones(scores.shape[-2:], bool))
-        return jnp.where(seen, 1.5 * jnp.tanh(scores / 1.5), jnp.finfo(scores.dtype).min)
-    return _made(modify)
+    return _made(_cap)
 
 
 def _drop(weights, seed, rate=0.3):
@@ -82,8 +86,12 @@ def _drop(weights, seed, rate=0.3):
     return weights * (jnp.asarray(keep, weights.dtype) / (1 - rate))
 
 
+def _seeds(rng, b, _):
+    return rng.standard_normal((b, 1)).astype(np.float32)
+
+
 def dropped():
-    return _made(lambda scores, _: scores, lambda rng, b, s: rng.standard_normal((b, 1)).astype(np.float32), drop=_drop)
+    return _made(lambda scores, _: scores, _seeds, drop=_drop)
 
 
 def library():
@@ -114,7 +122,8 @@ def packed():
             (params, normals(1, 1.0)(s["B"], s["S"], s["D"]), normals(3, 1.0)(s["B"], s["S"], s["D"])))
 
 
-def _short(modify, mask_of=lambda rng, b, s: np.zeros((b, 1), np.float32), target=lambda forward, y: y, short=jnp.bfloat16):
+def _short(modify, mask_of=lambda rng, b, s: np.zeros((b, 1), np.float32), target=lambda forward, y: y, short=jnp.bfloat16,
+           drop=lambda weights, _: weights):
     """Queries, keys and values in `short`, scores in float32. `target` makes what is learned of `forward`, the layer."""
     s = sizes("STAGEWRIGHT_ATTENTION", D=32, H=2, S=40, B=2)
     n, rng = normals(scale=0.3), np.random.default_rng(2)
@@ -125,7 +134,7 @@ def _short(modify, mask_of=lambda rng, b, s: np.zeros((b, 1), np.float32), targe
         b, length, d = x.shape
         q, k, v = ((x.astype(short) @ params[name].astype(short)).reshape(b, length, s["H"], d // s["H"]) for name in "qkv")
         scores = jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=jnp.float32) * (d // s["H"]) ** -0.5
-        weights = jax.nn.softmax(modify(scores, mask), -1).astype(short)
+        weights = drop(jax.nn.softmax(modify(scores, mask), -1), mask).astype(short)
         return jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(b, length, d)
 
     def loss(params, x, y, mask):
@@ -148,6 +157,18 @@ def biased_bfloat16():
 
 def padded_bfloat16():
     return _short(lambda scores, mask: jnp.where(mask[:, None, None], scores, -1e30), lambda rng, b, s: rng.random((b, s)) < 0.7)
+
+
+def capped_bfloat16():
+    return _short(_cap)
+
+
+def capped_float16():
+    return _short(_cap, short=jnp.float16)
+
+
+def dropped_bfloat16():
+    return _short(lambda scores, _: scores, _seeds, drop=_drop)
 
 
 def taught_bfloat16(short=jnp.bfloat16):

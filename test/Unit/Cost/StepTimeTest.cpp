@@ -56,6 +56,14 @@ TEST(StepTime, FewThreadsReachLessOfTheBandwidth) {
   EXPECT_DOUBLE_EQ(timeOf(busy, lanes).calls[0].seconds.value, 1e-2);
 }
 
+TEST(StepTime, OurAttentionOnTensorCoresHasHalfTheLibrarysRate) {
+  RankTime time = timeOf(R"({"class": "tensor attention", "name": "k",
+      "nodes": {"": 1}, "read": 8, "written": 8, "flops": 1e11, "blocks": 9,
+      "threads": 1152})");
+  EXPECT_DOUBLE_EQ(time.calls[0].seconds.value, 2e-3 / kAttentionShare);
+  EXPECT_EQ(time.attention.value, 0);
+}
+
 TEST(StepTime, ProductsRunAtTheRateOfTheirType) {
   std::string product =
       R"({"class": "product", "name": "p", "nodes": {"a.F": 1},

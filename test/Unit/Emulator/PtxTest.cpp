@@ -5,60 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Kernels.h"
-
-#include "Ptx/Block.h"
+#include "Machine.h"
 
 #include <gtest/gtest.h>
 
 using namespace emulator;
 
 namespace {
-
-/// A launch of one block of `kernelOf` on 64 words of input and output.
-class Machine {
-public:
-  explicit Machine(const std::string &body)
-      : module(ptx::parse(kernelOf(body))), in(memory.allocate(64 * 8, 0)),
-        out(memory.allocate(64 * 8, 0)) {}
-
-  void give(int place, uint64_t value) {
-    std::memcpy(memory.at(in + unsigned(place) * 8, 8, "gives"), &value, 8);
-    std::memset(memory.marks(in + unsigned(place) * 8), 1, 8);
-  }
-  uint64_t result(int place) {
-    uint64_t value;
-    std::memcpy(&value, memory.at(out + unsigned(place) * 8, 8, "takes"), 8);
-    return value;
-  }
-  void run(unsigned threads = 1, unsigned seed = 0, int64_t shared = 1024,
-           unsigned blocks = 1) {
-    ptx::Launch launch = {&module.kernels.at("k"),
-                          {blocks, 1, 1},
-                          {threads, 1, 1},
-                          shared,
-                          std::vector<std::byte>(16)};
-    std::memcpy(launch.arguments.data(), &in, 8);
-    std::memcpy(launch.arguments.data() + 8, &out, 8);
-    std::mt19937 random(seed);
-    ptx::BlockRunner(launch, memory, counters).run(random);
-  }
-  std::string refusal(unsigned threads = 1, unsigned blocks = 1) {
-    try {
-      run(threads, 0, 1024, blocks);
-    } catch (const Violation &error) {
-      return error.what();
-    }
-    return "";
-  }
-
-  ptx::Counters counters;
-
-private:
-  Memory memory;
-  ptx::Module module;
-  uint64_t in, out;
-};
 
 /// One instruction on two or three words.
 uint64_t computed(const std::string &instruction, uint64_t a, uint64_t b = 0,

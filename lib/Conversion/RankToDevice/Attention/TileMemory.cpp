@@ -12,35 +12,23 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// Most sums of a thread, of its 255 registers, with the padding of rows: those
-/// of the keys' and the values' gradients of heads of 256.
-constexpr int64_t kMostSums = 65;
-/// What a block may have on every device since sm_80; section "Compute
-/// Capabilities" of the CUDA programming guide.
-constexpr int64_t kMostShared = 96 << 10;
-
 TileWriter::TileWriter(ThreadWriter &writer,
-                       const pipeline::Attention &attention)
-    : writer(writer), attention(attention) {
-  Value thread = writer.threadId();
-  down = writer.dividedBy(thread, kAcross);
-  across = writer.modulo(thread, kAcross);
+                       const pipeline::Attention &attention, Layout layout,
+                       int64_t r, int64_t c)
+    : writer(writer), attention(attention), r(r), c(c), layout(layout) {
+  down = layout.rowOfThread(writer);
+  across = writer.modulo(writer.threadId(), layout.threads);
   writer.shape.block[0] = kThreads;
 }
 
-int64_t TileWriter::floatsOf(int64_t rows, int64_t width) {
-  return rows * int64_t(llvm::alignTo(width, kChunk) + kLanes);
+unsigned TileWriter::lanesOf(Type type) {
+  return 128 / type.getIntOrFloatBitWidth();
 }
 
-LogicalResult
-TileWriter::choose(int64_t widths,
-                   llvm::function_ref<int64_t(int64_t, int64_t)> floats) {
-  for (c = 4; c >= 1; c /= 2)
-    for (r = 4; r >= 1; r /= 2)
-      if (r * widths / kAcross <= kMostSums &&
-          floats(rows(), columns()) * int64_t(sizeof(float)) <= kMostShared)
-        return success();
-  return failure();
+int64_t TileWriter::elementsOf(const Layout &layout, int64_t rows,
+                               int64_t width) {
+  return rows * (int64_t(llvm::alignTo(width, layout.chunk)) +
+                 lanesOf(layout.element));
 }
 
 //===----------------------------------------------------------------------===//
@@ -66,10 +54,10 @@ Value TileWriter::base(const Strided &operand, ArrayRef<Value> batches) {
   return at;
 }
 
-Tile TileWriter::tile(int64_t rows, int64_t width) {
-  int64_t stride = floatsOf(1, width);
-  return {writer.shared(writer.builder.getF32Type(), rows * stride), rows,
-          width, stride};
+Tile TileWriter::tile(int64_t rows, int64_t width, int64_t buffers) {
+  int64_t stride = elementsOf(layout, 1, width);
+  return {writer.shared(layout.element, buffers * rows * stride), rows, width,
+          stride, buffers};
 }
 
 Value TileWriter::both(Value a, Value b) {
@@ -85,29 +73,26 @@ Value TileWriter::widen(Value value) {
                                writer.builder.getF32Type(), value);
 }
 
-/// Whether `kLanes` elements of a row lie side by side where one load reaches
-/// them.
-static bool loadsLanes(const Strided &from, unsigned widthDim, int64_t width) {
-  if (!from.memory.element.isF32() || from.memory.start ||
-      from.strides[widthDim] != 1 || width % kLanes != 0 ||
-      from.memory.offset % kLanes != 0)
+bool TileWriter::isWide(const Strided &from, unsigned widthDim, int64_t width,
+                        int64_t lanes) {
+  if (from.memory.start || from.strides[widthDim] != 1 || width % lanes != 0 ||
+      from.memory.offset % lanes != 0)
     return false;
   for (auto [dim, stride] : llvm::enumerate(from.strides))
-    if (dim != widthDim && stride % kLanes != 0)
+    if (dim != widthDim && stride % lanes != 0)
       return false;
   return true;
 }
 
-void TileWriter::load(const Tile &tile, const Strided &from, Value base,
-                      Value first, int64_t limit, unsigned rowDim,
-                      unsigned widthDim) {
-  unsigned lanes = loadsLanes(from, widthDim, tile.width) ? kLanes : 1;
-  int64_t padded = llvm::alignTo(tile.width, kChunk);
+void TileWriter::forPieces(
+    const Tile &tile, const Strided &from, Value base, Value first,
+    int64_t limit, unsigned rowDim, unsigned widthDim, unsigned lanes,
+    llvm::function_ref<void(Value to, Value place, Value inside)> move) {
+  int64_t padded = llvm::alignTo(tile.width, layout.chunk);
   int64_t all = tile.rows * padded / lanes;
-  SmallVector<Value> zeros(lanes, constant(0));
   writer.loop(
       llvm::divideCeil(all, kThreads), {},
-      [&](Value turn, ValueRange) -> SmallVector<Value> {
+      [&](Value turn, ValueRange) -> Values {
         Value at = writer.add(writer.times(turn, kThreads), writer.threadId());
         Value row = writer.dividedBy(at, padded / lanes);
         Value column = writer.times(writer.modulo(at, padded / lanes), lanes);
@@ -116,28 +101,53 @@ void TileWriter::load(const Tile &tile, const Strided &from, Value base,
             limit % tile.rows == 0 ? Value() : writer.isLess(whole, limit);
         if (tile.width != padded)
           inside = both(inside, writer.isLess(column, tile.width));
-        auto copy = [&]() -> SmallVector<Value> {
-          SmallVector<Value> read =
-              writer.where(inside, zeros, [&]() -> SmallVector<Value> {
-                Value place = writer.add(
-                    base,
-                    writer.add(writer.times(whole, from.strides[rowDim]),
-                               writer.times(column, from.strides[widthDim])));
-                SmallVector<Value> values =
-                    writer.loadLanes(from.memory, place, lanes);
-                for (Value &value : values)
-                  value = widen(value);
-                return values;
-              });
-          writer.storeLanes(tile.memory,
-                            writer.add(writer.times(row, tile.stride), column),
-                            read);
-          return {};
-        };
-        writer.where(all % kThreads == 0 ? Value() : writer.isLess(at, all), {},
-                     copy);
+        writer.where(
+            all % kThreads == 0 ? Value() : writer.isLess(at, all), {},
+            [&]() -> Values {
+              Value to = writer.add(writer.times(row, tile.stride), column);
+              Value place = writer.add(
+                  base,
+                  writer.add(writer.times(whole, from.strides[rowDim]),
+                             writer.times(column, from.strides[widthDim])));
+              move(tile.start ? writer.add(tile.start, to) : to, place, inside);
+              return {};
+            });
         return {};
       });
+}
+
+void TileWriter::load(const Tile &tile, const Strided &from, Value base,
+                      Value first, int64_t limit, unsigned rowDim,
+                      unsigned widthDim) {
+  unsigned lanes = lanesOf(layout.element);
+  if (from.memory.element != layout.element ||
+      !isWide(from, widthDim, tile.width, lanes))
+    lanes = 1;
+  Values zeros(lanes, zeroOf(layout.element));
+  forPieces(tile, from, base, first, limit, rowDim, widthDim, lanes,
+            [&](Value to, Value place, Value inside) {
+              Values read = writer.where(inside, zeros, [&]() -> Values {
+                Values values = writer.loadLanes(from.memory, place, lanes);
+                if (layout.element.isF32())
+                  for (Value &value : values)
+                    value = widen(value);
+                return values;
+              });
+              writer.storeLanes(tile.memory, to, read);
+            });
+}
+
+TileWriter::Values TileWriter::walk(Value lower, Value upper,
+                                    ArrayRef<Tile> tiles, Load load,
+                                    ValueRange state, bool, Turn turn) {
+  return writer.loop(lower, upper, columns(), state,
+                     [&](Value first, ValueRange carried) -> Values {
+                       writer.barrier();
+                       for (auto [number, tile] : llvm::enumerate(tiles))
+                         load(tile, unsigned(number), first);
+                       writer.barrier();
+                       return turn(first, tiles, carried);
+                     });
 }
 
 Value TileWriter::loadRow(const Strided &from, Value base, Value row,
@@ -150,40 +160,35 @@ Value TileWriter::loadRow(const Strided &from, Value base, Value row,
       })[0];
 }
 
-void TileWriter::put(const Tile &tile, ValueRange scores) {
-  for (int64_t i = 0; i < r; ++i)
-    for (int64_t j = 0; j < c; ++j)
-      writer.store(
-          tile.memory,
-          writer.add(writer.times(rowOf({}, i), tile.stride), columnOf({}, j)),
-          scores[i * c + j]);
-}
-
 void TileWriter::store(ValueRange sums, const Strided &to, Value base,
                        Value first, int64_t limit, unsigned rowDim,
                        unsigned widthDim) {
   int64_t width = attention.extents[widthDim];
-  int64_t each = int64_t(sums.size()) / r;
+  int64_t each = int64_t(sums.size()) / r, side = layout.sumSide;
+  bool wide = isWide(to, widthDim, width, side);
   for (int64_t i = 0; i < r; ++i) {
     Value row = rowOf(first, i);
     Value inside = limit % rows() == 0 ? Value() : writer.isLess(row, limit);
-    writer.where(inside, {}, [&]() -> SmallVector<Value> {
+    writer.where(inside, {}, [&]() -> Values {
       Value start = writer.add(base, writer.times(row, to.strides[rowDim]));
-      for (int64_t j = 0; j < each; ++j) {
-        Value column = writer.add(writer.times(across, kLanes),
-                                  j / kLanes * kChunk + j % kLanes);
-        bool whole = (j / kLanes + 1) * kChunk <= width;
+      int64_t lanes = wide ? side : 1;
+      for (int64_t j = 0; j < each; j += lanes) {
+        int64_t chunk = side * layout.threads, before = j / side * chunk;
+        Value column =
+            writer.add(writer.times(across, side), before + j % side);
+        bool whole = before + chunk <= width;
         writer.where(
             whole ? Value() : writer.isLess(column, width), {},
-            [&]() -> SmallVector<Value> {
-              Value value = sums[i * each + j];
+            [&]() -> Values {
+              Values values(sums.slice(size_t(i * each + j), size_t(lanes)));
               if (!to.memory.element.isF32())
-                value = arith::TruncFOp::create(writer.builder, writer.loc,
-                                                to.memory.element, value);
-              writer.store(
+                for (Value &value : values)
+                  value = arith::TruncFOp::create(writer.builder, writer.loc,
+                                                  to.memory.element, value);
+              writer.storeLanes(
                   to.memory,
                   writer.add(start, writer.times(column, to.strides[widthDim])),
-                  value);
+                  values);
               return {};
             });
       }

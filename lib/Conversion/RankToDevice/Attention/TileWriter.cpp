@@ -1,5 +1,4 @@
-//===- TileWriter.cpp - products of tiles in shared memory ----------------
-//===//
+//===- TileWriter.cpp - scores and their numbers --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,83 +14,15 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-static Value fma(ThreadWriter &writer, Value a, Value b, Value c) {
-  return math::FmaOp::create(writer.builder, writer.loc, a, b, c);
-}
-
-TileWriter::Values TileWriter::multiply(const Tile &a, const Tile &b) {
-  Values sums(size_t(r * c), constant(0));
-  Values rowStarts, columnStarts;
-  for (int64_t i = 0; i < r; ++i)
-    rowStarts.push_back(writer.times(rowOf({}, i), a.stride));
-  for (int64_t j = 0; j < c; ++j)
-    columnStarts.push_back(writer.times(columnOf({}, j), b.stride));
-  return writer.loop(
-      llvm::divideCeil(a.width, int64_t(kLanes)), sums,
-      [&](Value turn, ValueRange carried) -> SmallVector<Value> {
-        Value at = writer.times(turn, kLanes);
-        Values next(carried.begin(), carried.end());
-        SmallVector<Values> right;
-        for (int64_t j = 0; j < c; ++j)
-          right.push_back(writer.loadLanes(
-              b.memory, writer.add(columnStarts[j], at), kLanes));
-        for (int64_t i = 0; i < r; ++i) {
-          Values left =
-              writer.loadLanes(a.memory, writer.add(rowStarts[i], at), kLanes);
-          for (int64_t j = 0; j < c; ++j)
-            for (unsigned k = 0; k < kLanes; ++k)
-              next[i * c + j] =
-                  fma(writer, left[k], right[j][k], next[i * c + j]);
-        }
-        return next;
-      });
-}
-
-TileWriter::Values TileWriter::accumulate(ValueRange sums, const Tile &weights,
-                                          const Tile &b) {
-  int64_t each = int64_t(sums.size()) / r;
-  Values rowStarts;
-  for (int64_t i = 0; i < r; ++i)
-    rowStarts.push_back(writer.times(rowOf({}, i), weights.stride));
-  Value column = writer.times(across, kLanes);
-  return writer.loop(
-      b.rows / kLanes, sums,
-      [&](Value turn, ValueRange carried) -> SmallVector<Value> {
-        Values next(carried.begin(), carried.end());
-        Value first = writer.times(turn, kLanes);
-        SmallVector<Values> left;
-        for (int64_t i = 0; i < r; ++i)
-          left.push_back(writer.loadLanes(
-              weights.memory, writer.add(rowStarts[i], first), kLanes));
-        for (unsigned k = 0; k < kLanes; ++k) {
-          Value start =
-              writer.add(writer.times(writer.add(first, k), b.stride), column);
-          for (int64_t j = 0; j < each; j += kLanes) {
-            Values right = writer.loadLanes(
-                b.memory, writer.add(start, j / kLanes * kChunk), kLanes);
-            for (int64_t i = 0; i < r; ++i)
-              for (unsigned lane = 0; lane < kLanes; ++lane) {
-                Value &sum = next[i * each + j + lane];
-                sum = fma(writer, left[i][k], right[lane], sum);
-              }
-          }
-        }
-        return next;
-      });
-}
-
 TileWriter::Values TileWriter::zeros(int64_t width) {
-  return Values(size_t(r * int64_t(llvm::alignTo(width, kChunk)) / kAcross),
-                constant(0));
+  return Values(
+      size_t(r * int64_t(llvm::alignTo(width, layout.chunk)) / layout.threads),
+      constant(0));
 }
 
 Value TileWriter::overRow(Value value,
                           llvm::function_ref<Value(Value, Value)> combine) {
-  for (int64_t offset = kAcross / 2; offset > 0; offset /= 2)
+  for (int64_t offset = layout.threads / 2; offset > 0; offset /= 2)
     value = combine(value, writer.shuffle(value, offset));
   return value;
 }
@@ -101,12 +32,14 @@ Value TileWriter::overRow(Value value,
 //===----------------------------------------------------------------------===//
 
 Value TileWriter::rowOf(Value first, int64_t i) {
-  Value row = writer.add(down, i * kDown);
+  Value row = writer.add(down, i * layout.rowStep);
   return first ? writer.add(first, row) : row;
 }
 
 Value TileWriter::columnOf(Value first, int64_t j) {
-  Value column = writer.add(across, j * kAcross);
+  int64_t side = layout.scoreSide;
+  Value column = writer.add(writer.times(across, side),
+                            j / side * side * layout.threads + j % side);
   return first ? writer.add(first, column) : column;
 }
 
@@ -177,6 +110,11 @@ Value TileWriter::keep(Value query, Value key, const Strided &keep,
 Value TileWriter::constant(float value) {
   return arith::ConstantOp::create(writer.builder, writer.loc,
                                    writer.builder.getF32FloatAttr(value));
+}
+
+Value TileWriter::zeroOf(Type type) {
+  return arith::ConstantOp::create(writer.builder, writer.loc,
+                                   writer.builder.getZeroAttr(type));
 }
 
 Value TileWriter::truth() {

@@ -11,19 +11,28 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-LogicalResult writeAttention(ThreadWriter &writer, func::FuncOp kernel) {
+static LogicalResult write(ThreadWriter &writer, func::FuncOp kernel,
+                           MakeTiles make) {
   for (Operation &op : kernel.front()) {
     std::optional<pipeline::Attention> attention =
         pipeline::Attention::get(&op);
     if (!attention)
       continue;
     if (isa<pipeline::AttentionOp>(op))
-      return writeForward(writer, *attention);
+      return writeForward(writer, *attention, make);
     return isa<pipeline::AttentionQueryGradientOp>(op)
-               ? writeQueryGradient(writer, *attention)
-               : writeKeyGradient(writer, *attention);
+               ? writeQueryGradient(writer, *attention, make)
+               : writeKeyGradient(writer, *attention, make);
   }
   return failure();
+}
+
+LogicalResult writeTensorAttention(ThreadWriter &writer, func::FuncOp kernel) {
+  return write(writer, kernel, makeTensorTiles);
+}
+
+LogicalResult writeAttention(ThreadWriter &writer, func::FuncOp kernel) {
+  return write(writer, kernel, makeThreadTiles);
 }
 
 } // namespace stagewright::device

@@ -19,16 +19,18 @@ using namespace mlir;
 namespace stagewright::device {
 
 LogicalResult writeForward(ThreadWriter &writer,
-                           const pipeline::Attention &attention) {
-  TileWriter tiles(writer, attention);
+                           const pipeline::Attention &attention,
+                           MakeTiles make) {
   int64_t width = attention.width(), valueWidth = attention.valueWidth();
-  if (failed(tiles.choose(TileWriter::floatsOf(1, valueWidth),
-                          [&](int64_t rows, int64_t columns) {
-                            return TileWriter::floatsOf(rows + columns, width) +
-                                   TileWriter::floatsOf(columns, valueWidth) +
-                                   TileWriter::floatsOf(rows, columns);
-                          })))
+  std::unique_ptr<TileWriter> made = make(writer, attention,
+                                          {/*sums=*/{valueWidth},
+                                           /*own=*/{width},
+                                           /*walked=*/{width, valueWidth},
+                                           /*scores=*/1,
+                                           /*weights=*/1});
+  if (!made)
     return failure();
+  TileWriter &tiles = *made;
   OpBuilder &builder = writer.builder;
   Location loc = writer.loc;
   Heads heads(tiles, attention.queries(), "query");
@@ -38,9 +40,8 @@ LogicalResult writeForward(ThreadWriter &writer,
   ScoreParts parts = heads.scoreParts();
 
   Tile queries = tiles.tile(tiles.rows(), width);
-  Tile keys = tiles.tile(tiles.columns(), width);
-  Tile values = tiles.tile(tiles.columns(), valueWidth);
-  Tile weights = tiles.tile(tiles.rows(), tiles.columns());
+  Tile walked[] = {tiles.walkedTile(width), tiles.walkedTile(valueWidth)};
+  Tile weights = tiles.weightTile();
   heads.load(queries, query, heads.first);
 
   auto largest = [&](Value a, Value b) -> Value {
@@ -58,15 +59,12 @@ LogicalResult writeForward(ThreadWriter &writer,
   SmallVector<Value> state(size_t(r), tiles.constant(-INFINITY));
   state.append(size_t(r), tiles.constant(0));
   llvm::append_range(state, tiles.zeros(valueWidth));
-  state = writer.loop(
-      writer.number(0), heads.keysSeen(), tiles.columns(), state,
-      [&](Value first, ValueRange carried) -> SmallVector<Value> {
-        SmallVector<Value> next(carried.begin(), carried.end());
-        writer.barrier();
-        heads.load(keys, key, first);
-        heads.load(values, value, first);
-        writer.barrier();
-        SmallVector<Value> scores = tiles.multiply(queries, keys);
+  state = heads.walk(
+      writer.number(0), heads.keysSeen(), walked, {key, value}, state,
+      [&](Value first, ArrayRef<Tile> walked,
+          ValueRange carried) -> SmallVector<Value> {
+        SmallVector<Value> next(carried);
+        SmallVector<Value> scores = tiles.multiply(queries, walked[0]);
         for (int64_t i = 0; i < r; ++i) {
           Value row = tiles.rowOf(heads.first, i);
           MutableArrayRef<Value> own =
@@ -105,9 +103,9 @@ LogicalResult writeForward(ThreadWriter &writer,
           }
         }
         tiles.put(weights, scores);
-        writer.barrier();
+        tiles.share();
         SmallVector<Value> sums = tiles.accumulate(
-            ArrayRef(next).drop_front(size_t(2 * r)), weights, values);
+            ArrayRef(next).drop_front(size_t(2 * r)), weights, walked[1]);
         llvm::copy(sums, next.begin() + 2 * r);
         return next;
       });

@@ -78,16 +78,18 @@ private:
 } // namespace
 
 LogicalResult writeQueryGradient(ThreadWriter &writer,
-                                 const pipeline::Attention &attention) {
-  TileWriter tiles(writer, attention);
+                                 const pipeline::Attention &attention,
+                                 MakeTiles make) {
   int64_t width = attention.width(), valueWidth = attention.valueWidth();
-  auto floats = [&](int64_t rows, int64_t columns) {
-    return TileWriter::floatsOf(rows + columns, width) +
-           TileWriter::floatsOf(rows + columns, valueWidth) +
-           TileWriter::floatsOf(rows, columns);
-  };
-  if (failed(tiles.choose(TileWriter::floatsOf(1, width), floats)))
+  std::unique_ptr<TileWriter> made = make(writer, attention,
+                                          {/*sums=*/{width},
+                                           /*own=*/{width, valueWidth},
+                                           /*walked=*/{width, valueWidth},
+                                           /*scores=*/2,
+                                           /*weights=*/1});
+  if (!made)
     return failure();
+  TileWriter &tiles = *made;
   Heads heads(tiles, attention.queries(), "query");
   Part query = heads.part("query"), key = heads.part("key"),
        value = heads.part("value"), dOutput = heads.part("d_output"),
@@ -97,9 +99,8 @@ LogicalResult writeQueryGradient(ThreadWriter &writer,
 
   Tile queries = tiles.tile(tiles.rows(), width);
   Tile dOutputs = tiles.tile(tiles.rows(), valueWidth);
-  Tile keys = tiles.tile(tiles.columns(), width);
-  Tile values = tiles.tile(tiles.columns(), valueWidth);
-  Tile gradients = tiles.tile(tiles.rows(), tiles.columns());
+  Tile walked[] = {tiles.walkedTile(width), tiles.walkedTile(valueWidth)};
+  Tile gradients = tiles.weightTile();
   heads.load(queries, query, heads.first);
   heads.load(dOutputs, dOutput, heads.first);
   SmallVector<QueryRow> rows;
@@ -108,15 +109,13 @@ LogicalResult writeQueryGradient(ThreadWriter &writer,
     rows.push_back({heads.loadRow(statistics, row), heads.loadRow(delta, row)});
   }
 
-  SmallVector<Value> sums = writer.loop(
-      writer.number(0), heads.keysSeen(), tiles.columns(), tiles.zeros(width),
-      [&](Value first, ValueRange carried) -> SmallVector<Value> {
-        writer.barrier();
-        heads.load(keys, key, first);
-        heads.load(values, value, first);
-        writer.barrier();
-        SmallVector<Value> scores = tiles.multiply(queries, keys);
-        SmallVector<Value> products = tiles.multiply(dOutputs, values);
+  SmallVector<Value> sums = heads.walk(
+      writer.number(0), heads.keysSeen(), walked, {key, value},
+      tiles.zeros(width),
+      [&](Value first, ArrayRef<Tile> walked,
+          ValueRange carried) -> SmallVector<Value> {
+        SmallVector<Value> scores = tiles.multiply(queries, walked[0]);
+        SmallVector<Value> products = tiles.multiply(dOutputs, walked[1]);
         for (int64_t i = 0; i < tiles.r; ++i)
           for (int64_t j = 0; j < tiles.c; ++j) {
             Value &score = scores[size_t(i * tiles.c + j)];
@@ -127,89 +126,114 @@ LogicalResult writeQueryGradient(ThreadWriter &writer,
                                      rows[size_t(i)]);
           }
         tiles.put(gradients, scores);
-        writer.barrier();
-        return tiles.accumulate(carried, gradients, keys);
+        tiles.share();
+        return tiles.accumulate(carried, gradients, walked[0]);
       });
   heads.store(sums, dQuery);
   return success();
 }
 
 LogicalResult writeKeyGradient(ThreadWriter &writer,
-                               const pipeline::Attention &attention) {
-  TileWriter tiles(writer, attention);
+                               const pipeline::Attention &attention,
+                               MakeTiles make) {
   int64_t width = attention.width(), valueWidth = attention.valueWidth();
-  auto floats = [&](int64_t rows, int64_t columns) {
-    return TileWriter::floatsOf(rows + columns, width) +
-           TileWriter::floatsOf(rows + columns, valueWidth) +
-           2 * TileWriter::floatsOf(rows, columns);
-  };
-  if (failed(tiles.choose(TileWriter::floatsOf(1, width) +
-                              TileWriter::floatsOf(1, valueWidth),
-                          floats)))
+  TileNeeds needs = {/*sums=*/{width, valueWidth},
+                     /*own=*/{width, valueWidth},
+                     /*walked=*/{width, valueWidth},
+                     /*scores=*/2,
+                     /*weights=*/2};
+  std::unique_ptr<TileWriter> made = make(writer, attention, needs);
+  // Where the sums of both gradients are too many, the queries are walked for
+  // each: scores are computed twice.
+  bool together = bool(made);
+  if (!together) {
+    needs.sums = {std::max(width, valueWidth)};
+    needs.weights = 1;
+    made = make(writer, attention, needs);
+  }
+  if (!made)
     return failure();
+  TileWriter &tiles = *made;
   Heads heads(tiles, attention.keys(), "key");
   Part key = heads.part("key"), value = heads.part("value"),
        dKey = heads.part("d_key"), dValue = heads.part("d_value");
   Tile keys = tiles.tile(tiles.rows(), width);
   Tile values = tiles.tile(tiles.rows(), valueWidth);
-  Tile queries = tiles.tile(tiles.columns(), width);
-  Tile dOutputs = tiles.tile(tiles.columns(), valueWidth);
-  Tile weightTile = tiles.tile(tiles.rows(), tiles.columns());
-  Tile gradientTile = tiles.tile(tiles.rows(), tiles.columns());
+  Tile walked[] = {tiles.walkedTile(width), tiles.walkedTile(valueWidth)};
+  Tile gradientTile = tiles.weightTile();
+  Tile weightTile = together ? tiles.weightTile() : gradientTile;
   heads.load(keys, key, heads.first);
   heads.load(values, value, heads.first);
 
-  SmallVector<Value> state = tiles.zeros(width);
-  size_t split = state.size();
-  llvm::append_range(state, tiles.zeros(valueWidth));
-  auto walkQueries = [&](ValueRange state) {
+  // Sums of keys' gradients, then of values'; either may be none.
+  auto walkQueries = [&](ValueRange state, size_t ofKeys) {
+    bool forKeys = ofKeys != 0, forValues = ofKeys != state.size();
     Part query = heads.part("query"), dOutput = heads.part("d_output"),
          statistics = heads.part("statistics"), delta = heads.part("delta");
     Weights weights(heads, tiles);
-    return writer.loop(
-        heads.queriesFrom(), writer.number(attention.queries()),
-        tiles.columns(), state,
-        [&](Value first, ValueRange carried) -> SmallVector<Value> {
-          writer.barrier();
-          heads.load(queries, query, first);
-          heads.load(dOutputs, dOutput, first);
-          writer.barrier();
-          SmallVector<Value> scores = tiles.multiply(keys, queries);
-          SmallVector<Value> products = tiles.multiply(values, dOutputs);
+    return heads.walk(
+        heads.queriesFrom(), writer.number(attention.queries()), walked,
+        {query, dOutput}, state,
+        [&](Value first, ArrayRef<Tile> walked,
+            ValueRange carried) -> SmallVector<Value> {
+          SmallVector<Value> scores = tiles.multiply(keys, walked[0]), products;
+          if (forKeys)
+            products = tiles.multiply(values, walked[1]);
           for (int64_t j = 0; j < tiles.c; ++j) {
             Value column = tiles.columnOf(first, j);
             QueryRow row{heads.loadRow(statistics, column),
-                         heads.loadRow(delta, column)};
+                         forKeys ? heads.loadRow(delta, column) : Value()};
             for (int64_t i = 0; i < tiles.r; ++i) {
               auto at = size_t(i * tiles.c + j);
               scores[at] = weights.number(scores[at], row, column,
                                           tiles.rowOf(heads.first, i));
-              products[at] = weights.gradient(scores[at], products[at], row);
+              if (forKeys)
+                products[at] = weights.gradient(scores[at], products[at], row);
               scores[at] = weights.dropped(scores[at]);
             }
           }
-          tiles.put(weightTile, scores);
-          tiles.put(gradientTile, products);
-          writer.barrier();
-          SmallVector<Value> next = tiles.accumulate(carried.take_front(split),
-                                                     gradientTile, queries);
-          llvm::append_range(next, tiles.accumulate(carried.drop_front(split),
-                                                    weightTile, dOutputs));
+          if (forValues)
+            tiles.put(weightTile, scores);
+          if (forKeys)
+            tiles.put(gradientTile, products);
+          tiles.share();
+          SmallVector<Value> next;
+          if (forKeys)
+            next = tiles.accumulate(carried.take_front(ofKeys), gradientTile,
+                                    walked[0]);
+          if (forValues)
+            llvm::append_range(next,
+                               tiles.accumulate(carried.drop_front(ofKeys),
+                                                weightTile, walked[1]));
           return next;
         });
   };
   int64_t shared = 1;
   for (int64_t extent : heads.walked())
     shared *= extent;
-  if (shared == 1)
-    state = walkQueries(state);
-  else
-    state = writer.loop(shared, state, [&](Value turn, ValueRange carried) {
-      heads.walkTo(writer.split(turn, heads.walked()));
-      return walkQueries(carried);
-    });
-  heads.store(ArrayRef(state).take_front(split), dKey);
-  heads.store(ArrayRef(state).drop_front(split), dValue);
+  auto sum = [&](ArrayRef<Value> ofKeys, ArrayRef<Value> ofValues) {
+    SmallVector<Value> state(ofKeys);
+    llvm::append_range(state, ofValues);
+    if (shared == 1)
+      state = walkQueries(state, ofKeys.size());
+    else
+      state = writer.loop(shared, state, [&](Value turn, ValueRange carried) {
+        heads.walkTo(writer.split(turn, heads.walked()));
+        return walkQueries(carried, ofKeys.size());
+      });
+    if (!ofKeys.empty())
+      heads.store(ArrayRef(state).take_front(ofKeys.size()), dKey);
+    if (!ofValues.empty())
+      heads.store(ArrayRef(state).drop_front(ofKeys.size()), dValue);
+  };
+  SmallVector<Value> ofKeys = tiles.zeros(width),
+                     ofValues = tiles.zeros(valueWidth);
+  if (together) {
+    sum(ofKeys, ofValues);
+  } else {
+    sum(ofKeys, {});
+    sum({}, ofValues);
+  }
   return success();
 }
 

@@ -65,6 +65,19 @@ void Heads::load(const Tile &tile, const Part &part, Value first) {
              width);
 }
 
+TileWriter::Values Heads::walk(Value lower, Value upper, ArrayRef<Tile> all,
+                               ArrayRef<Part> parts, ValueRange state,
+                               TileWriter::Turn turn) {
+  bool again = std::exchange(hasWalked, true) ||
+               llvm::any_of(walks, [](int64_t extent) { return extent != 1; });
+  return tiles.walk(
+      lower, upper, all,
+      [&](const Tile &tile, unsigned number, Value first) {
+        load(tile, parts[number], first);
+      },
+      state, again, turn);
+}
+
 void Heads::store(ValueRange sums, const Part &part) {
   auto [row, width] = dimsOf(attention, part.name);
   tiles.store(sums, part.from, part.base, first, attention.extents[row], row,
@@ -80,7 +93,7 @@ void Heads::storeRow(const Part &part, Value query, Value value) {
   // One of the threads of the row.
   Value writes = arith::AndIOp::create(
       writer.builder, writer.loc,
-      writer.isZero(writer.modulo(writer.threadId(), TileWriter::kAcross)),
+      writer.isZero(writer.modulo(writer.threadId(), tiles.threadsOfRow())),
       writer.isLess(query, attention.queries()));
   writer.where(writes, {}, [&]() -> SmallVector<Value> {
     Value at = writer.add(

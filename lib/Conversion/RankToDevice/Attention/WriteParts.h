@@ -44,6 +44,11 @@ public:
 
   //===--- Rows of keys or of queries -------------------------------------===//
   void load(const Tile &tile, const Part &part, mlir::Value first);
+  /// Walks the rows of `parts` in [lower, upper), each in a tile of `tiles`.
+  TileWriter::Values walk(mlir::Value lower, mlir::Value upper,
+                          llvm::ArrayRef<Tile> tiles,
+                          llvm::ArrayRef<Part> parts, mlir::ValueRange state,
+                          TileWriter::Turn turn);
   void store(mlir::ValueRange sums, const Part &part);
   /// One number of a query; 0 beyond the last.
   mlir::Value loadRow(const Part &part, mlir::Value query);
@@ -60,17 +65,21 @@ public:
 private:
   TileWriter &tiles;
   ThreadWriter &writer;
+  bool hasWalked = false;
   const pipeline::Attention &attention;
   llvm::SmallVector<mlir::Value> batches;
   llvm::SmallVector<int64_t> walks;
 };
 
 mlir::LogicalResult writeForward(ThreadWriter &writer,
-                                 const pipeline::Attention &attention);
+                                 const pipeline::Attention &attention,
+                                 MakeTiles make);
 mlir::LogicalResult writeQueryGradient(ThreadWriter &writer,
-                                       const pipeline::Attention &attention);
+                                       const pipeline::Attention &attention,
+                                       MakeTiles make);
 mlir::LogicalResult writeKeyGradient(ThreadWriter &writer,
-                                     const pipeline::Attention &attention);
+                                     const pipeline::Attention &attention,
+                                     MakeTiles make);
 
 } // namespace stagewright::device
 
