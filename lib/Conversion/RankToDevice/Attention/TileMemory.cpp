@@ -165,7 +165,8 @@ void TileWriter::store(ValueRange sums, const Strided &to, Value base,
                        unsigned widthDim) {
   int64_t width = attention.extents[widthDim];
   int64_t each = int64_t(sums.size()) / r, side = layout.sumSide;
-  bool wide = isWide(to, widthDim, width, side);
+  // Four numbers of f32 side by side take registers that wide heads lack.
+  bool wide = !layout.element.isF32() && isWide(to, widthDim, width, side);
   for (int64_t i = 0; i < r; ++i) {
     Value row = rowOf(first, i);
     Value inside = limit % rows() == 0 ? Value() : writer.isLess(row, limit);
