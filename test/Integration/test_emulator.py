@@ -93,12 +93,16 @@ def test_every_barrier_is_needed_and_missed_where_it_is_not_there(workshop, mode
     sizes = SHORT.get(model, SIZES)
     artifact = compiled(workshop, model, sizes, 1, *TARGET, *flags)
     assembly = compiled(workshop, model, sizes, 1, *TARGET, "--emit=assembly", *flags).read_text()
-    assert Run(workshop, model, artifact, sizes=sizes).done.returncode == 0
+    whole = Run(workshop, model, artifact, sizes=sizes)
+    # Of 16-bit numbers test_attention.py compares what is computed.
+    assert whole.done.returncode == 0 if model in SHORT else whole.good()
+    # A warp also falls apart between a loop and its product where no barrier lies.
+    reported = "race on|has written" + ("|is not there" if model in SHORT else "")
     found = barriers(assembly)
     assert len(found) >= least
     for kernel, number in found:
         run = Run(workshop, model, artifact, sizes=sizes, no_barrier=f"{kernel}:{number}")
-        assert f"kernel '{kernel}'" in run.error and re.search("race on|has written|is not there", run.error), (kernel, number, run.error)
+        assert f"kernel '{kernel}'" in run.error and re.search(reported, run.error), (kernel, number, run.error)
 
 
 # Calls at the border of NVIDIA's libraries, by their order. Of waits only those that no other implies.

@@ -7,6 +7,7 @@
 
 #include "KernelWork.h"
 #include "ThreadWriter.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
 using namespace mlir;

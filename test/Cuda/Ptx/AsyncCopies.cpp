@@ -17,13 +17,13 @@ namespace emulator::ptx {
 static constexpr int copied = 16; ///< bytes: all that cp.async.cg moves
 
 void BlockRunner::copy(Warp &warp, uint32_t mask, const Instruction &it) {
-  bool commits = it.words[2] == "commit_group",
-       waits = it.words[2] == "wait_all";
+  bool commits = it.has("commit_group"), waits = it.has("wait_all");
   size_t groupsLeft = 0;
   Row room;
-  if (it.words[2] == "wait_group") {
+  if (it.has("wait_group")) {
     waits = true;
-    groupsLeft = size_t(read(warp, it.operands[0], room)[0]);
+    // And the open group, which is none yet; it counts for wait_all alone.
+    groupsLeft = size_t(read(warp, it.operands[0], room)[0]) + 1;
   }
   Request reads, writes;
   reads.bytes = writes.bytes = copied;
@@ -36,8 +36,7 @@ void BlockRunner::copy(Warp &warp, uint32_t mask, const Instruction &it) {
       if (commits) {
         groups.emplace_back();
       } else if (waits) {
-        // The open group counts for wait_all alone.
-        finishCopies(warp, lane, groupsLeft + (it.words[2] == "wait_group"));
+        finishCopies(warp, lane, groupsLeft);
       } else {
         beginCopy(warp, lane, it, reads);
         writes.address[writes.lanes++] = groups.back().back().to;

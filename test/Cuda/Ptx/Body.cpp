@@ -112,10 +112,7 @@ private:
   void classify(Instruction &it) {
     auto act = acts.find(it.words[0]);
     it.act = act == acts.end() ? Act::Compute : act->second;
-    auto has = [&](std::string_view word) {
-      return std::find(it.words.begin(), it.words.end(), word) !=
-             it.words.end();
-    };
+    auto has = [&](std::string_view word) { return it.has(word); };
     bool known = true;
     if (it.act == Act::Barrier) // Of the whole block, in one place.
       known = it.words.back() == "sync" || it.words.back() == "aligned";

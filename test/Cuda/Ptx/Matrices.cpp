@@ -28,8 +28,7 @@ void BlockRunner::loadMatrices(Warp &warp, uint32_t mask,
   requireAll(warp, mask, it);
   constexpr int side = 8, matrices = 4, rowBytes = 16;
   const Operand &to = it.operands[0], &from = it.operands[1];
-  bool transposed =
-      std::find(it.words.begin(), it.words.end(), "trans") != it.words.end();
+  bool transposed = it.has("trans");
   Row room;
   const uint64_t *addresses = read(warp, from.parts[0], room);
   uint16_t elements[matrices][side][side];
@@ -67,9 +66,7 @@ void BlockRunner::loadMatrices(Warp &warp, uint32_t mask,
 void BlockRunner::multiply(Warp &warp, uint32_t mask, const Instruction &it) {
   requireAll(warp, mask, it);
   constexpr int rows = 16, columns = 8, terms = 16;
-  bool half =
-      it.words.back() == "f32" &&
-      std::find(it.words.begin(), it.words.end(), "f16") != it.words.end();
+  bool half = it.has("f16");
   auto number = [&](uint64_t bits) {
     return half ? float(get<Half>(bits)) : float(get<Bfloat16>(bits));
   };

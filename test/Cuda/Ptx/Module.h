@@ -13,6 +13,7 @@
 #ifndef STAGEWRIGHT_TEST_CUDA_PTX_MODULE_H
 #define STAGEWRIGHT_TEST_CUDA_PTX_MODULE_H
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -98,6 +99,10 @@ struct Instruction {
   std::vector<std::string> words; ///< of the opcode: {"ld", "global", "b32"}
   std::string text;
   int line = 0;
+
+  bool has(std::string_view word) const {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  }
 };
 
 struct Parameter {

@@ -24,13 +24,12 @@ using namespace mlir;
 namespace stagewright::device {
 namespace {
 
-constexpr int64_t kThreadsOfRow = 4, kRows = 2, kRowStep = 8;
-constexpr int64_t kRowsOfWarp = 16, kSide = 2;
+constexpr int64_t kThreadsOfRow = 4, kRows = 2, kRowStep = 8, kSide = 2;
 /// Rows, columns and terms of one product.
 constexpr int64_t kShape[] = {16, 8, 16};
-constexpr int64_t kTerms = 16;
+constexpr int64_t kRowsOfWarp = kShape[0], kTerms = kShape[2];
 /// Columns of two products, whose operands one load has.
-constexpr int64_t kColumns = 16;
+constexpr int64_t kColumns = 2 * kShape[1];
 /// Most sums and scores of a thread, of its 255 registers.
 constexpr int64_t kMostNumbers = 160;
 constexpr int64_t kCopied = 16; ///< bytes of an asynchronous copy
@@ -64,7 +63,8 @@ private:
         lane(writer.modulo(writer.threadId(), kWarp)) {}
 
   /// Whether asynchronous copies can move all that is walked.
-  static bool isCopied(const pipeline::Attention &attention, int64_t lanes);
+  static bool isCopied(ThreadWriter &writer,
+                       const pipeline::Attention &attention);
   /// Four matrices of 8 x 8: of every 8 lanes each gives where a row begins.
   Values loadMatrices(const Tile &tile, Value row, Value column,
                       NVVM::MMALayout order);
@@ -77,72 +77,59 @@ private:
   Value lane;
 };
 
-bool TensorTiles::isCopied(const pipeline::Attention &attention,
-                           int64_t lanes) {
-  for (StringRef name : {"query", "key", "value", "d_output"}) {
+constexpr StringRef kMultiplied[] = {"query", "key", "value", "d_output"};
+
+bool TensorTiles::isCopied(ThreadWriter &writer,
+                           const pipeline::Attention &attention) {
+  return llvm::all_of(kMultiplied, [&](StringRef name) {
     if (!attention.has(name))
-      continue;
-    MemRefType type = cast<MemRefType>(attention.operand(name).getType());
-    AffineMap map = attention.map(name);
-    auto [strides, offset] = type.getStridesAndOffset();
-    if (ShapedType::isDynamic(offset))
-      return false;
-    Strided from;
-    from.memory.offset = offset;
-    from.strides.assign(attention.extents.size(), 0);
-    unsigned width = 0;
-    for (unsigned i = 0; i < map.getNumResults(); ++i) {
-      unsigned dim = map.getDimPosition(i);
-      from.strides[dim] = strides[i];
-      if (dim == attention.widthDim() || dim == attention.valueDim())
-        width = dim;
-    }
-    if (!isWide(from, width, attention.extents[width], lanes))
-      return false;
-  }
-  return true;
+      return true;
+    unsigned width = dimsOf(attention, name).second;
+    return isWide(operand(writer, attention, name), width,
+                  attention.extents[width],
+                  lanesOf(attention.type(name).getElementType()));
+  });
+}
+
+/// The first row of a thread's warp.
+Value firstRowOfWarp(ThreadWriter &writer) {
+  return writer.times(writer.dividedBy(writer.threadId(), kWarp), kRowsOfWarp);
 }
 
 std::unique_ptr<TileWriter>
 TensorTiles::make(ThreadWriter &writer, const pipeline::Attention &attention,
                   const TileNeeds &needs) {
   Type element = attention.type("query").getElementType();
-  for (StringRef name : {"query", "key", "value", "d_output"})
+  for (StringRef name : kMultiplied)
     if (attention.has(name) && attention.type(name).getElementType() != element)
       return nullptr;
   if (!element.isF16() && !element.isBF16())
     return nullptr;
-  Layout layout = {
-      kThreadsOfRow,
-      kRowStep,
-      kSide,
-      kSide,
-      kTerms,
-      element,
-      [](ThreadWriter &writer) {
-        Value thread = writer.threadId();
-        Value inWarp =
-            writer.dividedBy(writer.modulo(thread, kWarp), kThreadsOfRow);
-        return writer.add(
-            writer.times(writer.dividedBy(thread, kWarp), kRowsOfWarp), inWarp);
-      }};
-  auto all = [&](ArrayRef<int64_t> widths, int64_t rows) {
-    int64_t sum = 0;
-    for (int64_t width : widths)
-      sum += elementsOf(layout, rows, width);
-    return sum * 2; // bytes
+  Layout layout = {kThreadsOfRow,
+                   kRowStep,
+                   kSide,
+                   kSide,
+                   kTerms,
+                   element,
+                   [](ThreadWriter &writer) {
+                     Value lane = writer.modulo(writer.threadId(), kWarp);
+                     Value inWarp = writer.dividedBy(lane, kThreadsOfRow);
+                     return writer.add(firstRowOfWarp(writer), inWarp);
+                   }};
+  auto bytes = [&](int64_t rows, ArrayRef<int64_t> widths) {
+    return elementsOf(layout, rows, widths) * 16 / lanesOf(element);
   };
   int64_t rows = kThreads / kThreadsOfRow * kRows, sums = 0;
   for (int64_t width : needs.sums)
     sums += int64_t(llvm::alignTo(width, kTerms)) / kThreadsOfRow * kRows;
-  bool copied = isCopied(attention, lanesOf(element));
+  bool copied = isCopied(writer, attention);
   // Copies beside products are worth smaller tiles, but not the smallest.
   constexpr std::pair<int64_t, int64_t> kColumnsAndBuffers[] = {
       {64, 2}, {32, 2}, {64, 1}, {32, 1}, {16, 2}, {16, 1}};
   for (auto [columns, buffers] : kColumnsAndBuffers) {
     int64_t scores = needs.scores * columns / kThreadsOfRow * kRows;
     if ((copied || buffers == 1) && sums + scores <= kMostNumbers &&
-        all(needs.own, rows) + buffers * all(needs.walked, columns) <=
+        bytes(rows, needs.own) + buffers * bytes(columns, needs.walked) <=
             kMostShared)
       return std::unique_ptr<TileWriter>(new TensorTiles(
           writer, attention, layout, columns / kThreadsOfRow, buffers));
@@ -304,9 +291,7 @@ TileWriter::Values TensorTiles::multiply(const Tile &a, const Tile &b) {
   // Lanes name rows of the four matrices of `a`: its 16 rows, then the same 8
   // columns on; of `b`, 8 rows, the same 8 columns on, then the next 8 rows.
   Value inHalf = writer.modulo(lane, 16), half = writer.dividedBy(lane, 16);
-  Value rowOfA = writer.add(
-      writer.times(writer.dividedBy(writer.threadId(), kWarp), kRowsOfWarp),
-      inHalf);
+  Value rowOfA = writer.add(firstRowOfWarp(writer), inHalf);
   Value rowOfB = writer.add(writer.times(half, 8), writer.modulo(lane, 8));
   Value columnOfB = writer.times(writer.dividedBy(inHalf, 8), 8);
   Values sums(size_t(r * c), constant(0));

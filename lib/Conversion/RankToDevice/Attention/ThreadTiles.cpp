@@ -46,18 +46,13 @@ public:
                                           const pipeline::Attention &attention,
                                           const TileNeeds &needs) {
     Layout layout = layoutOf(writer);
-    auto all = [&](ArrayRef<int64_t> widths, int64_t rows) {
-      int64_t sum = 0;
-      for (int64_t width : widths)
-        sum += elementsOf(layout, rows, width);
-      return sum;
-    };
     for (int64_t c = 4; c >= 1; c /= 2)
       for (int64_t r = 4; r >= 1; r /= 2) {
         int64_t rows = r * kDown, columns = c * kAcross;
-        int64_t floats = all(needs.own, rows) + all(needs.walked, columns) +
+        int64_t floats = elementsOf(layout, rows, needs.own) +
+                         elementsOf(layout, columns, needs.walked) +
                          needs.weights * elementsOf(layout, rows, columns);
-        if (r * all(needs.sums, 1) / kAcross <= kMostSums &&
+        if (r * elementsOf(layout, 1, needs.sums) / kAcross <= kMostSums &&
             floats * int64_t(sizeof(float)) <= kMostShared)
           return std::unique_ptr<TileWriter>(
               new ThreadTiles(writer, attention, layout, r, c));
@@ -74,6 +69,14 @@ public:
 
 private:
   using TileWriter::TileWriter;
+
+  /// Where a thread's rows begin in a tile.
+  Values startsOfRows(const Tile &tile) {
+    Values starts;
+    for (int64_t i = 0; i < r; ++i)
+      starts.push_back(writer.times(rowOf({}, i), tile.stride));
+    return starts;
+  }
 };
 
 Value fma(ThreadWriter &writer, Value a, Value b, Value c) {
@@ -82,9 +85,7 @@ Value fma(ThreadWriter &writer, Value a, Value b, Value c) {
 
 TileWriter::Values ThreadTiles::multiply(const Tile &a, const Tile &b) {
   Values sums(size_t(r * c), constant(0));
-  Values rowStarts, columnStarts;
-  for (int64_t i = 0; i < r; ++i)
-    rowStarts.push_back(writer.times(rowOf({}, i), a.stride));
+  Values rowStarts = startsOfRows(a), columnStarts;
   for (int64_t j = 0; j < c; ++j)
     columnStarts.push_back(writer.times(columnOf({}, j), b.stride));
   return writer.loop(
@@ -111,9 +112,7 @@ TileWriter::Values ThreadTiles::multiply(const Tile &a, const Tile &b) {
 TileWriter::Values ThreadTiles::accumulate(ValueRange sums, const Tile &weights,
                                            const Tile &b) {
   int64_t each = int64_t(sums.size()) / r;
-  Values rowStarts;
-  for (int64_t i = 0; i < r; ++i)
-    rowStarts.push_back(writer.times(rowOf({}, i), weights.stride));
+  Values rowStarts = startsOfRows(weights);
   Value column = writer.times(across, kLanes);
   return writer.loop(
       b.rows / kLanes, sums,

@@ -26,16 +26,30 @@ unsigned TileWriter::lanesOf(Type type) {
 }
 
 int64_t TileWriter::elementsOf(const Layout &layout, int64_t rows,
-                               int64_t width) {
-  return rows * (int64_t(llvm::alignTo(width, layout.chunk)) +
-                 lanesOf(layout.element));
+                               ArrayRef<int64_t> widths) {
+  int64_t sum = 0;
+  for (int64_t width : widths)
+    sum += rows * (int64_t(llvm::alignTo(width, layout.chunk)) +
+                   lanesOf(layout.element));
+  return sum;
 }
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
-Strided TileWriter::operand(StringRef name) {
+std::pair<unsigned, unsigned> dimsOf(const pipeline::Attention &of,
+                                     StringRef name) {
+  name.consume_front("d_");
+  bool keys = name == "key" || name == "value";
+  bool values = name == "value" || name == "output";
+  return {keys ? of.keyDim() : of.queryDim(),
+          values ? of.valueDim() : of.widthDim()};
+}
+
+Strided TileWriter::operand(ThreadWriter &writer,
+                            const pipeline::Attention &attention,
+                            StringRef name) {
   Strided of{writer.memoryOf(attention.operand(name)), {}};
   of.strides.assign(attention.extents.size(), 0);
   AffineMap map = attention.map(name);

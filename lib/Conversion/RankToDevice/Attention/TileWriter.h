@@ -55,6 +55,10 @@ struct TileNeeds {
   int64_t scores, weights; ///< tiles that a thread has at once, and puts
 };
 
+/// The dimensions of the rows and of the width of an operand.
+std::pair<unsigned, unsigned> dimsOf(const pipeline::Attention &of,
+                                     llvm::StringRef name);
+
 class TileWriter {
 public:
   static constexpr int64_t kThreads = 128;
@@ -77,7 +81,9 @@ public:
   int64_t columns() const { return layout.threads * c; }
 
   //===--- Memory ---------------------------------------------------------===//
-  Strided operand(llvm::StringRef name);
+  Strided operand(llvm::StringRef name) {
+    return operand(writer, attention, name);
+  }
   /// Where an operand begins for these indices of the batch dimensions.
   mlir::Value base(const Strided &operand, llvm::ArrayRef<mlir::Value> batches);
   Tile tile(int64_t rows, int64_t width, int64_t buffers = 1);
@@ -155,8 +161,12 @@ protected:
   TileWriter(ThreadWriter &writer, const pipeline::Attention &attention,
              Layout layout, int64_t r, int64_t c);
 
-  /// Elements of a tile in shared memory.
-  static int64_t elementsOf(const Layout &layout, int64_t rows, int64_t width);
+  static Strided operand(ThreadWriter &writer,
+                         const pipeline::Attention &attention,
+                         llvm::StringRef name);
+  /// Elements of tiles of these widths in shared memory.
+  static int64_t elementsOf(const Layout &layout, int64_t rows,
+                            llvm::ArrayRef<int64_t> widths);
   /// Elements of `type` in 16 bytes.
   static unsigned lanesOf(mlir::Type type);
   /// Whether so many elements of a row lie side by side where one load reaches

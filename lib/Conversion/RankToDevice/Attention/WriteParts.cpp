@@ -49,16 +49,6 @@ void Heads::walkTo(ArrayRef<Value> indices) {
       batch = index;
 }
 
-/// The dimensions of the rows and of the width of an operand.
-static std::pair<unsigned, unsigned> dimsOf(const pipeline::Attention &of,
-                                            StringRef name) {
-  name.consume_front("d_");
-  bool keys = name == "key" || name == "value";
-  bool values = name == "value" || name == "output";
-  return {keys ? of.keyDim() : of.queryDim(),
-          values ? of.valueDim() : of.widthDim()};
-}
-
 void Heads::load(const Tile &tile, const Part &part, Value first) {
   auto [row, width] = dimsOf(attention, part.name);
   tiles.load(tile, part.from, part.base, first, attention.extents[row], row,
