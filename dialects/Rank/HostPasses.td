@@ -89,7 +89,10 @@ def HostFuseElementwise : Pass<"host-fuse-elementwise", "::mlir::func::FuncOp"> 
   }];
   let options = [
     Option<"maxOps", "max-ops", "unsigned", "6",
-           "Operations a producer with several consumers may have (6: best of the sizes measured on a GPT step)">];
+           "Operations a producer with several consumers may have (6: best of the sizes measured on a GPT step)">,
+    Option<"longestRow", "longest-row", "int64_t", "0",
+           "What has longer rows than that is computed in each of its consumers, whatever it costs, unless each would "
+           "then read more bytes; 0: nothing is">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::affine::AffineDialect"];
 }

@@ -205,7 +205,8 @@ private:
     int node = opNodes[number];
     bool here = entry.free || layers.layerOf[number] == layer;
     bool expands = isExpanding(entry.op, prices);
-    if (!here || (!entry.work.isCheap() && !entry.free && !expands)) {
+    if (!here || (!entry.work.isCheap() && !entry.free && !expands &&
+                  !isFactor[number])) {
       cut.addEdge(MinCut::kSource, node, MinCut::kInfinite);
       return;
     }
@@ -241,14 +242,21 @@ private:
 };
 } // namespace
 
-/// Backward operations that are cheap, depend on forward values and other
-/// factors of their layer only, and are read in their layer only.
+/// Whether `op` sums, or combines in another way, elements of one operand.
+static bool isReduction(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalgOp.getNumReductionLoops() > 0 && !isContraction(op);
+}
+
+/// Backward operations that are cheap or reductions, depend on forward values
+/// and other factors of their layer only, and are read in their layer only.
 static std::vector<bool> findFactors(const StepGraph &graph,
                                      const Layers &layers,
                                      const llvm::DenseSet<Value> &roots) {
   std::vector<bool> isFactor(graph.ops.size(), false);
   for (auto [number, entry] : llvm::enumerate(graph.ops)) {
-    if (!entry.isBackward() || !entry.work.isCheap())
+    if (!entry.isBackward() ||
+        (!entry.work.isCheap() && !isReduction(entry.op)))
       continue;
     int layer = layers.layerOf[number];
     // What it reads must be there when the forward of its layer runs.
@@ -287,6 +295,12 @@ Stash stagewright::pipeline::chooseStash(const StepGraph &graph,
   std::vector<bool> isWritten =
       prices.keep == Keep::Written ? findWritten(graph, layers)
                                    : std::vector<bool>(graph.ops.size(), false);
+  // What a contraction of the backward reads lies in memory on either side.
+  for (auto [number, entry] : llvm::enumerate(graph.ops))
+    if (prices.keep == Keep::Written && isFactor[number])
+      isWritten[number] = llvm::any_of(entry.users, [&](unsigned user) {
+        return isContraction(graph.ops[user].op);
+      });
 
   // Demands by layer, in program order.
   std::vector<std::vector<Value>> demands(layers.size());

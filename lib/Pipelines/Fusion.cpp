@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
 
@@ -29,7 +30,8 @@ void buildFusion(OpPassManager &body, const HostPipelineOptions &options,
   body.addPass(host::createHostRaiseContractions({keepTypes, bytes}));
   body.addPass(host::createHostSumSlices());
   body.addPass(host::createHostFoldAccumulation());
-  body.addPass(host::createHostFuseElementwise({options.maxOps}));
+  body.addPass(host::createHostFuseElementwise(
+      {options.maxOps, /*longestRow=*/keepTypes ? device::kLongestRow : 0}));
   body.addPass(createCanonicalizerPass());
   body.addPass(createCSEPass());
   body.addPass(host::createHostRaiseContractions({keepTypes, bytes}));

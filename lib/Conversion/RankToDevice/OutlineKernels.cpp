@@ -25,10 +25,6 @@ namespace stagewright::device {
 
 namespace {
 
-/// Most turns of the inner loops whose values fit into the registers of the
-/// threads of a block.
-constexpr int64_t kMostTurns = 8192;
-
 /// Whether `op` moves freely: it only names memory or computes an index.
 bool isFree(Operation &op) {
   return isa<memref::AllocOp, ViewLikeOpInterface>(op) ||
@@ -115,7 +111,7 @@ SetVector<Operation *> keptIn(const Group &group) {
     FailureOr<RowLoops> found = failure();
     if (linalgOp && op->hasAttr(kRows))
       found = RowLoops::get(linalgOp);
-    if (failed(found) || found->turns() > kMostTurns)
+    if (failed(found) || found->turns() > kLongestRow)
       return {};
     loops[op] = *found;
   }

@@ -13,11 +13,11 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// Most elements of one value that a thread keeps.
-constexpr int64_t kMostKept = 16;
 /// Most threads of a team, and threads of a block of several.
 constexpr int64_t kMostThreads = 512;
 constexpr int64_t kBlockThreads = 128;
+/// Most elements of one value that a thread keeps.
+constexpr int64_t kMostKept = kLongestRow / kMostThreads;
 
 void RowWriter::write() {
   int64_t most = 1;

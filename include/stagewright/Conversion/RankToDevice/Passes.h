@@ -64,6 +64,8 @@ constexpr llvm::StringLiteral kSums = "device.sums";
 /// elements or loops), bytes that a launch reads and writes, and its scalar
 /// operations, as KernelWork.h counts them.
 constexpr llvm::StringLiteral kWork = "device.work";
+/// Elements of the longest row that the threads of a block keep in registers.
+constexpr int64_t kLongestRow = 8192;
 /// Name of the module of all kernels.
 constexpr llvm::StringLiteral kKernels = "kernels";
 

@@ -8,6 +8,7 @@
 #include "../TensorUtils.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "stagewright/Analysis/Work.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
 using namespace mlir;
@@ -49,7 +50,8 @@ bool hasOneUser(linalg::GenericOp op) {
 
 /// Inputs of `producer` as large as its result that `consumer` does not read
 /// already: what it would read instead of the result.
-int64_t countNewReads(linalg::GenericOp producer, linalg::GenericOp consumer) {
+SetVector<Value> newReads(linalg::GenericOp producer,
+                          linalg::GenericOp consumer) {
   auto sizeOf = [](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type && type.hasStaticShape() ? type.getNumElements() : 0;
@@ -59,7 +61,7 @@ int64_t countNewReads(linalg::GenericOp producer, linalg::GenericOp consumer) {
     if (sizeOf(input) >= sizeOf(producer.getResult(0)) &&
         !llvm::is_contained(consumer->getOperands(), input))
       reads.insert(input);
-  return reads.size();
+  return reads;
 }
 
 struct HostFuseElementwisePass
@@ -80,6 +82,8 @@ struct HostFuseElementwisePass
     for (OpOperand &init : producer.getDpsInitsMutable())
       if (!producer.getMatchingBlockArgument(&init).use_empty())
         return false;
+    if (isLongRow(producer, consumer))
+      return true;
     bool costly = llvm::any_of(*producer.getBody(), isCostly);
     // Inside a larger space a producer is computed again for every point of it.
     if (costly && pointsOf(consumer) > pointsOf(producer))
@@ -87,7 +91,24 @@ struct HostFuseElementwisePass
     if (hasOneUser(producer))
       return true;
     return !costly && countOps(producer) <= maxOps &&
-           countNewReads(producer, consumer) <= 1;
+           newReads(producer, consumer).size() <= 1;
+  }
+
+  /// Whether `producer` makes rows too long to be kept between consumers, which
+  /// read no more bytes without them.
+  bool isLongRow(linalg::GenericOp producer, linalg::GenericOp consumer) {
+    auto type = dyn_cast<RankedTensorType>(producer.getResult(0).getType());
+    if (longestRow == 0 || !type || !type.hasStaticShape() ||
+        type.getRank() == 0 || type.getShape().back() <= longestRow ||
+        pointsOf(consumer) > pointsOf(producer) ||
+        !llvm::all_of(producer->getUsers(), [](Operation *user) {
+          return isa<linalg::GenericOp>(user);
+        }))
+      return false;
+    int64_t bytes = 0;
+    for (Value read : newReads(producer, consumer))
+      bytes += pipeline::bytesOf(read.getType());
+    return bytes <= pipeline::bytesOf(type);
   }
 
   /// Reshapes move away from between two elementwise operations only.
