@@ -23,8 +23,6 @@ using namespace mlir;
 namespace stagewright::device {
 namespace {
 
-constexpr int64_t kSector = 32; ///< bytes that memory moves at once
-
 /// Loops that a place depends on, as (their operation, number of the loop), and
 /// how often they turn.
 class Loops {

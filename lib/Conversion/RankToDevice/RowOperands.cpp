@@ -66,14 +66,27 @@ SmallVector<Value> RowWriter::read(RowMember &member, OpOperand &operand,
       fill != fills.end() && it == known.end())
     return SmallVector<Value>(lanes, fill->second);
   Memory memory = writer.memoryOf(operand.get());
-  if (isVector(member, memory, map))
-    return writer.loadLanes(memory, writer.placeOf(memory, map, indices),
-                            lanes);
   SmallVector<Value> values;
-  for (unsigned lane = 0; lane < lanes; ++lane)
-    values.push_back(writer.load(
-        memory, writer.placeOf(memory, map, laneOf(member, indices, lane))));
+  if (isVector(member, memory, map))
+    values =
+        writer.loadLanes(memory, writer.placeOf(memory, map, indices), lanes);
+  else
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      values.push_back(writer.load(
+          memory, writer.placeOf(memory, map, laneOf(member, indices, lane))));
+  if (chunk >= 0 && member.loops.accessOf(map) == Access::Element)
+    llvm::append_range(loaded[&operand], values);
   return values;
+}
+
+void RowWriter::rememberLoaded(RowMember &member) {
+  for (auto &[operand, values] : loaded) {
+    AffineMap map = member.op.getMatchingIndexingMap(operand);
+    if (!member.op.isDpsInit(operand))
+      known.insert({operand->get(),
+                    {/*isRow=*/false, values, member.loops.placesOf(map)}});
+  }
+  loaded.clear();
 }
 
 void RowWriter::write(RowMember &member, OpOperand &init,

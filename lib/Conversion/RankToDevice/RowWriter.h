@@ -91,6 +91,8 @@ private:
                                       mlir::OpOperand &operand,
                                       llvm::ArrayRef<mlir::Value> indices,
                                       int64_t chunk, mlir::ValueRange sums);
+  /// What was loaded for `member` the next members need not load.
+  void rememberLoaded(RowMember &member);
   void write(RowMember &member, mlir::OpOperand &init,
              llvm::ArrayRef<mlir::Value> indices, mlir::ValueRange values);
   /// Whether the lanes of an operand lie side by side at a multiple of them.
@@ -114,6 +116,7 @@ private:
   llvm::MapVector<mlir::Value, Known> known;
   /// Of the member at hand.
   llvm::DenseMap<mlir::OpOperand *, mlir::Value> rowValues;
+  llvm::MapVector<mlir::OpOperand *, llvm::SmallVector<mlir::Value>> loaded;
   llvm::SmallVector<Touch> reads, writes; ///< since the threads last met
   llvm::SmallVector<mlir::Value> rowIndices;
   mlir::Value thread; ///< number in the team

@@ -24,8 +24,6 @@ struct Terms {
 constexpr Terms kOfColumn = {8, 64};
 /// A sum with one result has but one block where it is no parts.
 constexpr Terms kOfOneResult = {2, 8};
-/// Blocks that keep a device busy: some for each of its 100 to 150 processors.
-constexpr int64_t kBlocks = 512;
 
 static bool isSum(utils::IteratorType type) {
   return type == utils::IteratorType::reduction;
@@ -55,7 +53,7 @@ int64_t partsOf(ArrayRef<Operation *> group) {
   if (terms <= most.ofWhole * threads)
     return 1;
   return std::max<int64_t>(
-      std::min(terms / (most.ofPart * threads), kBlocks / blocks), 1);
+      std::min(terms / (most.ofPart * threads), kBusyBlocks / blocks), 1);
 }
 
 SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {

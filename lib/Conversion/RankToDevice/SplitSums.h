@@ -20,6 +20,9 @@
 
 namespace stagewright::device {
 
+/// Blocks that keep a device busy: some for each of its 100 to 150 processors.
+constexpr int64_t kBusyBlocks = 512;
+
 /// In how many parts the last operation of a group on buffers is summed, the
 /// others being fills; 1: as a whole.
 int64_t partsOf(llvm::ArrayRef<mlir::Operation *> group);

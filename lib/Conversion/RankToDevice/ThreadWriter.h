@@ -25,6 +25,8 @@ namespace stagewright::device {
 
 /// Threads that run in step and exchange values without memory.
 constexpr int64_t kWarp = 32;
+/// Bytes that memory moves at once.
+constexpr int64_t kSector = 32;
 /// Threads of a block that sums one part of many terms.
 constexpr int64_t kSumThreads = 256;
 

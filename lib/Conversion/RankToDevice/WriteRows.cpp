@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowWriter.h"
+#include "SplitSums.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -16,17 +17,16 @@ namespace stagewright::device {
 /// Most threads of a team, and threads of a block of several.
 constexpr int64_t kMostThreads = 512;
 constexpr int64_t kBlockThreads = 128;
-/// Most elements of one value that a thread keeps.
+/// Most elements of one value that a thread keeps, and reads at once.
 constexpr int64_t kMostKept = kLongestRow / kMostThreads;
+constexpr unsigned kMostLanes = 4;
+/// Threads that keep a device busy.
+constexpr int64_t kBusyThreads = kBusyBlocks * kSumThreads;
 
 void RowWriter::write() {
   int64_t most = 1;
   for (const RowMember &member : members)
     most = std::max(most, member.turns);
-  team = kWarp;
-  while (team < kMostThreads && most > team * kMostKept)
-    team *= 2;
-  keeps = most <= team * kMostKept;
   const RowMember &first = members.front();
   SmallVector<int64_t> extents;
   int64_t rows = 1;
@@ -34,6 +34,13 @@ void RowWriter::write() {
     extents.push_back(first.loops.ranges[row]);
     rows *= extents.back();
   }
+  // As few threads as hold a row; of few rows more, so that the device is busy.
+  team = kWarp;
+  while (team < kMostThreads &&
+         (most > team * kMostKept ||
+          (most > team * kMostLanes && rows * team < kBusyThreads)))
+    team *= 2;
+  keeps = most <= team * kMostKept;
   // Only warps share a block: a larger team meets at the block's barriers.
   int64_t teams = team == kWarp ? kBlockThreads / kWarp : 1;
   while (rows % teams != 0)
@@ -55,7 +62,7 @@ void RowWriter::write() {
 void RowWriter::chooseLanes() {
   DenseMap<int64_t, unsigned> lanesOf;
   for (RowMember &member : members) {
-    unsigned lanes = 4;
+    unsigned lanes = kMostLanes;
     if (member.loops.inner.empty())
       continue;
     int64_t innermost = member.loops.ranges[member.loops.inner.back()];
@@ -107,6 +114,10 @@ void RowWriter::write(RowMember &member) {
     for (int64_t c = 0; c < chunks; ++c)
       sums = writeChunk(member, writer.number(c * perChunk), c,
                         (c + 1) * perChunk > member.turns, sums, &made);
+    // In the last of partial chunks not every thread has loaded anything.
+    if (chunks * perChunk == member.turns)
+      rememberLoaded(member);
+    loaded.clear();
   } else {
     // Whole chunks in a loop, the rest behind it.
     int64_t whole = member.turns / perChunk;

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowLoops.h"
+#include "SplitSums.h"
 #include "ThreadWriter.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -37,6 +38,10 @@ public:
       (sums ? numRows : numColumns) *= ranges[loop];
     }
     lanes = numColumns == 1 ? 1 : kWarp;
+    // Of few columns fewer in a block, but as many as memory moves at once.
+    while (lanes > fewestLanes() && numRows * lanes >= 2 * kSumThreads &&
+           llvm::divideCeil(numColumns, lanes) * parts < kBusyBlocks)
+      lanes /= 2;
   }
 
   /// Gives sum `number` of the thread's column to `keep`.
@@ -90,6 +95,16 @@ public:
   }
 
 private:
+  int64_t fewestLanes() {
+    int64_t fewest = 1;
+    for (OpOperand *operand : op.getDpsInputOperands())
+      if (auto type = dyn_cast<MemRefType>(operand->get().getType());
+          type && type.getElementType().isIntOrFloat())
+        fewest = std::max(fewest,
+                          kSector * 8 / int64_t(type.getElementTypeBitWidth()));
+    return std::min(fewest, kWarp);
+  }
+
   Value both(Value a, Value b) {
     return arith::AndIOp::create(writer.builder, writer.loc, a, b);
   }

@@ -65,8 +65,11 @@ matchSumOfProducts(mlir::linalg::GenericOp op);
 void generalizeNamed(mlir::Operation *root, mlir::RewriterBase &rewriter,
                      llvm::function_ref<bool(mlir::Operation *)> wanted);
 
-/// Patterns that remove sums over one element, and reshapes that only add or
-/// drop dimensions of extent one, from `linalg.generic`.
+/// Patterns that remove sums over one element from `linalg.generic`.
+void populateSimplifyUnitSums(mlir::RewritePatternSet &patterns);
+
+/// Those, and reads through reshapes that only add or drop dimensions of extent
+/// one.
 void populateSimplifyUnits(mlir::RewritePatternSet &patterns);
 
 /// A pattern that computes elements of an array where indices read them, if

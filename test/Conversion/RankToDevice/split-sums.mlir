@@ -57,10 +57,11 @@ func.func private @all(%x: memref<4096x40xf32>, %y: memref<f32>) {
 
 // -----
 
-// Few rows are one kernel's, whose warps share them, and so are rows of many columns.
+// Few rows are one kernel's, whose warps share them, and so are rows of many columns. Of few columns a block has as many
+// as memory moves at once.
 // WRITTEN-LABEL: gpu.func @kernel_0
 // WRITTEN-SAME: device.block = array<i64: 256, 1, 1>
-// WRITTEN-SAME: device.grid = array<i64: 2, 1, 1>
+// WRITTEN-SAME: device.grid = array<i64: 5, 1, 1>
 // WRITTEN: gpu.barrier
 // CHECK-LABEL: func.func private @whole
 // CHECK-NOT: memref.alloc
@@ -88,7 +89,7 @@ func.func private @whole(%x: memref<400x40xf32>, %y: memref<40xf32>, %z: memref<
 
 // Few rows of few columns, as parts are, are shared by warps as well; of many columns every thread has one.
 // WRITTEN-LABEL: gpu.func @kernel_0
-// WRITTEN-SAME: device.grid = array<i64: 24, 1, 1>
+// WRITTEN-SAME: device.grid = array<i64: 48, 1, 1>
 // WRITTEN: gpu.barrier
 // WRITTEN-LABEL: gpu.func @kernel_1
 // WRITTEN-NOT: gpu.barrier

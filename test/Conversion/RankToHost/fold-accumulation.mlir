@@ -41,6 +41,35 @@ func.func private @reduction(%x: tensor<2x4xf32>, %sum: tensor<1x4xf32> {rank.ac
   return %2 : tensor<1x4xf32>
 }
 
+// Of a gradient of one sample the sum over samples is none: the sum over its rows starts from the gradient so far.
+// CHECK-LABEL: @one_sample
+// CHECK-SAME: %[[SUM:[a-z0-9]+]]: tensor<4xf32> {rank.accumulate}
+// CHECK: %[[WIDE:.*]] = tensor.expand_shape %[[SUM]]
+// CHECK: linalg.generic {{.*}}"reduction"{{.*}} outs(%[[WIDE]] : tensor<1x4xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func private @one_sample(%x: tensor<1x8x4xf32>, %sum: tensor<4xf32> {rank.accumulate}) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x4xf32>) -> tensor<1x4xf32>
+  %rows = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x : tensor<1x8x4xf32>) outs(%f : tensor<1x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %out, %in : f32
+    linalg.yield %a : f32
+  } -> tensor<1x4xf32>
+  %e1 = tensor.empty() : tensor<4xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<4xf32>) -> tensor<4xf32>
+  %samples = linalg.generic {indexing_maps = [affine_map<(j, i) -> (i, j)>, affine_map<(j, i) -> (j)>], iterator_types = ["parallel", "reduction"]}
+      ins(%rows : tensor<1x4xf32>) outs(%f1 : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %out, %in : f32
+    linalg.yield %a : f32
+  } -> tensor<4xf32>
+  %1 = arith.addf %sum, %samples : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
 // What has another use is not folded: the sum is updated in place.
 // CHECK-LABEL: @shared
 // CHECK-SAME: %[[SUM:[a-z0-9]+]]: tensor<8x4xf32> {rank.accumulate}

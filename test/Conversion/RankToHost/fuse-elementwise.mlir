@@ -1,5 +1,7 @@
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(linalg-generalize-named-ops,host-fuse-elementwise,canonicalize,cse))' | FileCheck %s
 // RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(linalg-generalize-named-ops,host-fuse-elementwise{max-ops=0},canonicalize,cse))' | FileCheck %s --check-prefix=NONE
+// RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(linalg-generalize-named-ops,host-fuse-elementwise{longest-row=7},canonicalize,cse))' | FileCheck %s --check-prefix=LONG
+// RUN: pp-opt %s --pass-pipeline='builtin.module(func.func(linalg-generalize-named-ops,host-fuse-elementwise{longest-row=8},canonicalize,cse))' | FileCheck %s
 
 // A cheap producer is computed again in each of its two consumers.
 // CHECK-LABEL: @two_consumers
@@ -16,6 +18,10 @@ func.func private @two_consumers(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tenso
   return %1, %2 : tensor<8xf32>, tensor<8xf32>
 }
 
+// Of long rows neither is, for each consumer would read more bytes.
+// LONG-LABEL: @more_reads
+// LONG-COUNT-3: linalg.generic
+// LONG: return
 // One that would have each consumer read two arrays instead of one is not.
 // CHECK-LABEL: @more_reads
 // CHECK-COUNT-3: linalg.generic
@@ -28,7 +34,11 @@ func.func private @more_reads(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8
   return %1, %2 : tensor<8xf32>, tensor<8xf32>
 }
 
-// An exponential is not either.
+// An exponential is not either, unless rows are too long to be kept.
+// LONG-LABEL: @costly
+// LONG-COUNT-2: linalg.generic
+// LONG-NOT: linalg.generic
+// LONG: return
 // CHECK-LABEL: @costly
 // CHECK-COUNT-3: linalg.generic
 // CHECK: return

@@ -8,6 +8,7 @@
 #include "../TensorUtils.h"
 #include "RowAdditions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
 using namespace mlir;
@@ -124,6 +125,13 @@ struct HostFoldAccumulationPass
     func::FuncOp function = getOperation();
     if (!isBody(function))
       return;
+    // A sum over one element, of a gradient of one sample, would hide the sum
+    // that makes it.
+    RewritePatternSet patterns(&getContext());
+    populateSimplifyUnitSums(patterns);
+    if (failed(applyPatternsGreedily(function, std::move(patterns))))
+      function->emitWarning("sums over one element were not all simplified; "
+                            "the body is right, but may be slow");
     OpBuilder builder(&getContext());
     for (BlockArgument argument : function.getArguments()) {
       if (!function.getArgAttr(argument.getArgNumber(), kAccumulate))

@@ -180,11 +180,59 @@ struct ReadThroughUnits : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
+/// A copy that only drops dimensions of extent one is a reshape, which what
+/// adds the copy to a gradient looks through.
+struct CopyIsReshape : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() || op.hasDynamicShape() ||
+        op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+        op.getNumReductionLoops() != 0 ||
+        op.getBody()->getTerminator()->getOperand(0) !=
+            op.getBody()->getArgument(0) ||
+        !op.getIndexingMapsArray()[1].isIdentity())
+      return failure();
+    // Dimensions of the copy, each with those of extent one before it; the last
+    // with those behind it too.
+    SmallVector<ReassociationIndices> groups;
+    ReassociationIndices open;
+    unsigned loops = 0;
+    for (auto [dim, expr] :
+         llvm::enumerate(op.getIndexingMapsArray()[0].getResults())) {
+      open.push_back(int64_t(dim));
+      if (isa<AffineConstantExpr>(expr))
+        continue;
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (!loop || loop.getPosition() != loops++)
+        return failure();
+      groups.push_back(std::exchange(open, {}));
+    }
+    if (groups.empty() || loops != op.getNumLoops())
+      return failure();
+    groups.back().append(open);
+    auto source = cast<RankedTensorType>(op.getInputs()[0].getType());
+    auto result = cast<RankedTensorType>(op->getResult(0).getType());
+    if (source.getNumElements() != result.getNumElements() ||
+        source.getRank() == result.getRank())
+      return failure();
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, result, op.getInputs()[0], groups);
+    return success();
+  }
+};
+
 } // namespace
 
-void populateSimplifyUnits(RewritePatternSet &patterns) {
-  patterns.add<DropUnitSums, StartFromNumber, ReadThroughUnits>(
+void populateSimplifyUnitSums(RewritePatternSet &patterns) {
+  patterns.add<DropUnitSums, StartFromNumber, CopyIsReshape>(
       patterns.getContext(), /*benefit=*/2);
+}
+
+void populateSimplifyUnits(RewritePatternSet &patterns) {
+  populateSimplifyUnitSums(patterns);
+  patterns.add<ReadThroughUnits>(patterns.getContext(), /*benefit=*/2);
 }
 
 } // namespace stagewright::host
