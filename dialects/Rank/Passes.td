@@ -24,7 +24,9 @@ def VerifyRankPrograms : Pass<"verify-rank-programs", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"microbatches", "microbatches", "int64_t", "0",
-           "Number of microbatches to unroll for; 0 takes that of the programs">];
+           "Number of microbatches to unroll for; 0 takes that of the programs">,
+    Option<"forms", "forms", "bool", "false",
+           "Prove it too for the numbers at which loops take another form, unless the programs are for one number only">];
   let statistics = [
     Statistic<"numEvents", "events", "Claims, sends, receives and releases that were run">];
   let dependentDialects = ["::stagewright::rank::RankDialect"];

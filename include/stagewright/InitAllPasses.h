@@ -26,6 +26,7 @@ inline void registerAllPasses() {
   host::registerRankToHostPasses();
   registerHostPipelines();
   registerDevicePipelines();
+  registerCompilePipeline();
 }
 
 } // namespace stagewright

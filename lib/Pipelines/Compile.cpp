@@ -1,4 +1,4 @@
-//===- Compile.cpp - the whole road ------------------------------------===//
+//===- Compile.cpp - the whole pipeline -----------------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,293 +6,59 @@
 //===----------------------------------------------------------------------===//
 
 #include "stagewright/Pipelines/Compile.h"
-#include "MeasureWorkspaces.h"
-#include "PassText.h"
+#include "PlanStep.h"
 #include "Report.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "stagewright/Analysis/ClusterData.h"
-#include "stagewright/Analysis/PlanData.h"
-#include "stagewright/Analysis/ScheduleData.h"
+#include "stagewright/Conversion/PipelineToRank/Passes.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
+#include "stagewright/Dialect/Rank/Transforms/Passes.h"
 #include "stagewright/Pipelines/Pipelines.h"
-#include "stagewright/Planning/PlanJson.h"
-#include "stagewright/Planning/Planners.h"
-#include "stagewright/Scheduling/Segments.h"
 #include "stagewright/Target/DeviceTarget.h"
-#include <limits>
-#include <utility>
 
 using namespace mlir;
 
 namespace stagewright {
 
-static std::string text(std::optional<int64_t> number) {
-  return number ? std::to_string(*number) : "";
-}
-
-/// As one value of an option of a pass.
-static std::string quoted(StringRef text) {
-  if (text.contains('"')) // The JSON of a plan.
-    return ("{" + text + "}").str();
-  return text.empty() ? "" : ("\"" + text + "\"").str();
-}
+/// What PyTorch's DistributedDataParallel sums at once on GPUs: NCCL is slow
+/// with less (Li et al., "PyTorch Distributed", VLDB 2020).
+static constexpr int64_t kDeviceBucketBytes = 25 << 20;
 
 template <typename Op> static bool has(ModuleOp module) {
   return !module.getOps<Op>().empty();
 }
 
 namespace {
-/// What a schedule needs of the levels before it, and how passes call it.
-struct Needs {
-  bool split = false; ///< The halves of backwards apart.
-  std::string stages, chunks, microbatches, placement;
-  std::string plannedFor = "auto"; ///< As pipeline-partition says it.
-  std::string kind, csv;           ///< As pipeline-schedule does.
+/// A step of the pipeline that is no pass of its own: it looks at the module,
+/// or is the target's.
+class ModuleStep : public PassWrapper<ModuleStep, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ModuleStep)
+
+  ModuleStep(StringRef name, StringRef description,
+             std::function<LogicalResult(ModuleOp)> step)
+      : name(name), description(description), step(std::move(step)) {}
+
+  StringRef getArgument() const final { return name; }
+  StringRef getName() const final { return name; }
+  StringRef getDescription() const final { return description; }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<LLVM::LLVMDialect>();
+  }
+  void runOnOperation() final {
+    if (failed(step(getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  StringRef name, description; // Both are literals.
+  std::function<LogicalResult(ModuleOp)> step;
 };
 } // namespace
-
-static FailureOr<Needs> needsOf(ModuleOp module,
-                                const CompileOptions &options) {
-  Needs needs;
-  if (StringRef(options.schedule).ends_with(".csv")) {
-    FailureOr<Schedule> schedule =
-        pipeline::readScheduleFile(module.getLoc(), options.schedule);
-    if (failed(schedule))
-      return failure();
-    auto where = pipeline::placementOf(module.getLoc(), *schedule);
-    if (failed(where))
-      return failure();
-    needs = {pipeline::splitsBackward(*schedule),
-             std::to_string(schedule->stages),
-             std::to_string(where->chunks),
-             std::to_string(schedule->microbatches),
-             toString(where->placement),
-             "auto",
-             "",
-             options.schedule};
-  } else {
-    needs.kind = options.schedule;
-    needs.split = options.halves || options.schedule == "auto" ||
-                  splitsBackward(options.plan);
-  }
-  if (Result<Generator> generator = findGenerator(options.schedule)) {
-    needs.split = generator->splitsBackward;
-    needs.plannedFor = options.schedule;
-  } else if (options.schedule == "auto") {
-    needs.chunks = "1"; // The search is for the orders of one plan.
-  }
-  auto given = [](std::string &need, const std::string &option) {
-    if (!option.empty())
-      need = option;
-  };
-  given(needs.stages, text(options.stages));
-  given(needs.chunks, text(options.chunks));
-  given(needs.microbatches, text(options.microbatches));
-  given(needs.placement, options.placement);
-  return needs;
-}
-
-/// What forwards keep if nobody says: on a device what is fastest, unless it is
-/// to repeat contractions.
-static std::string stashOf(const CompileOptions &options) {
-  if (!options.stash.empty())
-    return quoted(options.stash);
-  return options.target == "host" || options.repeatRatio ? "least" : "written";
-}
-
-/// What the target runs on bodies, up to their workspaces.
-static void buildBodies(OpPassManager &manager, const DeviceTarget *device) {
-  HostPipelineOptions how;
-  how.bytes = device && device->multipliesBytes();
-  device ? buildDeviceBodyPipeline(manager, how)
-         : buildBodyPipeline(manager, how);
-}
-
-/// What PyTorch's DistributedDataParallel sums at once on GPUs: NCCL is slow
-/// with less (Li et al., "PyTorch Distributed", VLDB 2020).
-static constexpr int64_t kDeviceBucketBytes = 25 << 20;
-
-/// From an imported step, or from any level in between, to the program. One
-/// body for the whole backward does less work, so I and W stay apart only for a
-/// schedule that runs them apart.
-static LogicalResult toProgram(Level level, ModuleOp module,
-                               const CompileOptions &options,
-                               const Needs &needs, const DeviceTarget *device,
-                               TimingScope &timing) {
-  SmallVector<std::string> passes;
-  if (!has<pipeline::GraphOp>(module)) {
-    llvm::append_values(passes, passText("pipeline-infer-roles"),
-                        passText("pipeline-split-slices"));
-    if (options.target != "host")
-      passes.push_back(passText("pipeline-raise-attention",
-                                {{"score-bytes", text(options.scoreBytes)}}));
-    passes.push_back(passText("pipeline-form-graph",
-                              {{"layers", quoted(options.layers)},
-                               {"cluster", options.cluster},
-                               {"repeat-ratio", text(options.repeatRatio)},
-                               {"stash", stashOf(options)}}));
-    if (!needs.split)
-      passes.push_back(passText("pipeline-merge-backward"));
-    passes.push_back(passText("pipeline-unify-bodies"));
-  }
-  passes.push_back(
-      passText("pipeline-estimate-cost",
-               {{"cluster", options.cluster}, {"profile", options.profile}}));
-  if (failed(runText(module, timing, passes)) ||
-      failed(measureWorkspaces(
-          module, options, needs.microbatches, timing,
-          [&](OpPassManager &manager) { buildBodies(manager, device); })))
-    return failure();
-  if (level < Level::Program)
-    return success();
-  return runText(module, timing,
-                 {passText("pipeline-partition",
-                           {{"cluster", options.cluster},
-                            {"stages", needs.stages},
-                            {"microbatches", needs.microbatches},
-                            {"memory", options.memory},
-                            {"planner", options.planner},
-                            {"max-replicas", text(options.maxReplicas)},
-                            {"recompute-level", text(options.recomputeLevel)},
-                            {"offload", options.offload},
-                            {"plan", quoted(options.plan)},
-                            {"chunks", needs.chunks},
-                            {"placement", needs.placement},
-                            {"schedule", needs.plannedFor}})});
-}
-
-/// Whether schedules may be chosen among that run the halves of backwards
-/// apart.
-static bool choosesHalves(const CompileOptions &options) {
-  return !options.halves && options.schedule == "plan" &&
-         options.plan.empty() && !options.stages && !options.chunks &&
-         options.placement.empty() &&
-         (options.planner.empty() || options.planner == "auto" ||
-          options.planner == "placed");
-}
-
-/// The program of `module` that has a plan, or null.
-static pipeline::ProgramOp plannedIn(ModuleOp module) {
-  for (auto program : module.getOps<pipeline::ProgramOp>())
-    if (program.getPlanAttr())
-      return program;
-  return {};
-}
-
-/// Seconds of a step that the plan of `module` promises.
-static Seconds promisedTime(ModuleOp module) {
-  pipeline::ProgramOp program = plannedIn(module);
-  return Seconds(program ? program.getPlanAttr().getTime().getValueAsDouble()
-                         : std::numeric_limits<double>::infinity());
-}
-
-/// Lets `module` promise no higher bound of all plans than `other` does.
-static void lowerBound(ModuleOp module, ModuleOp other) {
-  pipeline::ProgramOp program = plannedIn(module), its = plannedIn(other);
-  if (!program || !its)
-    return;
-  pipeline::PlanAttr own = program.getPlanAttr();
-  FloatAttr bound = its.getPlanAttr().getBound();
-  if (bound.getValueAsDouble() < own.getBound().getValueAsDouble())
-    program.setPlanAttr(pipeline::PlanAttr::get(
-        own.getContext(), own.getTime(), bound, own.getPlanner(),
-        own.getPlanBound(), own.getSchedule()));
-}
-
-/// Plans `module` with backwards in one and, on the side, with their halves
-/// apart, and keeps the better one.
-static LogicalResult toBestProgram(ModuleOp module,
-                                   const CompileOptions &options,
-                                   const Needs &needs,
-                                   const DeviceTarget *device,
-                                   TimingScope &timing) {
-  OwningOpRef<ModuleOp> apart(module.clone());
-  // What goes wrong is said once it is known that neither has a plan.
-  SmallVector<Diagnostic> problems;
-  LogicalResult whole = failure();
-  {
-    ScopedDiagnosticHandler keep(module.getContext(), [&](Diagnostic &problem) {
-      problems.push_back(std::move(problem));
-    });
-    whole = toProgram(Level::Program, module, options, needs, device, timing);
-  }
-  auto report = [&] {
-    for (Diagnostic &problem : problems)
-      module.getContext()->getDiagEngine().emit(std::move(problem));
-    return whole;
-  };
-  auto graphs = module.getOps<pipeline::GraphOp>();
-  if (graphs.empty() || pipeline::isForwardOnly(*graphs.begin()))
-    return report();
-  CompileOptions placed = options;
-  placed.halves = true;
-  placed.planner = "placed";
-  Needs split = needs;
-  split.split = true;
-  LogicalResult found = failure();
-  {
-    ScopedDiagnosticHandler ignore(module.getContext(),
-                                   [](Diagnostic &) { return success(); });
-    found = toProgram(Level::Program, *apart, placed, split, device, timing);
-  }
-  if (failed(found))
-    return report();
-  bool isBetter = savesEnough(promisedTime(*apart), promisedTime(module));
-  if (succeeded(whole))
-    lowerBound(isBetter ? *apart : module, isBetter ? module : *apart);
-  if (!isBetter)
-    return report();
-  module.getBodyRegion().takeBody(apart->getBodyRegion());
-  module->setAttrs((*apart)->getAttrs());
-  for (Diagnostic &problem : problems)
-    if (problem.getSeverity() != DiagnosticSeverity::Error)
-      module.getContext()->getDiagEngine().emit(std::move(problem));
-  return success();
-}
-
-/// To the schedule, from any level before it.
-static LogicalResult toSchedule(Level level, ModuleOp module,
-                                const CompileOptions &options,
-                                const DeviceTarget *device,
-                                TimingScope &timing) {
-  FailureOr<Needs> needs = needsOf(module, options);
-  if (failed(needs))
-    return failure();
-  if (!has<pipeline::ProgramOp>(module)) {
-    bool chooses = level >= Level::Program && choosesHalves(options) &&
-                   !has<pipeline::GraphOp>(module);
-    if (failed(chooses
-                   ? toBestProgram(module, options, *needs, device, timing)
-                   : toProgram(level, module, options, *needs, device, timing)))
-      return failure();
-  }
-  SmallVector<std::string> passes;
-  if (level >= Level::Program)
-    passes.push_back(passText("pipeline-apply-recompute"));
-  if (!has<pipeline::ScheduleOp>(module) && level >= Level::Schedule)
-    passes.push_back(
-        passText("pipeline-schedule", {{"kind", needs->kind},
-                                       {"csv", needs->csv},
-                                       {"objective", options.objective}}));
-  return runText(module, timing, passes);
-}
-
-/// The artifact runs for any number of microbatches, unless its schedule is an
-/// order for one number only. Proved are the number it
-/// is compiled for and those at which its loops take another form.
-static std::vector<std::string> proofs(ModuleOp module) {
-  int64_t ranks = llvm::range_size(module.getOps<rank::ProgramOp>());
-  std::vector<std::string> passes;
-  for (auto program : module.getOps<rank::ProgramOp>())
-    if (program.getOnly())
-      return {"verify-rank-programs"};
-  for (int64_t m : formsOfLoops(ranks))
-    passes.push_back("verify-rank-programs{microbatches=" + std::to_string(m) +
-                     "}");
-  passes.push_back("verify-rank-programs");
-  return passes;
-}
 
 /// The planner counts what lives from action to action; the temporaries of the
 /// bodies are known only now. A rank that does not fit is an error here.
@@ -319,58 +85,120 @@ static LogicalResult checkMemory(ModuleOp module) {
   return success();
 }
 
-LogicalResult compileTo(Level level, ModuleOp module,
-                        const CompileOptions &options, TimingScope &timing,
+/// To the schedule, from a step, a graph or a program.
+static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
+                          Level to, bool scheduled,
+                          std::shared_ptr<DeviceTarget> device) {
+  manager.addPass(createPlanStep(options, to, std::move(device)));
+  if (to >= Level::Program)
+    manager.addPass(pipeline::createApplyRecompute());
+  if (to < Level::Schedule || scheduled)
+    return;
+  pipeline::ScheduleOptions how;
+  bool isFile = StringRef(options.schedule).ends_with(".csv");
+  (isFile ? how.csv : how.kind) = options.schedule;
+  if (!options.objective.empty())
+    how.objective = options.objective;
+  manager.addPass(pipeline::createSchedule(how));
+}
+
+/// From a schedule to rank programs, proved for the number of microbatches that
+/// they are compiled for and for those at which their loops take another form:
+/// an artifact runs for any, unless its schedule is an order for one.
+static void buildRank(OpPassManager &manager, const CompileOptions &options,
+                      bool onDevice) {
+  LowerPipelineToRankOptions lower;
+  if (onDevice)
+    lower.bucketBytes = kDeviceBucketBytes;
+  lower.bucketBytes = options.bucketBytes.value_or(lower.bucketBytes);
+  manager.addPass(createLowerPipelineToRank(lower));
+  if (onDevice)
+    manager.addPass(device::createDeviceCastParameters());
+  rank::VerifyRankProgramsOptions verify;
+  verify.forms = true;
+  manager.addPass(rank::createVerifyRankPrograms(verify));
+}
+
+/// From rank programs to what the target runs.
+static void buildTarget(OpPassManager &manager, const CompileOptions &options,
+                        Level to, std::shared_ptr<DeviceTarget> device,
                         CompileReport *report) {
-  std::unique_ptr<DeviceTarget> device;
-  if (options.target != "host") {
-    auto created =
-        createDeviceTarget(options.target, options.cacheFolder, options.ptx);
-    if (!created)
-      return module.emitError() << llvm::toString(created.takeError());
-    device = std::move(*created);
-  }
-  if (!has<rank::ProgramOp>(module)) {
-    if (failed(toSchedule(level, module, options, device.get(), timing)))
-      return failure();
-    describePlan(module, report);
-    describeStash(module, report);
-    if (level <= Level::Schedule)
-      return success();
-    auto bucketBytes = options.bucketBytes;
-    if (!bucketBytes && device)
-      bucketBytes = kDeviceBucketBytes;
-    SmallVector<std::string> passes = {passText(
-        "lower-pipeline-to-rank", {{"bucket-bytes", text(bucketBytes)}})};
-    if (device)
-      passes.push_back("device-cast-parameters");
-    if (failed(runText(module, timing, passes)) ||
-        failed(runText(module, timing, proofs(module))))
-      return failure();
-  }
-  if (level >= Level::Host &&
-      failed(runPasses(module, timing, [&](OpPassManager &manager) {
-        buildBodies(manager, device.get());
+  if (to >= Level::Host)
+    buildBodies(manager, device.get());
+  manager.addPass(std::make_unique<ModuleStep>(
+      "describe-memory", "tell of the bytes of every rank",
+      [report](ModuleOp module) {
+        describeMemory(module, report);
         return success();
-      })))
+      }));
+  if (to >= Level::Host)
+    manager.addPass(std::make_unique<ModuleStep>(
+        "check-memory", "refuse ranks that do not fit their devices",
+        checkMemory));
+  if (device && to >= Level::Kernels)
+    buildDeviceCallPipeline(manager, options.tf32);
+  if (to < Level::LLVM)
+    return;
+  if (!device)
+    return buildLLVMPipeline(manager);
+  manager.addPass(std::make_unique<ModuleStep>(
+      "embed-kernels", "compile kernels and put them where the runtime looks",
+      [device](ModuleOp module) {
+        TimingScope untimed;
+        return device->embed(module, untimed);
+      }));
+  buildDeviceLLVMPipeline(manager);
+}
+
+FailureOr<std::shared_ptr<DeviceTarget>>
+createTarget(const CompileOptions &options, std::string &problem) {
+  if (options.target == "host")
+    return std::shared_ptr<DeviceTarget>();
+  auto created =
+      createDeviceTarget(options.target, options.cacheFolder, options.ptx);
+  if (created)
+    return std::shared_ptr<DeviceTarget>(std::move(*created));
+  problem = llvm::toString(created.takeError());
+  return failure();
+}
+
+void buildCompilePipeline(OpPassManager &manager, const CompileOptions &options,
+                          Level to, From from,
+                          std::shared_ptr<DeviceTarget> device,
+                          CompileReport *report) {
+  if (from != From::Rank) {
+    buildSchedule(manager, options, to, from == From::Schedule, device);
+    manager.addPass(std::make_unique<ModuleStep>(
+        "describe-plan", "tell of the plan, the schedule and what is kept",
+        [report](ModuleOp module) {
+          describePlan(module, report);
+          describeStash(module, report);
+          return success();
+        }));
+    if (to <= Level::Schedule)
+      return;
+    buildRank(manager, options, bool(device));
+  }
+  buildTarget(manager, options, to, std::move(device), report);
+}
+
+LogicalResult compileTo(Level to, ModuleOp module,
+                        const CompileOptions &options, TimingScope &timing,
+                        CompileReport *report,
+                        function_ref<LogicalResult(PassManager &)> configure) {
+  std::string problem;
+  auto device = createTarget(options, problem);
+  if (failed(device))
+    return module.emitError() << problem;
+  From from = has<rank::ProgramOp>(module)        ? From::Rank
+              : has<pipeline::ScheduleOp>(module) ? From::Schedule
+                                                  : From::Step;
+  PassManager manager(module.getContext());
+  manager.enableTiming(timing);
+  if (configure && failed(configure(manager)))
     return failure();
-  describeMemory(module, report);
-  if (level >= Level::Host && failed(checkMemory(module)))
-    return failure();
-  if (device && level >= Level::Kernels &&
-      failed(runPasses(module, timing, [&](OpPassManager &manager) {
-        buildDeviceCallPipeline(manager, options.tf32);
-        return success();
-      })))
-    return failure();
-  if (level < Level::LLVM)
-    return success();
-  if (device && failed(device->embed(module, timing)))
-    return failure();
-  return runPasses(module, timing, [&](OpPassManager &manager) {
-    device ? buildDeviceLLVMPipeline(manager) : buildLLVMPipeline(manager);
-    return success();
-  });
+  buildCompilePipeline(manager, options, to, from, *device, report);
+  return manager.run(module);
 }
 
 } // namespace stagewright

@@ -6,15 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "MeasureWorkspaces.h"
-#include "PassText.h"
+#include "RunPasses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/Rows.h"
 #include "stagewright/Analysis/Work.h"
+#include "stagewright/Conversion/PipelineToRank/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"
 #include "stagewright/Planning/Evaluate.h"
 
@@ -35,7 +37,7 @@ static int64_t mostTemporaries(func::FuncOp body) {
 /// Whether some plan of `graph` could be too large for a device.
 static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
                                      const CompileOptions &options,
-                                     StringRef microbatches) {
+                                     std::optional<int64_t> microbatches) {
   auto module = graph->getParentOfType<ModuleOp>();
   FailureOr<std::optional<Cluster>> cluster =
       pipeline::findCluster(module, options.cluster);
@@ -48,11 +50,8 @@ static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
     return failure();
   auto stated = module->getAttrOfType<IntegerAttr>(
       pipeline::PipelineDialect::kMicrobatches);
-  problem->microbatches =
-      stated ? stated.getInt() : pipeline::kDefaultMicrobatches;
-  if (microbatches.getAsInteger(10, problem->microbatches) &&
-      !microbatches.empty())
-    return false; // The partition says what is wrong with it.
+  problem->microbatches = microbatches.value_or(
+      stated ? stated.getInt() : pipeline::kDefaultMicrobatches);
   Bytes most = mostMemory(*problem);
   for (auto node : graph.getBody().getOps<pipeline::NodeOp>())
     if (auto callee = node.getCalleeAttr())
@@ -78,9 +77,8 @@ using NodeBytes = llvm::StringMap<int64_t>;
 
 class Measurer {
 public:
-  Measurer(ModuleOp module, TimingScope &timing,
-           function_ref<void(OpPassManager &)> buildBodies)
-      : module(module), timing(timing), buildBodies(buildBodies) {}
+  Measurer(ModuleOp module, function_ref<void(OpPassManager &)> buildBodies)
+      : module(module), buildBodies(buildBodies) {}
 
   /// Workspaces of the nodes of the replica, whatever devices hold.
   FailureOr<NodeBytes> workspaces(const Trial &how);
@@ -91,7 +89,6 @@ public:
 
 private:
   ModuleOp module;
-  TimingScope &timing;
   function_ref<void(OpPassManager &)> buildBodies;
 };
 } // namespace
@@ -101,21 +98,21 @@ FailureOr<NodeBytes> Measurer::workspaces(const Trial &how) {
   pipeline::GraphOp graph = *trial->getOps<pipeline::GraphOp>().begin();
   bool merged =
       pipeline::hasWholeBackward(graph) || pipeline::isForwardOnly(graph);
-  if (failed(runText(
-          *trial, timing,
-          {passText("pipeline-partition",
-                    {{"cluster", how.cluster},
-                     {"microbatches", "1"},
-                     {"memory", "4194304GiB"},
-                     {"plan", "\"" + how.plan + "\""},
-                     {"schedule", merged ? "auto" : "zb-h1"},
-                     {"recompute-level", std::to_string(how.level)}}),
-           passText("pipeline-apply-recompute"),
-           passText("pipeline-schedule", {{"kind", merged ? "plan" : "zb-h1"}}),
-           passText("lower-pipeline-to-rank")})) ||
-      failed(runPasses(*trial, timing, [&](OpPassManager &manager) {
+  pipeline::PartitionOptions partition;
+  partition.cluster = how.cluster;
+  partition.microbatches = 1;
+  partition.memory = "4194304GiB";
+  partition.plan = how.plan;
+  partition.schedule = merged ? "auto" : "zb-h1";
+  partition.recomputeLevel = how.level;
+  pipeline::ScheduleOptions schedule;
+  schedule.kind = merged ? "plan" : "zb-h1";
+  if (failed(runAside(*trial, [&](OpPassManager &manager) {
+        manager.addPass(pipeline::createPartition(partition));
+        manager.addPass(pipeline::createApplyRecompute());
+        manager.addPass(pipeline::createSchedule(schedule));
+        manager.addPass(createLowerPipelineToRank());
         buildBodies(manager);
-        return success();
       })))
     return failure();
   NodeBytes bytes;
@@ -162,9 +159,11 @@ LogicalResult Measurer::allLevels(Trial how, Take take) {
 
 /// Samples of a microbatch of `graph` that replicas can share on all layers; 1
 /// where they cannot.
-static FailureOr<int64_t> sharedSamples(ModuleOp module, TimingScope &timing) {
+static FailureOr<int64_t> sharedSamples(ModuleOp module) {
   OwningOpRef<ModuleOp> trial(module.clone());
-  if (failed(runText(*trial, timing, {passText("pipeline-infer-sliceable")})))
+  if (failed(runAside(*trial, [](OpPassManager &manager) {
+        manager.addPass(pipeline::createInferSliceable());
+      })))
     return failure();
   pipeline::GraphOp graph = *trial->getOps<pipeline::GraphOp>().begin();
   for (auto node : graph.getBody().getOps<pipeline::NodeOp>())
@@ -201,7 +200,8 @@ static void takeWorkspaces(pipeline::NodeOp node, int64_t level,
 
 LogicalResult
 measureWorkspaces(ModuleOp module, const CompileOptions &options,
-                  StringRef microbatches, TimingScope &timing,
+                  std::optional<int64_t> microbatches,
+                  pipeline::RunPipeline run,
                   function_ref<void(OpPassManager &)> buildBodies) {
   auto graphs = llvm::to_vector(module.getOps<pipeline::GraphOp>());
   if (graphs.size() != 1 || graphs.front().getNumLayers() == 0)
@@ -219,11 +219,13 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
                    [](pipeline::NodeOp node) { return node.getCallee(); });
   if (!*isShort || !hasBodies)
     return success();
-  if (failed(runText(module, timing,
-                     {passText("pipeline-offer-recompute",
-                               {{"cluster", options.cluster}})})))
+  pipeline::OfferRecomputeOptions offers;
+  offers.cluster = options.cluster;
+  OpPassManager manager(ModuleOp::getOperationName());
+  manager.addPass(pipeline::createOfferRecompute(offers));
+  if (failed(run(manager)))
     return failure();
-  Measurer measurer(module, timing, buildBodies);
+  Measurer measurer(module, buildBodies);
   std::string all = "[0," + std::to_string(graph.getNumLayers()) + ")x";
   auto take = [](bool isSample) {
     return [isSample](pipeline::NodeOp node, int64_t level,
@@ -236,7 +238,7 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
 
   // A replica with one sample, beside one with the others.
   FailureOr<int64_t> samples =
-      options.maxReplicas == 1 ? 1 : sharedSamples(module, timing);
+      options.maxReplicas == 1 ? 1 : sharedSamples(module);
   if (failed(samples) || *samples < 2)
     return LogicalResult(samples);
   return measurer.allLevels(

@@ -15,13 +15,9 @@
 #ifndef STAGEWRIGHT_LIB_PIPELINES_MEASUREWORKSPACES_H
 #define STAGEWRIGHT_LIB_PIPELINES_MEASUREWORKSPACES_H
 
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Support/Timing.h"
+#include "mlir/Pass/PassManager.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Pipelines/Compile.h"
-
-namespace mlir {
-class OpPassManager;
-} // namespace mlir
 
 namespace stagewright {
 
@@ -29,11 +25,13 @@ namespace stagewright {
 /// `module`, which has costs, and `levels` of computing again, with theirs, to
 /// forwards. Does nothing where the smallest device holds the whole model with
 /// all microbatches, so that no plan can fail by memory, unless a level is
-/// asked for. `microbatches` is a number, or empty for that of the module.
-/// `buildBodies` appends the passes that the target runs on bodies.
+/// asked for. `microbatches` is that of the module if it is absent.
+/// `buildBodies` appends the passes that the target runs on bodies; `run` runs
+/// passes on `module`.
 mlir::LogicalResult
 measureWorkspaces(mlir::ModuleOp module, const CompileOptions &options,
-                  llvm::StringRef microbatches, mlir::TimingScope &timing,
+                  std::optional<int64_t> microbatches,
+                  pipeline::RunPipeline run,
                   llvm::function_ref<void(mlir::OpPassManager &)> buildBodies);
 
 } // namespace stagewright

@@ -31,6 +31,14 @@ def _number(array, position):
     return _NAMES.index(array.dtype.name)
 
 
+def _binding():
+    try:  # Beside the package in a tree, inside it in a wheel.
+        import _stagewright_runtime
+    except ModuleNotFoundError:
+        from stagewright.native import _stagewright_runtime
+    return _stagewright_runtime
+
+
 def _bytes(array):
     return array.reshape(-1).view(np.uint8)
 
@@ -44,8 +52,7 @@ class Step:
             raise ValueError(f"the number of microbatches is {microbatches}, expected at least 1")
         if not 1 <= threads_per_rank <= 1024:
             raise ValueError(f"the number of threads per rank is {threads_per_rank}, expected 1 to 1024")
-        import _stagewright_runtime
-        self._step = _stagewright_runtime.Step(str(path), microbatches or 0, trace, check_memory, profile,
+        self._step = _binding().Step(str(path), microbatches or 0, trace, check_memory, profile,
                                                threads_per_rank)
         self.manifest = json.loads(self._step.manifest())
         self.microbatches = microbatches or self.manifest["microbatches"]

@@ -1,10 +1,11 @@
 """The commands of ./dev and their options."""
 
 import argparse
+import pathlib
 import shutil
 import time
 
-from . import bench, demo, docs, setup, style, tests
+from . import bench, demo, docs, setup, style, tests, wheel
 from .console import ROOT, START, Failure, _clock, say
 
 
@@ -21,7 +22,7 @@ def _parser(text):
     command("demo", demo.run, "import a GPT step from JAX, compile it for 4 stages, run it, compare with JAX")
     sub = command("test", tests.run, "run the unit, lit and Python tests; the last line counts them")
     sub.add_argument("kinds", nargs="*", metavar="KIND",
-                     help="unit, lit, python, consumer, fuzz, models, torch, onnx, thorough (default: the first five)")
+                     help="unit, lit, python, consumer, wheel, fuzz, models, torch, onnx, thorough (default: the first six)")
     sub.add_argument("--preset", default="release", choices=setup.PRESETS,
                      help="the build to test (default: release)")
     sub.add_argument("--filter", help="only tests whose name has this part")
@@ -38,6 +39,9 @@ def _parser(text):
     command("docs", docs.run, "write the reference pages of dialects and passes into build/docs")
     sub = command("install", install, "build and install under a prefix")
     sub.add_argument("--prefix", default=str(ROOT / "install"), help="where to (default: install/ in the tree)")
+    sub = command("wheel", wheel.run, "build a wheel of the Python package with the compiled tools in it")
+    sub.add_argument("--out", type=pathlib.Path, default=ROOT / "build/wheels", metavar="FOLDER",
+                     help="where to (default: build/wheels)")
     command("setup", lambda o: (setup.packages(), setup.venv(), setup.configure("release")), "only the set-up")
     return parser
 

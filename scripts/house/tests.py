@@ -1,20 +1,23 @@
 """Runs the tests of every kind and counts them: each runner writes a report, the last line sums the reports.
 
 Kinds: unit (GoogleTest binaries), lit (test/**/*.mlir), python (test/**/test_*.py), consumer (a project built against
-an installed tree), fuzz (random programs, test/Fuzz; one test each), models (training steps of the libraries that people use,
-test/Models, in an environment of their own; one test for each step, type and number of stages), torch (models of PyTorch,
-test/Models/pytorch, in another), onnx (the same as ONNX files, test/Models/onnx), thorough (Python tests of more models,
-types, stages and runs than python has). `build/reports/<preset>.json` keeps the counts for .ci/run."""
+an installed tree), wheel (the wheel in a fresh environment), fuzz (random programs, test/Fuzz; one test each), models
+(training steps of the libraries that people use, test/Models, in an environment of their own; one test for each step, type
+and number of stages), torch (models of PyTorch, test/Models/pytorch, in another), onnx (the same as ONNX files,
+test/Models/onnx), thorough (Python tests of more models, types, stages and runs than python has).
+`build/reports/<preset>.json` keeps the counts for .ci/run."""
 
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 import xml.etree.ElementTree as ElementTree
 
 from . import setup
+from . import wheel as wheels
 from .console import BUILD, ROOT, Failure, Progress, capture, say, stream
 
 LIT = "/usr/lib/llvm-22/bin/lit"
@@ -193,6 +196,33 @@ def consumer(preset, part):
     return Count(passed=1)
 
 
+def wheel(_preset, _part):
+    """Builds the wheel and uses it in a fresh environment, far from the tree and without its tools in reach."""
+    place = wheels.PLACE / "test"
+    step = ROOT / "test/Dialect/Pipeline/form-graph-factors.mlir"
+    script = ("import stagewright, numpy as np; step = stagewright.load('step.swx'); "
+              "loss, gradient = step.run([np.ones((4, 8), np.float32), np.ones((1, 16, 4), np.float32)]); "
+              "assert gradient.shape == (4, 8) and np.isfinite(loss).all()")
+    try:
+        built = wheels.build(BUILD / "wheels")
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        capture([sys.executable, "-m", "venv", place / "venv"])
+        tools = place / "venv/bin"
+        alone = {"PATH": f"{tools}:/usr/bin:/bin", "PYTHONPATH": "", "LD_LIBRARY_PATH": ""}
+        for command in ([tools / "pip", "install", "--disable-pip-version-check", built], [tools / "stagewright", "--help"],
+                        [tools / "pp-compile", step, "--cluster=local:1", "--microbatches=1", "-o", "step.swx"],
+                        [tools / "pp-run", "step.swx", "--init=1"], [tools / "python", "-c", script]):
+            capture(command, env=alone, cwd=place)
+        used = capture(["ldd", next((place / "venv/lib").glob("python3*/site-packages/stagewright/native/bin/pp-compile"))])
+        if "/usr/lib/llvm" in used:
+            raise Failure(f"the wheel's pp-compile uses the machine's LLVM:\n{used}")
+    except Failure as failure:
+        say(failure)
+        return Count(failed=1)
+    return Count(passed=1)
+
+
 def fuzz(preset, _part, programs=100, seed=None):
     """Random programs beside JAX, each a test; what fails lies, shrunk, under fuzz/ of the build."""
     report = setup.tree(preset) / "reports" / "fuzz.json"
@@ -243,10 +273,10 @@ def models(preset, part):
     return Count(good, len(kinds) - good)
 
 
-KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "fuzz": fuzz, "models": models,
+KINDS = {"unit": unit, "lit": lit, "python": python, "consumer": consumer, "wheel": wheel, "fuzz": fuzz, "models": models,
          "thorough": thorough, "torch": torch, "onnx": onnx}
 # The others are asked for by name.
-DEFAULT = ("unit", "lit", "python", "consumer", "fuzz")
+DEFAULT = ("unit", "lit", "python", "consumer", "wheel", "fuzz")
 
 
 def _cached(preset, name):

@@ -10,6 +10,7 @@
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "stagewright-rt/runtime.h"
 #include "stagewright/Cost/StepTime.h"
@@ -460,7 +461,8 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   Level level = emit == Emit::Assembly
                     ? Level::Kernels
                     : Level(std::min(int(emit.getValue()), int(Level::LLVM)));
-  if (failed(compileTo(level, *module, options, scope, &report)))
+  if (failed(compileTo(level, *module, options, scope, &report,
+                       applyPassManagerCLOptions)))
     return failure();
   if (emit == Emit::Artifact) {
     ArtifactReport code;
@@ -497,10 +499,15 @@ int main(int argc, char **argv) {
   llvm::setBugReportMsg(stagewright::kFaultReport);
   mlir::registerAllPasses();
   stagewright::registerAllPasses();
+  registerPassManagerCLOptions();
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
       argc, argv,
-      "Stagewright: compiles a training step for a pipeline of devices\n");
+      "Stagewright: compiles a training step for a pipeline of devices\n\n"
+      "The passes are those of pp-opt --stagewright-pipeline. The flags of "
+      "MLIR's pass managers work here as well:\n--mlir-print-ir-after-all, "
+      "--mlir-print-ir-tree-dir=FOLDER and others "
+      "(--help-hidden)\n");
 
   DialectRegistry registry;
   mlir::registerAllDialects(registry);

@@ -1,4 +1,4 @@
-//===- Compile.h - the whole road -------------------------------*- C++ -*-===//
+//===- Compile.h - the whole pipeline ---------------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // From an imported step to what an artifact is made of, with a stop at every
-// level. pp-compile is this and a command line; a program that embeds the
-// compiler calls `compileTo` and `writeArtifact`.
+// level: one list of passes, declared in `buildCompilePipeline`. pp-compile is
+// this and a command line; `pp-opt --stagewright-pipeline` is the same list; a
+// program that embeds the compiler calls `compileTo` and `writeArtifact`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +18,26 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/Timing.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 
+namespace mlir {
+class OpPassManager;
+class PassManager;
+} // namespace mlir
+
 namespace stagewright {
 
-/// Levels of the road, in its order. Only devices have kernels; for the host
-/// that level is the one before.
+class DeviceTarget;
+
+/// Levels at which a module may leave the pipeline, in order. Only devices have
+/// kernels; for the host that level is the one before.
 enum class Level { Graph, Program, Schedule, Rank, Host, Kernels, LLVM };
+
+/// What a module has when it enters: at most a program, a schedule, or rank
+/// programs.
+enum class From { Step, Schedule, Rank };
 
 /// What a user may decide. Empty or absent: the module's attribute, else the
 /// default that the pass names.
@@ -82,13 +95,26 @@ struct CompileReport {
   std::string stash;  ///< what forwards keep and backwards repeat, by layer
 };
 
-/// Lowers `module` to `level`. A module that is already past a level goes on
-/// from where it is. Shares of the passes are added to `timing`; `report` may
-/// be null.
-mlir::LogicalResult compileTo(Level level, mlir::ModuleOp module,
-                              const CompileOptions &options,
-                              mlir::TimingScope &timing,
-                              CompileReport *report = nullptr);
+/// The device of `options`, null for the host; fails with what is wrong about
+/// its name in `problem`.
+mlir::FailureOr<std::shared_ptr<DeviceTarget>>
+createTarget(const CompileOptions &options, std::string &problem);
+
+/// Appends the passes that take a module from `from` to `to`. `report`, if it
+/// is not null, must live until they have run.
+void buildCompilePipeline(mlir::OpPassManager &manager,
+                          const CompileOptions &options, Level to, From from,
+                          std::shared_ptr<DeviceTarget> device,
+                          CompileReport *report = nullptr);
+
+/// Runs them on `module`, from where it is. Shares of the passes are added to
+/// `timing`; `configure` may add to the pass manager what a command line asks
+/// for, such as printing.
+mlir::LogicalResult compileTo(
+    Level to, mlir::ModuleOp module, const CompileOptions &options,
+    mlir::TimingScope &timing, CompileReport *report = nullptr,
+    llvm::function_ref<mlir::LogicalResult(mlir::PassManager &)> configure =
+        nullptr);
 
 } // namespace stagewright
 

@@ -57,6 +57,9 @@ void registerDevicePipelines();
 /// Registers both: `host-bodies` and `rank-to-host` (bodies, then LLVM).
 void registerHostPipelines();
 
+/// Registers `stagewright-pipeline`, from a step to any level (Compile.h).
+void registerCompilePipeline();
+
 } // namespace stagewright
 
 #endif // STAGEWRIGHT_PIPELINES_PIPELINES_H

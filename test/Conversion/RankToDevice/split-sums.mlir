@@ -19,7 +19,7 @@
 // WRITTEN-SAME: device.shared = 1024
 // WRITTEN: gpu.barrier
 // WRITTEN-LABEL: gpu.func @kernel_1
-// WRITTEN-SAME: device.grid = array<i64: 2, 1, 1>
+// WRITTEN-SAME: device.grid = array<i64: 5, 1, 1>
 #rows = affine_map<(i, j) -> (i, j)>
 #column = affine_map<(i, j) -> (j)>
 func.func private @columns(%x: memref<4096x40xf32>, %y: memref<40xf32>) {

@@ -7,6 +7,7 @@
 
 #include "stagewright/Dialect/Rank/Transforms/Memory.h"
 #include "stagewright/Dialect/Rank/Transforms/Passes.h"
+#include "stagewright/Scheduling/Segments.h"
 #include "stagewright/Support/Limits.h"
 
 namespace stagewright::rank {
@@ -44,26 +45,32 @@ struct VerifyRankProgramsPass
           << ", or 0 for that of the programs, got " << microbatches.getValue();
       return signalPassFailure();
     }
-    FailureOr<Machine> machine = unroll(module, microbatches);
+    auto programs = llvm::to_vector(module.getOps<ProgramOp>());
+    bool forOne =
+        llvm::any_of(programs, [](ProgramOp op) { return op.getOnly(); });
+    if (forms && !forOne)
+      for (int64_t m : stagewright::formsOfLoops(int64_t(programs.size())))
+        if (failed(verify(m)))
+          return signalPassFailure();
+    if (failed(verify(microbatches)) || failed(updateMemory(module)))
+      signalPassFailure();
+  }
+
+  LogicalResult verify(int64_t count) {
+    FailureOr<Machine> machine = unroll(getOperation(), count);
     if (failed(machine))
-      return signalPassFailure();
+      return failure();
     for (const RankEvents &rank : machine->ranks)
       numEvents += rank.events.size();
-    if (std::optional<Fault> fault = checkSums(*machine)) {
-      report(*fault);
-      return signalPassFailure();
-    }
-    if (std::optional<Fault> fault = run(*machine)) {
-      report(*fault);
-      return signalPassFailure();
-    }
+    std::optional<Fault> fault = checkSums(*machine);
+    if (!fault)
+      fault = run(*machine);
     for (const RankEvents &rank : machine->ranks)
-      if (std::optional<Fault> fault = checkPlaces(rank)) {
-        report(*fault);
-        return signalPassFailure();
-      }
-    if (failed(updateMemory(module)))
-      return signalPassFailure();
+      if (!fault)
+        fault = checkPlaces(rank);
+    if (fault)
+      report(*fault);
+    return failure(fault.has_value());
   }
 };
 

@@ -1,0 +1,142 @@
+//===- CompilePipeline.cpp - the whole pipeline as one flag ---------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "stagewright/Pipelines/Compile.h"
+#include "stagewright/Pipelines/Pipelines.h"
+#include "stagewright/Target/DeviceTarget.h"
+
+using namespace mlir;
+
+namespace stagewright {
+
+static constexpr const char *kName = "stagewright-pipeline";
+
+namespace {
+/// CompileOptions as a user types them. Numbers are -1, and texts empty, where
+/// nothing is said.
+struct TypedOptions : PassPipelineOptions<TypedOptions> {
+  using Text = Option<std::string>;
+  using Number = Option<int64_t>;
+
+  Option<Level> to{
+      *this, "to", llvm::cl::desc("Level at which to stop"),
+      llvm::cl::init(Level::Rank),
+      llvm::cl::values(
+          clEnumValN(Level::Graph, "graph", "layers and costs"),
+          clEnumValN(Level::Program, "program", "stages on devices"),
+          clEnumValN(Level::Schedule, "schedule", "order of every rank"),
+          clEnumValN(Level::Rank, "rank", "rank programs"),
+          clEnumValN(Level::Host, "host", "kernels and calls"),
+          clEnumValN(Level::Kernels, "kernels",
+                     "kernels of a device, and calls that launch them"),
+          clEnumValN(Level::LLVM, "llvm", "the LLVM dialect"))};
+  Option<From> from{
+      *this, "from", llvm::cl::desc("Level of the module"),
+      llvm::cl::init(From::Step),
+      llvm::cl::values(
+          clEnumValN(From::Step, "step", "@step, a graph or a program"),
+          clEnumValN(From::Schedule, "schedule", "a schedule"),
+          clEnumValN(From::Rank, "rank", "rank programs"))};
+  Text cluster{*this, "cluster", llvm::cl::desc("Preset or cluster file")};
+  Number stages{*this, "stages", llvm::cl::desc("Number of stages"),
+                llvm::cl::init(-1)};
+  Number microbatches{*this, "microbatches",
+                      llvm::cl::desc("Microbatches of a step"),
+                      llvm::cl::init(-1)};
+  Number chunks{*this, "chunks", llvm::cl::desc("Stages of each device"),
+                llvm::cl::init(-1)};
+  Text placement{*this, "placement", llvm::cl::desc("linear, loop, v or twin")};
+  Text memory{*this, "memory", llvm::cl::desc("Memory limit of a device")};
+  Text planner{*this, "planner", llvm::cl::desc("Name of a planner")};
+  Number maxReplicas{*this, "max-replicas",
+                     llvm::cl::desc("Most devices of one stage; 0: no limit"),
+                     llvm::cl::init(-1)};
+  Number recomputeLevel{*this, "recompute-level",
+                        llvm::cl::desc("How much layers compute again"),
+                        llvm::cl::init(-1)};
+  Text offload{*this, "offload", llvm::cl::desc("auto, none or all")};
+  Text plan{*this, "plan", llvm::cl::desc("Stages, as \"[0,3)x2 [3,6)x1\"")};
+  Text schedule{*this, "schedule",
+                llvm::cl::desc("Name of a generator, plan, auto or FILE.csv"),
+                llvm::cl::init("plan")};
+  Text objective{*this, "objective", llvm::cl::desc("makespan or span")};
+  Text layers{*this, "layers", llvm::cl::desc("Where layers come from")};
+  Text profile{*this, "profile", llvm::cl::desc("Costs that were measured")};
+  Number repeatRatio{*this, "repeat-ratio",
+                     llvm::cl::desc("Of contractions that are repeated"),
+                     llvm::cl::init(-1)};
+  Text stash{*this, "stash", llvm::cl::desc("least or written")};
+  Text target{*this, "target", llvm::cl::desc("host or cuda:sm_90a"),
+              llvm::cl::init("host")};
+  Text ptx{*this, "ptx", llvm::cl::desc("Which PTX there is")};
+  Option<bool> tf32{*this, "tf32",
+                    llvm::cl::desc("Round float32 operands to TF32"),
+                    llvm::cl::init(false)};
+  Number scoreBytes{*this, "score-bytes",
+                    llvm::cl::desc("Scores up to which attention is an array"),
+                    llvm::cl::init(-1)};
+  Number bucketBytes{*this, "bucket-bytes",
+                     llvm::cl::desc("Bytes of gradients summed at once"),
+                     llvm::cl::init(-1)};
+
+  CompileOptions values() const {
+    auto number = [](const Number &option) {
+      return option == -1 ? std::nullopt : std::optional<int64_t>(option);
+    };
+    CompileOptions values;
+    values.cluster = cluster;
+    values.stages = number(stages);
+    values.microbatches = number(microbatches);
+    values.chunks = number(chunks);
+    values.placement = placement;
+    values.memory = memory;
+    values.planner = planner;
+    values.maxReplicas = number(maxReplicas);
+    values.recomputeLevel = number(recomputeLevel);
+    values.offload = offload;
+    values.plan = plan;
+    values.schedule = schedule;
+    values.objective = objective;
+    values.layers = layers;
+    values.profile = profile;
+    values.repeatRatio = number(repeatRatio);
+    values.stash = stash;
+    values.target = target;
+    values.ptx = ptx;
+    values.tf32 = tf32;
+    values.scoreBytes = number(scoreBytes);
+    values.bucketBytes = number(bucketBytes);
+    return values;
+  }
+};
+} // namespace
+
+void registerCompilePipeline() {
+  registerPassPipeline(
+      kName, "a training step to rank programs, or to the level given by to=",
+      [](OpPassManager &manager, StringRef text,
+         llvm::function_ref<LogicalResult(const Twine &)> fail) {
+        TypedOptions options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        CompileOptions values = options.values();
+        std::string problem;
+        auto device = createTarget(values, problem);
+        if (failed(device))
+          return fail(problem);
+        buildCompilePipeline(manager, values, options.to, options.from,
+                             *device);
+        return success();
+      },
+      [](llvm::function_ref<void(const detail::PassOptions &)> show) {
+        show(TypedOptions());
+      });
+}
+
+} // namespace stagewright

@@ -1,0 +1,306 @@
+//===- PlanStep.cpp - from an imported step to a program ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PlanStep.h"
+#include "MeasureWorkspaces.h"
+#include "RunPasses.h"
+#include "stagewright/Analysis/PlanData.h"
+#include "stagewright/Analysis/ScheduleData.h"
+#include "stagewright/Conversion/PipelineToRank/Passes.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Pipelines/Pipelines.h"
+#include "stagewright/Planning/PlanJson.h"
+#include "stagewright/Planning/Planners.h"
+#include "stagewright/Target/DeviceTarget.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace stagewright {
+
+void buildBodies(OpPassManager &manager, const DeviceTarget *device) {
+  HostPipelineOptions how;
+  how.bytes = device && device->multipliesBytes();
+  device ? buildDeviceBodyPipeline(manager, how)
+         : buildBodyPipeline(manager, how);
+}
+
+namespace {
+
+template <typename Op> bool has(ModuleOp module) {
+  return !module.getOps<Op>().empty();
+}
+
+/// What a schedule needs of the levels before it; absent: whatever is best.
+struct Needs {
+  bool split = false; ///< The halves of backwards apart.
+  std::optional<int64_t> stages, chunks, microbatches;
+  std::string placement;
+  std::string plannedFor = "auto"; ///< As pipeline-partition says it.
+};
+
+FailureOr<Needs> needsOf(ModuleOp module, const CompileOptions &options) {
+  Needs needs;
+  if (StringRef(options.schedule).ends_with(".csv")) {
+    FailureOr<Schedule> schedule =
+        pipeline::readScheduleFile(module.getLoc(), options.schedule);
+    if (failed(schedule))
+      return failure();
+    auto where = pipeline::placementOf(module.getLoc(), *schedule);
+    if (failed(where))
+      return failure();
+    needs.split = pipeline::splitsBackward(*schedule);
+    needs.stages = schedule->stages;
+    needs.chunks = where->chunks;
+    needs.microbatches = schedule->microbatches;
+    needs.placement = toString(where->placement);
+  } else {
+    needs.split = options.halves || options.schedule == "auto" ||
+                  splitsBackward(options.plan);
+  }
+  if (Result<Generator> generator = findGenerator(options.schedule)) {
+    needs.split = generator->splitsBackward;
+    needs.plannedFor = options.schedule;
+  } else if (options.schedule == "auto") {
+    needs.chunks = 1; // The search is for the orders of one plan.
+  }
+  auto given = [](std::optional<int64_t> &need, std::optional<int64_t> option) {
+    if (option)
+      need = option;
+  };
+  given(needs.stages, options.stages);
+  given(needs.chunks, options.chunks);
+  given(needs.microbatches, options.microbatches);
+  if (!options.placement.empty())
+    needs.placement = options.placement;
+  return needs;
+}
+
+/// What forwards keep if nobody says: on a device what is fastest, unless it is
+/// to repeat contractions.
+std::string stashOf(const CompileOptions &options) {
+  if (!options.stash.empty())
+    return options.stash;
+  return options.target == "host" || options.repeatRatio ? "least" : "written";
+}
+
+/// Layers and their bodies. One body for the whole backward does less work, so
+/// I and W stay apart only for a schedule that runs them apart.
+void buildGraph(OpPassManager &manager, const CompileOptions &options,
+                bool split) {
+  manager.addPass(pipeline::createInferRoles());
+  manager.addPass(pipeline::createSplitSlices());
+  if (options.target != "host") {
+    pipeline::RaiseAttentionOptions attention;
+    attention.scoreBytes = options.scoreBytes.value_or(attention.scoreBytes);
+    manager.addPass(pipeline::createRaiseAttention(attention));
+  }
+  pipeline::FormGraphOptions graph;
+  if (!options.layers.empty())
+    graph.layers = options.layers;
+  graph.cluster = options.cluster;
+  graph.repeatRatio = options.repeatRatio.value_or(graph.repeatRatio);
+  graph.kept = stashOf(options);
+  manager.addPass(pipeline::createFormGraph(graph));
+  if (!split)
+    manager.addPass(pipeline::createMergeBackward());
+  manager.addPass(pipeline::createUnifyBodies());
+}
+
+void buildCosts(OpPassManager &manager, const CompileOptions &options) {
+  pipeline::EstimateCostOptions cost;
+  cost.cluster = options.cluster;
+  cost.profile = options.profile;
+  manager.addPass(pipeline::createEstimateCost(cost));
+}
+
+void buildPartition(OpPassManager &manager, const CompileOptions &options,
+                    const Needs &needs) {
+  pipeline::PartitionOptions how;
+  how.cluster = options.cluster;
+  how.stages = needs.stages.value_or(how.stages);
+  how.microbatches = needs.microbatches.value_or(how.microbatches);
+  how.memory = options.memory;
+  if (!options.planner.empty())
+    how.planner = options.planner;
+  how.maxReplicas = options.maxReplicas.value_or(how.maxReplicas);
+  how.recomputeLevel = options.recomputeLevel.value_or(how.recomputeLevel);
+  if (!options.offload.empty())
+    how.offload = options.offload;
+  how.plan = options.plan;
+  how.chunks = needs.chunks.value_or(how.chunks);
+  how.placement = needs.placement;
+  how.schedule = needs.plannedFor;
+  manager.addPass(pipeline::createPartition(how));
+}
+
+/// Whether schedules may be chosen among that run the halves of backwards
+/// apart.
+bool choosesHalves(const CompileOptions &options) {
+  return !options.halves && options.schedule == "plan" &&
+         options.plan.empty() && !options.stages && !options.chunks &&
+         options.placement.empty() &&
+         (options.planner.empty() || options.planner == "auto" ||
+          options.planner == "placed");
+}
+
+/// The program of `module` that has a plan, or null.
+pipeline::ProgramOp plannedIn(ModuleOp module) {
+  for (auto program : module.getOps<pipeline::ProgramOp>())
+    if (program.getPlanAttr())
+      return program;
+  return {};
+}
+
+/// Seconds of a step that the plan of `module` promises.
+Seconds promisedTime(ModuleOp module) {
+  pipeline::ProgramOp program = plannedIn(module);
+  return Seconds(program ? program.getPlanAttr().getTime().getValueAsDouble()
+                         : std::numeric_limits<double>::infinity());
+}
+
+/// Lets `module` promise no higher bound of all plans than `other` does.
+void lowerBound(ModuleOp module, ModuleOp other) {
+  pipeline::ProgramOp program = plannedIn(module), its = plannedIn(other);
+  if (!program || !its)
+    return;
+  pipeline::PlanAttr own = program.getPlanAttr();
+  FloatAttr bound = its.getPlanAttr().getBound();
+  if (bound.getValueAsDouble() < own.getBound().getValueAsDouble())
+    program.setPlanAttr(pipeline::PlanAttr::get(
+        own.getContext(), own.getTime(), bound, own.getPlanner(),
+        own.getPlanBound(), own.getSchedule()));
+}
+
+class PlanStep : public PassWrapper<PlanStep, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanStep)
+
+  PlanStep(const CompileOptions &options, Level to,
+           std::shared_ptr<const DeviceTarget> device)
+      : options(options), to(to), device(std::move(device)) {}
+
+  StringRef getArgument() const final { return "plan-step"; }
+  StringRef getName() const final { return "PlanStep"; }
+  StringRef getDescription() const final {
+    return "form layers, and cut them into stages";
+  }
+
+  void getDependentDialects(DialectRegistry &registry) const final {
+    OpPassManager all(ModuleOp::getOperationName());
+    buildGraph(all, options, /*split=*/false);
+    buildCosts(all, options);
+    buildPartition(all, options, Needs());
+    all.addPass(pipeline::createSchedule());
+    all.addPass(createLowerPipelineToRank());
+    buildBodies(all, device.get());
+    all.getDependentDialects(registry);
+  }
+
+  void runOnOperation() final {
+    ModuleOp module = getOperation();
+    FailureOr<Needs> needs = needsOf(module, options);
+    if (failed(needs))
+      return signalPassFailure();
+    if (has<pipeline::ProgramOp>(module))
+      return;
+    auto run = [&](OpPassManager &manager) {
+      return runPipeline(manager, module);
+    };
+    bool chooses = to >= Level::Program && choosesHalves(options) &&
+                   !has<pipeline::GraphOp>(module);
+    if (failed(chooses ? toBestProgram(*needs, run)
+                       : toProgram(module, options, *needs, run)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult toProgram(ModuleOp module, const CompileOptions &how,
+                          const Needs &needs, pipeline::RunPipeline run) const {
+    auto bodies = [&](OpPassManager &manager) {
+      buildBodies(manager, device.get());
+    };
+    OpPassManager manager(ModuleOp::getOperationName());
+    if (!has<pipeline::GraphOp>(module))
+      buildGraph(manager, how, needs.split);
+    buildCosts(manager, how);
+    if (failed(run(manager)) ||
+        failed(measureWorkspaces(module, how, needs.microbatches, run, bodies)))
+      return failure();
+    if (to < Level::Program)
+      return success();
+    OpPassManager partition(ModuleOp::getOperationName());
+    buildPartition(partition, how, needs);
+    return run(partition);
+  }
+
+  /// Plans the module with backwards in one and, on the side, with their halves
+  /// apart, and keeps the better one.
+  LogicalResult toBestProgram(const Needs &needs, pipeline::RunPipeline run) {
+    ModuleOp module = getOperation();
+    OwningOpRef<ModuleOp> apart(module.clone());
+    // What goes wrong is said once it is known that neither has a plan.
+    SmallVector<Diagnostic> problems;
+    LogicalResult whole = failure();
+    {
+      ScopedDiagnosticHandler keep(
+          module.getContext(),
+          [&](Diagnostic &problem) { problems.push_back(std::move(problem)); });
+      whole = toProgram(module, options, needs, run);
+    }
+    auto report = [&] {
+      for (Diagnostic &problem : problems)
+        module.getContext()->getDiagEngine().emit(std::move(problem));
+      return whole;
+    };
+    auto graphs = module.getOps<pipeline::GraphOp>();
+    if (graphs.empty() || pipeline::isForwardOnly(*graphs.begin()))
+      return report();
+    CompileOptions placed = options;
+    placed.halves = true;
+    placed.planner = "placed";
+    Needs split = needs;
+    split.split = true;
+    LogicalResult found = failure();
+    {
+      ScopedDiagnosticHandler ignore(module.getContext(),
+                                     [](Diagnostic &) { return success(); });
+      found = toProgram(*apart, placed, split, [&](OpPassManager &manager) {
+        return runAside(*apart,
+                        [&](OpPassManager &own) { own = std::move(manager); });
+      });
+    }
+    if (failed(found))
+      return report();
+    bool isBetter = savesEnough(promisedTime(*apart), promisedTime(module));
+    if (succeeded(whole))
+      lowerBound(isBetter ? *apart : module, isBetter ? module : *apart);
+    if (!isBetter)
+      return report();
+    module.getBodyRegion().takeBody(apart->getBodyRegion());
+    module->setAttrs((*apart)->getAttrs());
+    for (Diagnostic &problem : problems)
+      if (problem.getSeverity() != DiagnosticSeverity::Error)
+        module.getContext()->getDiagEngine().emit(std::move(problem));
+    return success();
+  }
+
+  CompileOptions options;
+  Level to;
+  std::shared_ptr<const DeviceTarget> device;
+};
+
+} // namespace
+
+std::unique_ptr<Pass>
+createPlanStep(const CompileOptions &options, Level to,
+               std::shared_ptr<const DeviceTarget> device) {
+  return std::make_unique<PlanStep>(options, to, std::move(device));
+}
+
+} // namespace stagewright

@@ -1,0 +1,18 @@
+//===- RunPasses.cpp - passes on a module on the side ---------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RunPasses.h"
+
+using namespace mlir;
+
+LogicalResult
+stagewright::runAside(ModuleOp trial,
+                      llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager manager(trial.getContext());
+  build(manager);
+  return manager.run(trial);
+}
