@@ -113,17 +113,17 @@ def test_no_kernel_of_few_blocks_moves_much(gpt2, llama_layer):
 def test_gpt2_small(gpt2):
     """Limits may only fall: lower them when a change does. What they should be: 8.5 ms, 1.15 times the least, 3.5 GB, 420 nodes."""
     least = gpt2["product_seconds"] + gpt2["attention_seconds"]
-    assert gpt2["seconds"] <= 6.84e-3
-    assert gpt2["seconds"] <= 1.192 * least
-    assert gpt2["our_bytes"] <= 3.31e9
-    assert gpt2["nodes"] <= 331
+    assert gpt2["seconds"] <= 6.72e-3
+    assert gpt2["seconds"] <= 1.17 * least
+    assert gpt2["our_bytes"] <= 2.9e9
+    assert gpt2["nodes"] <= 330
     assert least == pytest.approx(5.74e-3, rel=0.02)  # 3.04 and 0.27 TFLOP
 
 
 def test_in_any_order_no_scores_are_kept(gpt2, gpt2_artifact):
     free = estimate(gpt2_artifact, "--any-order")
     assert free["seconds"] == pytest.approx(gpt2["seconds"] - gpt2["score_seconds"])
-    assert free["seconds"] <= 1.08 * (free["product_seconds"] + free["attention_seconds"])
+    assert free["seconds"] <= 1.05 * (free["product_seconds"] + free["attention_seconds"])
     assert not any(call["class"] == "scores" for call in free["calls"])
 
 

@@ -39,7 +39,8 @@ public:
     }
     lanes = numColumns == 1 ? 1 : kWarp;
     // Of few columns fewer in a block, but as many as memory moves at once.
-    while (lanes > fewestLanes() && numRows * lanes >= 2 * kSumThreads &&
+    while (lanes > fewestLanes() &&
+           llvm::divideCeil(numRows, parts) * lanes >= 2 * kSumThreads &&
            llvm::divideCeil(numColumns, lanes) * parts < kBusyBlocks)
       lanes /= 2;
   }
