@@ -96,7 +96,8 @@ static void buildSchedule(OpPassManager &manager, const CompileOptions &options,
     return;
   pipeline::ScheduleOptions how;
   bool isFile = StringRef(options.schedule).ends_with(".csv");
-  (isFile ? how.csv : how.kind) = options.schedule;
+  if (!options.shards) // The plan of shards names its schedule.
+    (isFile ? how.csv : how.kind) = options.schedule;
   if (!options.objective.empty())
     how.objective = options.objective;
   manager.addPass(pipeline::createSchedule(how));

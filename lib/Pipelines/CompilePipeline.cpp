@@ -61,6 +61,10 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
                         llvm::cl::desc("How much layers compute again"),
                         llvm::cl::init(-1)};
   Text offload{*this, "offload", llvm::cl::desc("auto, none or all")};
+  Number shards{*this, "shards", llvm::cl::desc("Shards of every layer"),
+                llvm::cl::init(-1)};
+  Text shardHints{*this, "shard",
+                  llvm::cl::desc("Which parameters they split, as */fc=1")};
   Text plan{*this, "plan", llvm::cl::desc("Stages, as \"[0,3)x2 [3,6)x1\"")};
   Text schedule{*this, "schedule",
                 llvm::cl::desc("Name of a generator, plan, auto or FILE.csv"),
@@ -100,6 +104,8 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
     values.maxReplicas = number(maxReplicas);
     values.recomputeLevel = number(recomputeLevel);
     values.offload = offload;
+    values.shards = number(shards);
+    values.shardHints = shardHints;
     values.plan = plan;
     values.schedule = schedule;
     values.objective = objective;

@@ -7,6 +7,7 @@
 
 #include "PlanStep.h"
 #include "MeasureWorkspaces.h"
+#include "PlanShards.h"
 #include "RunPasses.h"
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Analysis/ScheduleData.h"
@@ -95,13 +96,21 @@ void buildGraph(OpPassManager &manager, const CompileOptions &options,
                 bool split) {
   manager.addPass(pipeline::createInferRoles());
   manager.addPass(pipeline::createSplitSlices());
+  if (options.shards) {
+    pipeline::ShardOptions shards;
+    shards.ways = *options.shards;
+    shards.hints = options.shardHints;
+    manager.addPass(pipeline::createShard(shards));
+  }
   if (options.target != "host") {
     pipeline::RaiseAttentionOptions attention;
     attention.scoreBytes = options.scoreBytes.value_or(attention.scoreBytes);
     manager.addPass(pipeline::createRaiseAttention(attention));
   }
   pipeline::FormGraphOptions graph;
-  if (!options.layers.empty())
+  if (options.shards) // As pipeline-shard names them.
+    graph.layers = "1";
+  else if (!options.layers.empty())
     graph.layers = options.layers;
   graph.cluster = options.cluster;
   graph.repeatRatio = options.repeatRatio.value_or(graph.repeatRatio);
@@ -142,7 +151,7 @@ void buildPartition(OpPassManager &manager, const CompileOptions &options,
 /// Whether schedules may be chosen among that run the halves of backwards
 /// apart.
 bool choosesHalves(const CompileOptions &options) {
-  return !options.halves && options.schedule == "plan" &&
+  return !options.halves && !options.shards && options.schedule == "plan" &&
          options.plan.empty() && !options.stages && !options.chunks &&
          options.placement.empty() &&
          (options.planner.empty() || options.planner == "auto" ||
@@ -234,8 +243,18 @@ private:
       return failure();
     if (to < Level::Program)
       return success();
+    CompileOptions planned = how;
+    Needs rest = needs;
+    if (how.shards && how.plan.empty()) {
+      auto plan = planShards(*module.getOps<pipeline::GraphOp>().begin(), how);
+      if (failed(plan))
+        return failure();
+      planned.plan = *plan;
+      rest.plannedFor = "auto"; // The plan names its schedule.
+      rest.chunks = rest.stages = std::nullopt;
+    }
     OpPassManager partition(ModuleOp::getOperationName());
-    buildPartition(partition, how, needs);
+    buildPartition(partition, planned, rest);
     return run(partition);
   }
 

@@ -74,6 +74,17 @@ cl::opt<std::string> plan(
              "FILE.json that pp-plan --json wrote"),
     cl::cat(category));
 cl::opt<std::string>
+    shards("tensor-parallel",
+           cl::desc("Devices that share every layer, each with its part of the "
+                    "parameters that --shard names"),
+           cl::value_desc("ways"), cl::cat(category));
+cl::opt<std::string> shardHints(
+    "shard",
+    cl::desc("Which parameters are split and how: GLOB=DIM, with commas "
+             "between, or GLOB=DIM:CHUNKS where a dimension holds several "
+             "arrays side by side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0'"),
+    cl::value_desc("glob=dim,..."), cl::cat(category));
+cl::opt<std::string>
     schedule("schedule",
              cl::desc("Schedule, such as gpipe, 1f1b or zb-h1; plan, the "
                       "default: the one that the planner finds fastest; auto: "
@@ -402,6 +413,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.objective = objective;
   options.profile = profile;
   options.layers = layers;
+  options.shardHints = shardHints;
   options.target = deviceTarget;
   options.ptx = ptx;
   options.tf32 = tf32;
@@ -409,6 +421,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   if (failed(readPlan(options.plan)) ||
       failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
+      failed(readNumber(shards, options.shards)) ||
       failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
       failed(readNumber(recomputeLevel, options.recomputeLevel, 0)) ||
@@ -422,6 +435,21 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
     llvm::errs() << "error: --plan gives the stages and --planner="
                  << options.planner
                  << " searches for them; give one of the two\n";
+    return failure();
+  }
+  if (options.shards == 1)
+    options.shards = std::nullopt;
+  if (bool(options.shards) == shardHints.empty() ||
+      (options.shards && !options.plan.empty())) {
+    llvm::errs() << "error: "
+                 << (!options.shards
+                         ? "--shard says what --tensor-parallel splits; give "
+                           "that too, as --tensor-parallel=2\n"
+                     : shardHints.empty()
+                         ? "--tensor-parallel splits what --shard names; give "
+                           "that too, as --shard='*/fc=1,*/proj=0'\n"
+                         : "--tensor-parallel places its stages itself; leave "
+                           "--plan out\n");
     return failure();
   }
   if (emit == Emit::Artifact && (output.empty() || output == "-")) {

@@ -52,6 +52,9 @@ struct RowMix {
   std::string reason;
 };
 
+/// Whether every element of `value` is zero, as far as is easily seen.
+bool isZero(mlir::Value value);
+
 /// What is known of a body for given kinds of its arguments.
 struct BodyRows {
   /// Of values; those that are not in it are Whole.

@@ -57,6 +57,10 @@ struct CompileOptions {
   /// Whether what forwards keep waits on the host: auto, none or all, as
   /// pipeline-partition says; empty: auto.
   std::string offload;
+  /// Shards of every layer, each on a device of its own, and which parameters
+  /// they split, as pipeline-shard says. Absent: layers are whole.
+  std::optional<int64_t> shards;
+  std::string shardHints;
   std::string plan; ///< stages with their replicas, as pp-plan --plan takes it
   /// Name of a generator; `plan`: what the planner finds fastest; `auto`: what
   /// a search finds fastest for the plan; a file `….csv` as PyTorch writes it.

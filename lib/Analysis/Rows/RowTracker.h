@@ -21,9 +21,6 @@
 
 namespace stagewright::pipeline {
 
-/// Whether every element of `value` is zero, as far as is easily seen.
-bool isZero(mlir::Value value);
-
 /// What an operation on scalars, or elementwise on tensors, makes of operands
 /// of `kinds`. `zeros`: which are zero. A sum over rows stays one under linear
 /// operations only; a carried sum may get a summand of its row.

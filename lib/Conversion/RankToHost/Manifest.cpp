@@ -145,7 +145,9 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     if (slice >= 0 && !entry.empty()) {
       int64_t slices = *entry.getInteger("slices") + 1;
       entry["slices"] = slices;
-      (*entry.getArray("shape"))[0] = slices;
+      int64_t dim = number(of, "pipeline.slice_dim", -1);
+      int64_t each = dim < 0 ? 1 : tensor.getDimSize(dim);
+      (*entry.getArray("shape"))[std::max<int64_t>(dim, 0)] = slices * each;
       continue;
     }
     entry["position"] = position;
@@ -153,10 +155,17 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     entry["role"] = text(of, "pipeline.role");
     entry["dtype"] = dtype;
     json::Array shape = shapeOf(tensor);
-    if (slice >= 0) // the slices are the rows of a stacked tensor
+    int64_t dim = number(of, "pipeline.slice_dim", -1);
+    if (slice >= 0 && dim < 0) // the slices are the rows of a stacked tensor
       shape.insert(shape.begin(), 1);
     entry["shape"] = std::move(shape);
     entry["slices"] = slice >= 0 ? 1 : 0;
+    // Parts of a dimension: a slice has its share of every run of elements
+    // behind the dimensions before, and of every chunk of that one.
+    int64_t runs = number(of, "pipeline.slice_outer", 1);
+    for (int64_t i = 0; i < dim; ++i)
+      runs *= tensor.getDimSize(i);
+    entry["runs"] = runs;
     entry["batch_dim"] = number(of, "pipeline.batch_dim", 0);
     if (std::string combine = text(of, "pipeline.combine"); !combine.empty())
       entry["combine"] = combine;

@@ -34,7 +34,10 @@ struct Interface {
   sw_dtype dtype = SW_F32;
   std::vector<int64_t> shape;
   int64_t bytes = 0;
-  int64_t slices = 0;   ///< > 0: owned in that many parts along dimension 0
+  int64_t slices = 0; ///< > 0: owned in that many slices
+  /// A slice is so many equal runs of bytes, of which those of all slices lie
+  /// in turn: 1 of rows along dimension 0.
+  int64_t runs = 1;
   int64_t batchDim = 0; ///< results with combine "concat"
   std::string symbol;   ///< exported data that an argument has; may be empty
 

@@ -63,7 +63,10 @@ Interface parseInterface(const json &object, bool isResult) {
           printShape(it.shape));
   it.bytes = *bytes;
   it.slices = integer(object, "slices", 0, maxDepth);
-  if (it.slices > 0 && (it.shape.empty() || it.shape[0] % it.slices != 0))
+  it.runs =
+      object.contains("runs") ? integer(object, "runs", 1, kMostBytes) : 1;
+  if (it.slices > 0 && (it.shape.empty() || it.bytes % it.slices != 0 ||
+                        it.bytes / it.slices % it.runs != 0))
     raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),
           " cannot have ", it.slices, " slices");
   it.batchDim = integer(object, "batch_dim", 0, 1000);

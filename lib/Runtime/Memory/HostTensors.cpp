@@ -113,8 +113,10 @@ void copyIn(const HostArenas &arenas, size_t argument,
       return;
     std::byte *base = arenas.bases[r] + ring.offset;
     if (buffer.kind != BufferKind::Batch) {
-      std::memcpy(base, data + std::max<int64_t>(buffer.slice, 0) * bytes,
-                  bytes);
+      forRuns(buffer, manifest.arguments[argument],
+              [&](int64_t part, int64_t whole, int64_t size) {
+                std::memcpy(base + part, data + whole, size_t(size));
+              });
       return;
     }
     for (int64_t m = 0; m < arenas.microbatches; ++m)
@@ -123,8 +125,13 @@ void copyIn(const HostArenas &arenas, size_t argument,
   forBuffers(manifest, &Buffer::argument, int64_t(argument), visit);
 }
 
-std::byte *placeOf(const Buffer &buffer, std::byte *data) {
-  return data + std::max<int64_t>(buffer.slice, 0) * buffer.bytes;
+void forRuns(const Buffer &buffer, const Interface &whole,
+             const std::function<void(int64_t, int64_t, int64_t)> &visit) {
+  if (buffer.slice < 0)
+    return visit(0, 0, buffer.bytes);
+  int64_t run = buffer.bytes / whole.runs;
+  for (int64_t i = 0; i < whole.runs; ++i)
+    visit(i * run, (i * whole.slices + buffer.slice) * run, run);
 }
 
 const std::byte *lastSlot(const HostArenas &arenas, size_t rank,
@@ -146,8 +153,9 @@ void copyOut(const HostArenas &arenas, size_t number, const sw_tensor &tensor) {
     if (result.combine == "concat")
       gather(result, ring, arenas.bases[r] + ring.offset, count, data);
     else
-      std::memcpy(placeOf(buffer, data), lastSlot(arenas, r, b),
-                  size_t(buffer.bytes));
+      forRuns(buffer, result, [&](int64_t part, int64_t whole, int64_t size) {
+        std::memcpy(data + whole, lastSlot(arenas, r, b) + part, size_t(size));
+      });
   };
   forBuffers(manifest, &Buffer::result, int64_t(number), visit);
 }

@@ -17,6 +17,7 @@
 #include "Memory/Layout.h"
 
 #include <cstddef>
+#include <functional>
 
 namespace stagewright::runtime {
 
@@ -47,8 +48,10 @@ size_t findResult(const HostArenas &arenas, int64_t position,
 void copyIn(const HostArenas &arenas, size_t argument, const sw_tensor &tensor);
 void copyOut(const HostArenas &arenas, size_t result, const sw_tensor &tensor);
 
-/// Where a buffer's part of a result belongs, whose elements begin at `data`.
-std::byte *placeOf(const Buffer &buffer, std::byte *data);
+/// Calls `visit(part, whole, size)` for each run of bytes that a buffer has of
+/// an argument or result: where it begins in the buffer and in the whole.
+void forRuns(const Buffer &buffer, const Interface &whole,
+             const std::function<void(int64_t, int64_t, int64_t)> &visit);
 /// The slot of the last microbatch, which is meant where there are several.
 const std::byte *lastSlot(const HostArenas &arenas, size_t rank, size_t buffer);
 

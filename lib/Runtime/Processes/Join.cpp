@@ -44,23 +44,34 @@ size_t findGathered(const Assembly &assembly, const HostArenas &view,
 }
 
 /// Of a result that lies in its buffers as the host wants it, whole or in
-/// slices: each part straight to its place.
+/// slices: each part straight to its place, unless it lies there in pieces.
 static void gatherParts(Assembly &assembly, const HostArenas &view,
                         size_t result, const sw_tensor &tensor) {
   int64_t self = assembly.self();
   auto *data = static_cast<std::byte *>(tensor.data);
+  std::vector<std::byte> received;
   auto visit = [&](size_t r, size_t b) {
     const Buffer &buffer = view.manifest.ranks[r].buffers[b];
-    std::byte *to = self == 0 ? placeOf(buffer, data) : nullptr;
     const std::byte *from = int64_t(r) == self ? lastSlot(view, r, b) : nullptr;
-    if (buffer.bytes == 0 || (!to && !from))
+    if (buffer.bytes == 0 || (self != 0 && !from))
       return;
-    if (to && from)
-      std::memcpy(to, from, size_t(buffer.bytes));
-    else if (to)
-      assembly.receiveNow(int64_t(r), to, buffer.bytes);
-    else
-      assembly.sendNow(0, from, buffer.bytes);
+    if (self != 0)
+      return assembly.sendNow(0, from, buffer.bytes);
+    const Interface &whole = view.manifest.results[result];
+    if (!from && whole.runs == 1) {
+      forRuns(buffer, whole, [&](int64_t, int64_t place, int64_t size) {
+        assembly.receiveNow(int64_t(r), data + place, size);
+      });
+      return;
+    }
+    if (!from) {
+      received.resize(size_t(buffer.bytes));
+      assembly.receiveNow(int64_t(r), received.data(), buffer.bytes);
+      from = received.data();
+    }
+    forRuns(buffer, whole, [&](int64_t part, int64_t place, int64_t size) {
+      std::memcpy(data + place, from + part, size_t(size));
+    });
   };
   forBuffers(view.manifest, &Buffer::result, int64_t(result), visit);
 }

@@ -1,0 +1,157 @@
+//===- Layout.cpp - how shards hold a value -------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Layout.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+bool fits(RankedTensorType type, Layout layout, int64_t ways) {
+  return !layout.isSplit() ||
+         (layout.dim < type.getRank() && layout.outer > 0 &&
+          type.getDimSize(layout.dim) > 0 &&
+          type.getDimSize(layout.dim) % (layout.outer * ways) == 0);
+}
+
+RankedTensorType localType(RankedTensorType type, Layout layout, int64_t ways) {
+  if (!layout.isSplit())
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[layout.dim] /= ways;
+  return type.clone(shape);
+}
+
+std::optional<Layout> throughExpand(tensor::ExpandShapeOp op, Layout layout,
+                                    int64_t ways) {
+  auto type = cast<RankedTensorType>(op.getType());
+  int64_t outer = layout.outer;
+  for (int64_t dim : op.getReassociationIndices()[layout.dim]) {
+    Layout found = Layout::split(dim, outer);
+    if (fits(type, found, ways))
+      return found;
+    // A dimension of chunks alone, and those that are in each.
+    if (outer % type.getDimSize(dim) != 0)
+      return std::nullopt;
+    outer /= type.getDimSize(dim);
+  }
+  return std::nullopt;
+}
+
+std::optional<Layout> throughCollapse(tensor::CollapseShapeOp op, Layout layout,
+                                      int64_t ways) {
+  auto type = cast<RankedTensorType>(op.getType());
+  for (auto [number, group] : llvm::enumerate(op.getReassociationIndices())) {
+    if (!llvm::is_contained(group, layout.dim))
+      continue;
+    int64_t outer = layout.outer;
+    for (int64_t dim : group) {
+      if (dim == layout.dim)
+        break;
+      outer *= op.getSrcType().getDimSize(dim);
+    }
+    Layout found = Layout::split(int64_t(number), outer);
+    return fits(type, found, ways) ? std::optional(found) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<Layout> throughRange(Layout layout, int64_t size, int64_t first,
+                                   int64_t count) {
+  int64_t chunk = size / layout.outer;
+  if (first % chunk != 0 || count % chunk != 0 || count == 0)
+    return std::nullopt;
+  return Layout::split(layout.dim, count / chunk);
+}
+
+std::optional<Layout> aroundRange(Layout layout, int64_t size, int64_t first,
+                                  int64_t count) {
+  int64_t chunk = count / layout.outer;
+  if (chunk == 0 || first % chunk != 0 || size % chunk != 0)
+    return std::nullopt;
+  return Layout::split(layout.dim, size / chunk);
+}
+
+namespace {
+/// A dimension of several chunks as two dimensions: chunks, and what is in one.
+struct Chunks {
+  Chunks(RankedTensorType type, Layout layout) {
+    SmallVector<int64_t> shape;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      groups.push_back({int64_t(shape.size())});
+      if (dim == layout.dim) {
+        shape.push_back(layout.outer);
+        groups.back().push_back(int64_t(shape.size()));
+        shape.push_back(type.getDimSize(dim) / layout.outer);
+      } else {
+        shape.push_back(type.getDimSize(dim));
+      }
+    }
+    expanded = type.clone(shape);
+  }
+  SmallVector<ReassociationIndices> groups;
+  RankedTensorType expanded;
+};
+
+/// Where a part lies in the whole.
+struct Place {
+  Place(OpBuilder &builder, RankedTensorType part, int64_t dim, int64_t shard)
+      : offsets(part.getRank(), builder.getIndexAttr(0)),
+        strides(part.getRank(), builder.getIndexAttr(1)) {
+    for (int64_t size : part.getShape())
+      sizes.push_back(builder.getIndexAttr(size));
+    offsets[dim] = builder.getIndexAttr(shard * part.getDimSize(dim));
+  }
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+};
+} // namespace
+
+Value takePart(OpBuilder &builder, Location loc, Value whole, Layout layout,
+               int64_t ways, int64_t shard) {
+  auto type = cast<RankedTensorType>(whole.getType());
+  RankedTensorType part = localType(type, layout, ways);
+  if (layout.outer == 1) {
+    Place place(builder, part, layout.dim, shard);
+    return tensor::ExtractSliceOp::create(
+        builder, loc, part, whole, place.offsets, place.sizes, place.strides);
+  }
+  Chunks all(type, layout), own(part, layout);
+  Value chunks = tensor::ExpandShapeOp::create(builder, loc, all.expanded,
+                                               whole, all.groups);
+  Place place(builder, own.expanded, layout.dim + 1, shard);
+  Value taken =
+      tensor::ExtractSliceOp::create(builder, loc, own.expanded, chunks,
+                                     place.offsets, place.sizes, place.strides);
+  return tensor::CollapseShapeOp::create(builder, loc, part, taken, own.groups);
+}
+
+Value joinParts(OpBuilder &builder, Location loc, RankedTensorType type,
+                ValueRange parts, Layout layout) {
+  Chunks all(type, layout);
+  bool chunked = layout.outer != 1;
+  RankedTensorType shape = chunked ? all.expanded : type;
+  Value joined = tensor::EmptyOp::create(builder, loc, shape.getShape(),
+                                         shape.getElementType());
+  for (auto [shard, value] : llvm::enumerate(parts)) {
+    Value part = value;
+    if (chunked) {
+      Chunks own(cast<RankedTensorType>(part.getType()), layout);
+      part = tensor::ExpandShapeOp::create(builder, loc, own.expanded, part,
+                                           own.groups);
+    }
+    Place place(builder, cast<RankedTensorType>(part.getType()),
+                layout.dim + chunked, int64_t(shard));
+    joined = tensor::InsertSliceOp::create(
+        builder, loc, part, joined, place.offsets, place.sizes, place.strides);
+  }
+  return chunked ? tensor::CollapseShapeOp::create(builder, loc, type, joined,
+                                                   all.groups)
+                       .getResult()
+                 : joined;
+}
+
+} // namespace stagewright::pipeline

@@ -1,0 +1,227 @@
+//===- Shard.cpp - pipeline-shard -----------------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+#define GEN_PASS_DEF_SHARD
+#include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
+
+namespace {
+
+/// How parameters of some names are split, as a user says it.
+struct Hint {
+  std::string text;
+  llvm::GlobPattern names;
+  Layout layout;
+  bool used = false;
+};
+
+struct ShardPass : impl::ShardBase<ShardPass> {
+  using ShardBase::ShardBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (ways == 1)
+      return;
+    if (ways < 1 || ways > kMostWays) {
+      emitError(module.getLoc()) << "ways must be from 1 to " << kMostWays
+                                 << ", got " << ways.getValue();
+      return signalPassFailure();
+    }
+    if (!module.getOps<GraphOp>().empty()) {
+      emitError(module.getLoc())
+          << "pipeline-shard splits a step, but the module has a graph";
+      return signalPassFailure();
+    }
+    func::FuncOp step = findAnnotatedStep(module);
+    if (!step) {
+      OpPassManager manager(ModuleOp::getOperationName());
+      manager.addPass(createInferRoles());
+      manager.addPass(createSplitSlices());
+      if (failed(runPipeline(manager, module)))
+        return signalPassFailure();
+      step = findAnnotatedStep(module);
+    }
+    if (auto update = module.lookupSymbol<func::FuncOp>("update")) {
+      emitError(update.getLoc())
+          << "a step with an optimizer cannot be split over " << ways.getValue()
+          << " shards yet; import it without, and update outside";
+      return signalPassFailure();
+    }
+    FailureOr<SmallVector<Layout>> layouts = readLayouts(step);
+    if (failed(layouts) || failed(split(step, *layouts)))
+      signalPassFailure();
+  }
+
+private:
+  static constexpr int64_t kMostWays = 1024;
+
+  /// `GLOB=DIM` or `GLOB=DIM:CHUNKS`.
+  FailureOr<Hint> readHint(StringRef text) {
+    auto fail = [&](const Twine &why) {
+      return emitError(getOperation().getLoc())
+             << "'" << text << "' says how no parameter is split: " << why
+             << "; write GLOB=DIM, or GLOB=DIM:CHUNKS as in */qkv=1:3";
+    };
+    auto [names, where] = text.rsplit('=');
+    auto [dim, chunks] = where.split(':');
+    Layout layout = Layout::split(0);
+    if (names.empty() || dim.getAsInteger(10, layout.dim) || layout.dim < 0)
+      return fail("it has no dimension");
+    if (!chunks.empty() &&
+        (chunks.getAsInteger(10, layout.outer) || layout.outer < 1))
+      return fail("'" + chunks + "' is no number of chunks");
+    llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(names);
+    if (!glob)
+      return fail(llvm::toString(glob.takeError()));
+    return Hint{text.str(), std::move(*glob), layout};
+  }
+
+  /// By argument; those without a hint are whole.
+  FailureOr<SmallVector<Layout>> readLayouts(func::FuncOp step) {
+    std::vector<Hint> list;
+    SmallVector<StringRef> texts;
+    StringRef(hints).split(texts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+    for (StringRef text : texts) {
+      FailureOr<Hint> hint = readHint(text.trim());
+      if (failed(hint))
+        return failure();
+      list.push_back(std::move(*hint));
+    }
+    SmallVector<Layout> layouts(step.getNumArguments());
+    for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+      auto text = [&](StringRef name) {
+        auto value = step.getArgAttrOfType<StringAttr>(i, name);
+        return value ? value.getValue() : StringRef();
+      };
+      StringRef name = text(PipelineDialect::kName);
+      if (text(PipelineDialect::kRole) != "parameter")
+        continue;
+      for (Hint &hint : list) {
+        if (!hint.names.match(name))
+          continue;
+        hint.used = true;
+        auto type = cast<RankedTensorType>(step.getArgumentTypes()[i]);
+        if (step.getArgAttr(i, PipelineDialect::kSlice))
+          return emitError(step.getLoc())
+                 << "parameter '" << name << "' is a row of stacked layers and "
+                 << "cannot be split over shards as well; import the layers "
+                    "apart";
+        if (!fits(type, hint.layout, ways))
+          return emitError(step.getLoc())
+                 << "parameter '" << name << "' of type " << type
+                 << " cannot be split over " << ways.getValue()
+                 << " shards by '" << hint.text << "': dimension "
+                 << hint.layout.dim << " must be a multiple of "
+                 << hint.layout.outer * ways;
+        layouts[i] = hint.layout;
+        break;
+      }
+    }
+    for (const Hint &hint : list)
+      if (!hint.used)
+        return emitError(step.getLoc())
+               << "no parameter has a name like '" << hint.text << "'";
+    return layouts;
+  }
+
+  LogicalResult split(func::FuncOp step, ArrayRef<Layout> layouts) {
+    FailureOr<StepGraph> graph = StepGraph::create(step);
+    if (failed(graph))
+      return failure();
+    OpBuilder builder(step);
+    auto made =
+        func::FuncOp::create(builder, step.getLoc(), step.getName(),
+                             builder.getFunctionType(TypeRange(), TypeRange()));
+    made->setDiscardableAttrs(step->getDiscardableAttrDictionary());
+    Block *block = made.addEntryBlock();
+    builder.setInsertionPointToStart(block);
+    Sharder sharder(*graph, ways, builder);
+
+    SmallVector<Attribute> facts;
+    SmallVector<int64_t> firsts; // Of old arguments, the first new one.
+    for (auto [i, argument] : llvm::enumerate(step.getArguments())) {
+      firsts.push_back(int64_t(block->getNumArguments()));
+      auto type = cast<RankedTensorType>(argument.getType());
+      SmallVector<Value> parts;
+      for (int64_t part = 0; part < (layouts[i].isSplit() ? ways : 1); ++part) {
+        parts.push_back(block->addArgument(localType(type, layouts[i], ways),
+                                           argument.getLoc()));
+        facts.push_back(
+            partAttributes(step.getArgAttrDict(unsigned(i)), layouts[i], part));
+      }
+      if (layouts[i].isSplit())
+        sharder.setArgument(argument, layouts[i], parts);
+      else
+        sharder.setArgument(argument, parts[0]);
+      numSplit += layouts[i].isSplit();
+    }
+    sharder.copy(step.getBody().front());
+
+    SmallVector<Value> results;
+    SmallVector<Attribute> resultFacts;
+    Operation *end = step.getBody().front().getTerminator();
+    for (unsigned i = 0; i < step.getNumResults(); ++i) {
+      Value value = end->getOperand(i);
+      Layout layout;
+      NamedAttrList attributes(step.getResultAttrDict(i));
+      auto of = step.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
+      if (of)
+        layout = layouts[of.getInt()];
+      for (int64_t part = 0; part < (layout.isSplit() ? ways : 1); ++part) {
+        results.push_back(sharder.in(value, layout, part));
+        NamedAttrList own(partAttributes(
+            attributes.getDictionary(&getContext()), layout, part));
+        if (of)
+          own.set(PipelineDialect::kOf,
+                  builder.getI64IntegerAttr(firsts[of.getInt()] + part));
+        resultFacts.push_back(own.getDictionary(&getContext()));
+      }
+    }
+    func::ReturnOp::create(builder, end->getLoc(), results);
+    made.setFunctionType(builder.getFunctionType(
+        block->getArgumentTypes(), TypeRange(ValueRange(results))));
+    made.setArgAttrsAttr(builder.getArrayAttr(facts));
+    made.setResAttrsAttr(builder.getArrayAttr(resultFacts));
+    step.erase();
+    // What only another shard's results need.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    numSums += sharder.numSums;
+    numJoins += sharder.numJoins;
+    return success();
+  }
+
+  /// Attributes of an argument or result for one part of it.
+  DictionaryAttr partAttributes(DictionaryAttr whole, Layout layout,
+                                int64_t part) {
+    if (!whole)
+      whole = DictionaryAttr::get(&getContext());
+    if (!layout.isSplit())
+      return whole;
+    NamedAttrList list(whole);
+    Builder builder(&getContext());
+    list.erase(PipelineDialect::kSlices);
+    list.set(PipelineDialect::kSlice, builder.getI64IntegerAttr(part));
+    list.set(PipelineDialect::kSliceDim, builder.getI64IntegerAttr(layout.dim));
+    list.set(PipelineDialect::kSliceOuter,
+             builder.getI64IntegerAttr(layout.outer));
+    return list.getDictionary(&getContext());
+  }
+};
+
+} // namespace
+} // namespace stagewright::pipeline

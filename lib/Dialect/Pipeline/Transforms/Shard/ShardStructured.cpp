@@ -1,0 +1,236 @@
+//===- ShardStructured.cpp - linalg operations on parts -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Analysis/Rows.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+namespace {
+
+/// A loop of which every shard has a part of each of `outer` chunks.
+struct SplitLoop {
+  unsigned number = 0;
+  int64_t outer = 1;
+  int64_t elements = 0; ///< Of the largest operand that asks for it.
+};
+
+/// The place of `loop` among the results of `map`: -1 where it is in none;
+/// nothing where it is not alone at one place.
+std::optional<int64_t> placeOf(AffineMap map, unsigned loop) {
+  int64_t place = -1;
+  for (auto [i, expr] : llvm::enumerate(map.getResults())) {
+    if (!expr.isFunctionOfDim(loop))
+      continue;
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (place >= 0 || !dim)
+      return std::nullopt;
+    place = int64_t(i);
+  }
+  return place;
+}
+
+/// Whether result `number` adds something to its initial value, which is zero.
+bool isSumFromZero(linalg::LinalgOp op, unsigned number) {
+  OpOperand *init = op.getDpsInitOperand(number);
+  BlockArgument sum = op.getMatchingBlockArgument(init);
+  Operation *add =
+      op.getBlock()->getTerminator()->getOperand(number).getDefiningOp();
+  return add && isa<arith::AddFOp, arith::AddIOp>(add) && sum.hasOneUse() &&
+         *sum.user_begin() == add && isZero(init->get());
+}
+
+/// Layouts of the results if `loop` is split; nothing if it cannot be.
+std::optional<SmallVector<Layout>>
+resultsOf(linalg::LinalgOp op, const SplitLoop &loop, int64_t ways) {
+  if (op.getStaticLoopRanges()[loop.number] % (loop.outer * ways) != 0)
+    return std::nullopt;
+  for (AffineMap map : op.getIndexingMapsArray())
+    if (!placeOf(map, loop.number))
+      return std::nullopt;
+  bool sums =
+      op.getIteratorTypesArray()[loop.number] == utils::IteratorType::reduction;
+  SmallVector<Layout> results;
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
+    int64_t place = *placeOf(op.getMatchingIndexingMap(op.getDpsInitOperand(i)),
+                             loop.number);
+    if (sums ? place >= 0 || !isSumFromZero(op, i) : place < 0)
+      return std::nullopt;
+    results.push_back(sums ? Layout{Layout::Partial}
+                           : Layout::split(place, loop.outer));
+  }
+  return results;
+}
+
+/// Lets numbers of the split loop be those of the whole.
+void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
+                 int64_t ways, int64_t shard) {
+  SmallVector<linalg::IndexOp> indices;
+  op->walk([&](linalg::IndexOp index) {
+    if (index.getDim() == loop.number &&
+        index->getParentOfType<linalg::LinalgOp>() == op)
+      indices.push_back(index);
+  });
+  int64_t chunk = size / loop.outer, part = chunk / ways;
+  for (linalg::IndexOp index : indices) {
+    OpBuilder builder(index->getContext());
+    builder.setInsertionPointAfter(index);
+    Location loc = index.getLoc();
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    Value number = index;
+    llvm::SmallPtrSet<Operation *, 4> own;
+    auto keep = [&](Value value) {
+      own.insert(value.getDefiningOp());
+      return value;
+    };
+    if (loop.outer != 1) {
+      // In its chunk, and that chunk's beginning.
+      Value chunks =
+          keep(arith::DivUIOp::create(builder, loc, index, constant(part)));
+      Value inside =
+          keep(arith::RemUIOp::create(builder, loc, index, constant(part)));
+      number = arith::AddIOp::create(
+          builder, loc,
+          arith::MulIOp::create(builder, loc, chunks, constant(chunk)), inside);
+    }
+    Value moved = keep(
+        arith::AddIOp::create(builder, loc, number, constant(shard * part)));
+    index.getResult().replaceAllUsesExcept(moved, own);
+  }
+}
+
+} // namespace
+
+bool Sharder::copyStructured(linalg::LinalgOp op) {
+  if (op.hasDynamicShape() || !op.hasPureTensorSemantics())
+    return false;
+  auto isRead = [&](OpOperand &operand) {
+    return isa<RankedTensorType>(operand.get().getType()) &&
+           op.payloadUsesValueFromOperand(&operand);
+  };
+  SmallVector<SplitLoop> asked;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isRead(operand) || !layoutOf(operand.get()).isSplit())
+      continue;
+    Layout layout = layoutOf(operand.get());
+    auto loop = dyn_cast<AffineDimExpr>(
+        op.getMatchingIndexingMap(&operand).getResult(layout.dim));
+    if (loop)
+      asked.push_back(
+          {loop.getPosition(), layout.outer,
+           cast<RankedTensorType>(operand.get().getType()).getNumElements()});
+  }
+  llvm::stable_sort(asked, [](const SplitLoop &a, const SplitLoop &b) {
+    return a.elements > b.elements;
+  });
+  std::optional<SmallVector<Layout>> results;
+  const SplitLoop *loop = nullptr;
+  for (const SplitLoop &next : asked)
+    if (!loop && (results = resultsOf(op, next, ways)))
+      loop = &next;
+  if (!loop)
+    return false;
+
+  // How each operand is held; null layouts: a new array for the result.
+  SmallVector<Layout> wanted;
+  SmallVector<Level> levels;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Layout layout;
+    if (isa<RankedTensorType>(operand.get().getType()))
+      if (int64_t place =
+              *placeOf(op.getMatchingIndexingMap(&operand), loop->number);
+          place >= 0)
+        layout = Layout::split(place, loop->outer);
+    wanted.push_back(layout);
+    if (!op.isDpsInit(&operand) || isRead(operand))
+      levels.push_back(
+          levelOf(operand.get(), layoutOf(operand.get()) != layout));
+  }
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    levels.push_back(levelOf(value, /*isWhole=*/true));
+  enter(*op, /*isSplit=*/true, levels);
+  SmallVector<SmallVector<Value>> copies(op->getNumResults());
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    SmallVector<Value> operands;
+    for (auto [operand, layout] :
+         llvm::zip_equal(op->getOpOperands(), wanted)) {
+      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+      if (type && op.isDpsInit(&operand) && !isRead(operand))
+        operands.push_back(tensor::EmptyOp::create(
+            builder, at(op, shard), localType(type, layout, ways).getShape(),
+            type.getElementType()));
+      else
+        operands.push_back(in(operand.get(), layout, shard));
+    }
+    SmallVector<Type> types;
+    for (auto [result, layout] : llvm::zip_equal(op->getResults(), *results))
+      types.push_back(
+          localType(cast<RankedTensorType>(result.getType()), layout, ways));
+    Operation *copied = copyWith(*op, operands, types, shard);
+    moveIndices(cast<linalg::LinalgOp>(copied), *loop,
+                op.getStaticLoopRanges()[loop->number], ways, shard);
+    for (auto [list, result] : llvm::zip(copies, copied->getResults()))
+      list.push_back(result);
+  }
+  for (auto [old, list, layout] :
+       llvm::zip_equal(op->getResults(), copies, *results))
+    set(old, layout, list);
+  return true;
+}
+
+/// What only moves partial sums, or adds them to others or up, leaves partial
+/// sums.
+bool Sharder::copyMoves(linalg::LinalgOp op) {
+  if (op->getNumResults() != 1 || op.hasDynamicShape())
+    return false;
+  SmallVector<OpOperand *> inputs = op.getDpsInputOperands();
+  bool partial = !inputs.empty() && llvm::all_of(inputs, [&](OpOperand *in) {
+    return isa<RankedTensorType>(in->get().getType()) &&
+           layoutOf(in->get()).kind == Layout::Partial;
+  });
+  Block *body = op.getBlock();
+  Value yielded = body->getTerminator()->getOperand(0);
+  bool moves = inputs.size() == 1 && yielded == body->getArgument(0);
+  Operation *add = yielded.getDefiningOp();
+  bool adds = add && isa<arith::AddFOp, arith::AddIOp>(add) && !body->empty() &&
+              add == &body->front() &&
+              llvm::all_of(add->getOperands(), [&](Value operand) {
+                return isa<BlockArgument>(operand);
+              });
+  bool addsUp = adds && inputs.size() == 1 && isSumFromZero(op, 0);
+  bool addsBoth = adds && inputs.size() == 2 &&
+                  op.getNumReductionLoops() == 0 &&
+                  add->getOperand(0) != add->getOperand(1) &&
+                  !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0));
+  if (!partial || !(moves || addsUp || addsBoth))
+    return false;
+  SmallVector<Level> levels;
+  for (OpOperand *input : inputs)
+    levels.push_back(levelOf(input->get(), /*isWhole=*/false));
+  enter(*op, /*isSplit=*/true, levels);
+  SmallVector<Value> copies;
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    SmallVector<Value> operands;
+    for (OpOperand &operand : op->getOpOperands())
+      operands.push_back(op.isDpsInit(&operand)
+                             ? whole(operand.get(), shard)
+                             : entryOf(operand.get()).copies[shard]);
+    copies.push_back(
+        copyWith(*op, operands, op->getResultTypes(), shard)->getResult(0));
+  }
+  set(op->getResult(0), Layout{Layout::Partial}, copies);
+  return true;
+}
+
+} // namespace stagewright::pipeline

@@ -1,0 +1,184 @@
+//===- ShardTensors.cpp - operations on shapes, on parts ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharder.h"
+#include "stagewright/Analysis/Rows.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+namespace {
+
+/// What a shard does of an operation on shapes: operands in these layouts, a
+/// result in that one, and static sizes or places that are those of parts.
+struct Plan {
+  SmallVector<Layout> operands;
+  Layout result;
+  std::function<void(Operation *)> resize = [](Operation *) {};
+};
+
+/// `values` with `dim` divided by `ways`.
+DenseI64ArrayAttr divided(MLIRContext *context, ArrayRef<int64_t> values,
+                          int64_t dim, int64_t ways) {
+  SmallVector<int64_t> all(values);
+  all[dim] /= ways;
+  return DenseI64ArrayAttr::get(context, all);
+}
+
+/// The dimension that is left of `dim` without the dropped ones; -1: none.
+int64_t withoutDropped(const llvm::SmallBitVector &dropped, int64_t dim) {
+  if (dropped.test(dim))
+    return -1;
+  int64_t at = 0;
+  for (int64_t i = 0; i < dim; ++i)
+    at += !dropped.test(i);
+  return at;
+}
+
+std::optional<Plan> planExtract(tensor::ExtractSliceOp op, Layout source,
+                                int64_t ways) {
+  int64_t dim = source.dim;
+  if (op->getNumOperands() != 1 || op.getStaticStrides()[dim] != 1)
+    return std::nullopt;
+  auto range =
+      throughRange(source, op.getSourceType().getDimSize(dim),
+                   op.getStaticOffsets()[dim], op.getStaticSizes()[dim]);
+  int64_t left = withoutDropped(op.getDroppedDims(), dim);
+  if (!range || left < 0)
+    return std::nullopt;
+  Plan plan{{source}, Layout::split(left, range->outer)};
+  plan.resize = [=](Operation *copied) {
+    auto slice = cast<tensor::ExtractSliceOp>(copied);
+    slice.setStaticOffsetsAttr(
+        divided(slice.getContext(), slice.getStaticOffsets(), dim, ways));
+    slice.setStaticSizesAttr(
+        divided(slice.getContext(), slice.getStaticSizes(), dim, ways));
+  };
+  return plan;
+}
+
+std::optional<Plan> planInsert(tensor::InsertSliceOp op, Layout source,
+                               Layout dest, int64_t ways) {
+  if (op->getNumOperands() != 2)
+    return std::nullopt;
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  RankedTensorType type = op.getDestType();
+  std::optional<Layout> result;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    int64_t left = withoutDropped(dropped, dim);
+    bool asks = source.isSplit() ? left == source.dim
+                                 : dest.isSplit() && dim == dest.dim;
+    if (!asks || op.getStaticStrides()[dim] != 1 || left < 0)
+      continue;
+    int64_t first = op.getStaticOffsets()[dim], size = op.getStaticSizes()[dim];
+    Layout part = source;
+    if (!source.isSplit()) {
+      auto range = throughRange(dest, type.getDimSize(dim), first, size);
+      if (!range)
+        return std::nullopt;
+      part = Layout::split(left, range->outer);
+    }
+    result = aroundRange(Layout::split(dim, part.outer), type.getDimSize(dim),
+                         first, size);
+    if (!result || !fits(type, *result, ways))
+      return std::nullopt;
+    Plan plan{{part, *result}, *result};
+    plan.resize = [=](Operation *copied) {
+      auto slice = cast<tensor::InsertSliceOp>(copied);
+      slice.setStaticOffsetsAttr(
+          divided(slice.getContext(), slice.getStaticOffsets(), dim, ways));
+      slice.setStaticSizesAttr(
+          divided(slice.getContext(), slice.getStaticSizes(), dim, ways));
+    };
+    return plan;
+  }
+  return std::nullopt;
+}
+
+std::optional<Plan> planPad(tensor::PadOp op, Layout source, int64_t ways) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (op->getNumOperands() != 1 || !op.getConstantPaddingValue())
+    return std::nullopt;
+  auto result = aroundRange(source, type.getDimSize(source.dim),
+                            op.getStaticLow()[source.dim],
+                            op.getSourceType().getDimSize(source.dim));
+  if (!result || !fits(type, *result, ways))
+    return std::nullopt;
+  Plan plan{{source}, *result};
+  plan.resize = [=](Operation *copied) {
+    auto pad = cast<tensor::PadOp>(copied);
+    pad.setStaticLowAttr(
+        divided(pad.getContext(), pad.getStaticLow(), source.dim, ways));
+    pad.setStaticHighAttr(
+        divided(pad.getContext(), pad.getStaticHigh(), source.dim, ways));
+  };
+  return plan;
+}
+
+} // namespace
+
+bool Sharder::copyTensorOp(Operation &op) {
+  if (op.getNumResults() != 1 || op.getNumOperands() == 0 ||
+      !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+           tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp>(op))
+    return false;
+  Layout first = layoutOf(op.getOperand(0));
+  std::optional<Plan> plan;
+  if (isa<tensor::InsertSliceOp>(op)) {
+    Layout dest = layoutOf(op.getOperand(1));
+    if (first.isSplit() || dest.isSplit())
+      plan = planInsert(cast<tensor::InsertSliceOp>(op), first, dest, ways);
+  } else if (first.kind == Layout::Partial && !isa<tensor::PadOp>(op)) {
+    plan = Plan{{first}, first};
+  } else if (first.isSplit()) {
+    auto moved = [&](std::optional<Layout> result) {
+      if (result)
+        plan = Plan{{first}, *result};
+    };
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case([&](tensor::ExpandShapeOp it) {
+          moved(throughExpand(it, first, ways));
+          if (plan)
+            plan->resize = [](Operation *copied) {
+              auto expand = cast<tensor::ExpandShapeOp>(copied);
+              expand.setStaticOutputShape(
+                  cast<RankedTensorType>(expand.getType()).getShape());
+            };
+        })
+        .Case([&](tensor::CollapseShapeOp it) {
+          moved(throughCollapse(it, first, ways));
+        })
+        .Case([&](tensor::ExtractSliceOp it) {
+          plan = planExtract(it, first, ways);
+        })
+        .Case([&](tensor::PadOp it) { plan = planPad(it, first, ways); });
+  }
+  if (!plan)
+    return false;
+  SmallVector<Level> levels;
+  for (auto [operand, layout] :
+       llvm::zip_equal(op.getOperands(), plan->operands))
+    levels.push_back(levelOf(operand, layoutOf(operand) != layout));
+  enter(op, /*isSplit=*/true, levels);
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  SmallVector<Value> copies;
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    SmallVector<Value> operands;
+    for (auto [operand, layout] :
+         llvm::zip_equal(op.getOperands(), plan->operands))
+      operands.push_back(in(operand, layout, shard));
+    Operation *copied =
+        copyWith(op, operands, localType(type, plan->result, ways), shard);
+    plan->resize(copied);
+    copies.push_back(copied->getResult(0));
+  }
+  set(op.getResult(0), plan->result, copies);
+  return true;
+}
+
+} // namespace stagewright::pipeline

@@ -1,0 +1,232 @@
+//===- Sharder.cpp - values, boxes and levels of shards -------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Analysis/Scope.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+void Sharder::setArgument(Value old, Value whole) {
+  Entry &entry = entries[old];
+  entry.copies.assign(ways, whole);
+  entry.shared = true;
+}
+
+void Sharder::setArgument(Value old, Layout layout, ArrayRef<Value> parts) {
+  Entry &entry = entries[old];
+  entry.layout = layout;
+  entry.copies.assign(parts.begin(), parts.end());
+}
+
+Sharder::Entry &Sharder::entryOf(Value old) {
+  auto found = entries.find(old);
+  assert(found != entries.end() && "values are copied in their order");
+  return found->second;
+}
+
+void Sharder::set(Value old, Layout layout, ArrayRef<Value> copies) {
+  Entry &entry = entries[old];
+  entry.layout = layout;
+  entry.copies.assign(copies.begin(), copies.end());
+  int number = graph.indexOf(old);
+  entry.level = number >= 0 && graph.ops[number].free ? Level() : here;
+}
+
+Sharder::Level Sharder::levelOf(Value old, bool isWhole) {
+  Entry &entry = entryOf(old);
+  Level level = entry.level;
+  if (isWhole && entry.layout.kind != Layout::Whole && !entry.shared)
+    level.number = level.backward ? std::max<int64_t>(level.number - 1, 0)
+                                  : std::max<int64_t>(level.number, 1) + 1;
+  return level;
+}
+
+/// Makes a value whole in every shard.
+void Sharder::box(Value old) {
+  Level before = here;
+  here = levelOf(old, /*isWhole=*/true);
+  Entry &entry = entryOf(old);
+  SmallVector<Value> boxed;
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    Location loc = at(old.getDefiningOp(), shard);
+    if (entry.layout.isSplit()) {
+      boxed.push_back(joinParts(builder, loc,
+                                cast<RankedTensorType>(old.getType()),
+                                entry.copies, entry.layout));
+      continue;
+    }
+    // In the same order in every shard, so all have the same bits.
+    Value sum = entry.copies[0];
+    for (Value part : ArrayRef(entry.copies).drop_front())
+      sum = isa<FloatType>(getElementTypeOrSelf(sum.getType()))
+                ? Value(arith::AddFOp::create(builder, loc, sum, part))
+                : Value(arith::AddIOp::create(builder, loc, sum, part));
+    boxed.push_back(sum);
+  }
+  ++(entry.layout.isSplit() ? numJoins : numSums);
+  entry.boxed = std::move(boxed);
+  here = before;
+}
+
+Value Sharder::whole(Value old, int64_t shard) {
+  if (entryOf(old).layout.kind == Layout::Whole)
+    return entryOf(old).copies[shard];
+  if (entryOf(old).boxed.empty())
+    box(old);
+  return entryOf(old).boxed[shard];
+}
+
+Value Sharder::in(Value old, Layout layout, int64_t shard) {
+  if (layoutOf(old) == layout)
+    return entryOf(old).copies[shard];
+  Value all = whole(old, shard);
+  if (!layout.isSplit())
+    return all;
+  Location loc = at(old.getDefiningOp(), shard);
+  // A part of what is the same everywhere is made as it is.
+  if (auto fill = old.getDefiningOp<linalg::FillOp>()) {
+    RankedTensorType type =
+        localType(cast<RankedTensorType>(old.getType()), layout, ways);
+    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                          type.getElementType());
+    return linalg::FillOp::create(builder, loc,
+                                  whole(fill.getInputs()[0], shard), empty)
+        .getResult(0);
+  }
+  return takePart(builder, loc, all, layout, ways, shard);
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
+  int number = op.getNumResults() ? graph.indexOf(op.getResult(0)) : -1;
+  bool backward = number >= 0 && graph.ops[number].isBackward();
+  int64_t forward = -1;
+  std::optional<int64_t> bound;
+  for (Level level : operands) {
+    if (!level.backward)
+      forward = std::max(forward, level.number);
+    else
+      bound = std::min(bound.value_or(level.number), level.number);
+  }
+  auto isOdd = [](int64_t level) { return level % 2 != 0; };
+  // Above what it reads, but in the backward as far up as that allows.
+  int64_t level = std::max<int64_t>(forward, 0);
+  level += isOdd(level) != isSplit;
+  if (backward && bound) {
+    int64_t below = *bound - (isOdd(*bound) != isSplit);
+    level = below >= forward && below >= 0 ? below : std::min(level, *bound);
+  }
+  here = {level, backward};
+  if (!backward && !names.contains(level)) {
+    ScopePath path = scopeOf(op.getLoc());
+    if (!path.empty())
+      names[level] = llvm::join(path, ".");
+  }
+}
+
+Location Sharder::at(Operation *op, int64_t shard) {
+  auto name = names.find(here.number);
+  std::string layer = name == names.end() ? "step" : name->second;
+  layer += ".t" + std::to_string(std::max<int64_t>(here.number, 0)) + ".s" +
+           std::to_string(shard);
+  Location inner = op ? op->getLoc() : builder.getUnknownLoc();
+  return NameLoc::get(builder.getStringAttr(layer + "/op"), inner);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+void Sharder::copy(Block &block) {
+  for (Operation &op : block.without_terminator())
+    copy(op);
+}
+
+static bool makesTensors(Operation &op) {
+  return llvm::any_of(op.getResultTypes(),
+                      [](Type type) { return isa<RankedTensorType>(type); });
+}
+
+/// What an operation and its regions read.
+static SetVector<Value> readsOf(Operation &op) {
+  SetVector<Value> reads(op.operand_begin(), op.operand_end());
+  getUsedValuesDefinedAbove(op.getRegions(), reads);
+  return reads;
+}
+
+void Sharder::copy(Operation &op) {
+  int number = op.getNumResults() ? graph.indexOf(op.getResult(0)) : -1;
+  bool chained = number >= 0 && (graph.ops[number].isChained() ||
+                                 graph.ops[number].isBackward());
+  bool onShared = llvm::all_of(
+      readsOf(op), [&](Value value) { return entryOf(value).shared; });
+  if (onShared && (!chained || !makesTensors(op)))
+    return copyShared(op);
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  bool done = structured ? copyStructured(structured) || copyMoves(structured)
+                         : copyTensorOp(op);
+  if (!done)
+    copyWhole(op);
+}
+
+void Sharder::copyShared(Operation &op) {
+  IRMapping mapping;
+  for (Value value : readsOf(op))
+    mapping.map(value, entryOf(value).copies[0]);
+  Operation *copied = builder.clone(op, mapping);
+  for (auto [old, result] : llvm::zip(op.getResults(), copied->getResults()))
+    setArgument(old, result);
+}
+
+Operation *Sharder::copyWith(Operation &op, ValueRange operands,
+                             TypeRange types, int64_t shard) {
+  IRMapping mapping;
+  for (Value value : readsOf(op))
+    if (!llvm::is_contained(op.getOperands(), value))
+      mapping.map(value, whole(value, shard));
+  for (auto [old, operand] : llvm::zip(op.getOperands(), operands))
+    mapping.map(old, operand);
+  Operation *copied = builder.clone(op, mapping);
+  copied->setOperands(operands);
+  copied->setLoc(at(&op, shard));
+  for (auto [result, type] : llvm::zip_equal(copied->getResults(), types))
+    result.setType(type);
+  return copied;
+}
+
+void Sharder::copyWhole(Operation &op) {
+  SetVector<Value> reads = readsOf(op);
+  SmallVector<Level> levels;
+  for (Value value : reads)
+    levels.push_back(levelOf(value, /*isWhole=*/true));
+  enter(op, /*isSplit=*/false, levels);
+  SmallVector<SmallVector<Value>> copies(op.getNumResults());
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(whole(operand, shard));
+    Operation *copied = copyWith(op, operands, op.getResultTypes(), shard);
+    for (auto [list, result] : llvm::zip(copies, copied->getResults()))
+      list.push_back(result);
+  }
+  for (auto [old, list] : llvm::zip(op.getResults(), copies))
+    set(old, Layout(), list);
+}
+
+} // namespace stagewright::pipeline

@@ -1,0 +1,103 @@
+//===- Sharder.h - a step for several shards --------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Copies a step operation by operation, once for every shard, each on its part
+// of what is split. Layouts follow from the indexing maps: a split loop that is
+// parallel splits the result, one that is summed leaves partial sums. Where an
+// operation needs more than its shard has, a box stands before it: partial sums
+// are added up, parts joined, in every shard.
+//
+// Values have levels, even where they are whole and odd where they are split:
+// from one to the next data may cross between shards, in the forward upwards
+// and in the backward downwards, within a level it never does. So the
+// operations of one level and one shard are a layer of the pipeline, named by
+// their location, and no two layers wait for each other both ways.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_SHARDER_H
+#define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_SHARDER_H
+
+#include "Layout.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include "stagewright/Analysis/StepGraph.h"
+
+namespace stagewright::pipeline {
+
+class Sharder {
+public:
+  Sharder(const StepGraph &graph, int64_t ways, mlir::OpBuilder &builder)
+      : graph(graph), ways(ways), builder(builder) {}
+
+  /// An argument of the step: one value for all shards, or the part of each.
+  void setArgument(mlir::Value old, mlir::Value whole);
+  void setArgument(mlir::Value old, Layout layout,
+                   llvm::ArrayRef<mlir::Value> parts);
+
+  void copy(mlir::Block &block);
+
+  /// What `shard` has of a value of the step, whole or as `layout` says.
+  mlir::Value whole(mlir::Value old, int64_t shard);
+  mlir::Value in(mlir::Value old, Layout layout, int64_t shard);
+
+  int64_t numSums = 0, numJoins = 0; ///< Boxes.
+
+private:
+  /// How far into the forward, or into the backward, something is; -1: before
+  /// all, as arguments are.
+  struct Level {
+    int64_t number = -1;
+    bool backward = false;
+  };
+  struct Entry {
+    Layout layout;
+    llvm::SmallVector<mlir::Value> copies; ///< By shard.
+    Level level;
+    bool shared = false;                  ///< One value for all.
+    llvm::SmallVector<mlir::Value> boxed; ///< Whole, by shard, once needed.
+  };
+
+  //===--- Operations -----------------------------------------------------===//
+  void copy(mlir::Operation &op);
+  /// One copy for all shards, or one for each, on whole values.
+  void copyShared(mlir::Operation &op);
+  void copyWhole(mlir::Operation &op);
+  /// Each fails, having written nothing, where operands have to be whole.
+  bool copyStructured(mlir::linalg::LinalgOp op);
+  bool copyMoves(mlir::linalg::LinalgOp op);
+  bool copyTensorOp(mlir::Operation &op);
+  /// A copy on `operands` with results of `types`; what its regions read is
+  /// whole.
+  mlir::Operation *copyWith(mlir::Operation &op, mlir::ValueRange operands,
+                            mlir::TypeRange types, int64_t shard);
+
+  //===--- Values ---------------------------------------------------------===//
+  Entry &entryOf(mlir::Value old);
+  void set(mlir::Value old, Layout layout, mlir::ArrayRef<mlir::Value> copies);
+  Layout layoutOf(mlir::Value old) { return entryOf(old).layout; }
+  /// The level of a value as an operand: whole values behind their box.
+  Level levelOf(mlir::Value old, bool isWhole);
+  void box(mlir::Value old);
+
+  //===--- Places ---------------------------------------------------------===//
+  /// Lets what is written next stand at the level that its operands allow.
+  void enter(mlir::Operation &op, bool isSplit, llvm::ArrayRef<Level> operands);
+  /// Lets it be in `shard`.
+  mlir::Location at(mlir::Operation *op, int64_t shard);
+
+  const StepGraph &graph;
+  int64_t ways;
+  mlir::OpBuilder &builder;
+  llvm::DenseMap<mlir::Value, Entry> entries;
+  Level here;                                 ///< Of what is being written.
+  llvm::DenseMap<int64_t, std::string> names; ///< Of levels.
+};
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_SHARDER_H
