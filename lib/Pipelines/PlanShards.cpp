@@ -14,9 +14,9 @@ using namespace mlir;
 
 namespace stagewright {
 
-/// The schedule unless one is asked for: several stages on a device, the
-/// activations of few microbatches alive.
-static constexpr const char *kSchedule = "interleaved";
+/// The schedules unless one is asked for: of several stages on a device, with
+/// the activations of few microbatches alive, and of one.
+static constexpr const char *kSchedule = "interleaved", *kOfOne = "1f1b";
 
 /// The shard of a layer, by its name; 0 if it says none.
 static int64_t shardOf(StringRef layer) {
@@ -62,8 +62,9 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
         {"devices",
          llvm::json::Array{(*cluster)->devices[number % size_t(ways)].name}}});
   }
-  std::string schedule =
-      findGenerator(options.schedule) ? options.schedule : kSchedule;
+  std::string schedule = findGenerator(options.schedule) ? options.schedule
+                         : int64_t(stages.size()) > ways ? kSchedule
+                                                         : kOfOne;
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(
       llvm::json::Object{{"schedule", schedule}, {"stages", std::move(list)}});

@@ -30,7 +30,8 @@ std::optional<Layout> throughExpand(tensor::ExpandShapeOp op, Layout layout,
                                     int64_t ways) {
   auto type = cast<RankedTensorType>(op.getType());
   int64_t outer = layout.outer;
-  for (int64_t dim : op.getReassociationIndices()[layout.dim]) {
+  SmallVector<ReassociationIndices> groups = op.getReassociationIndices();
+  for (int64_t dim : groups[layout.dim]) {
     Layout found = Layout::split(dim, outer);
     if (fits(type, found, ways))
       return found;

@@ -125,6 +125,14 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
       bound = std::min(bound.value_or(level.number), level.number);
   }
   auto isOdd = [](int64_t level) { return level % 2 != 0; };
+  // What is made of forward values alone, cheaply, holds nothing back.
+  bool isFactor = backward && !bound && graph.ops[number].work.isCheap();
+  std::string scope = llvm::join(scopeOf(op.getLoc()), ".");
+  // Other such work begins a backward, where the forward of its scope is.
+  if (backward && !bound && !isFactor) {
+    auto own = topOfScope.find(scope);
+    forward = std::max(forward, own == topOfScope.end() ? top : own->second);
+  }
   // Above what it reads, but in the backward as far up as that allows.
   int64_t level = std::max<int64_t>(forward, 0);
   level += isOdd(level) != isSplit;
@@ -132,12 +140,15 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
     int64_t below = *bound - (isOdd(*bound) != isSplit);
     level = below >= forward && below >= 0 ? below : std::min(level, *bound);
   }
-  here = {level, backward};
-  if (!backward && !names.contains(level)) {
-    ScopePath path = scopeOf(op.getLoc());
-    if (!path.empty())
-      names[level] = llvm::join(path, ".");
-  }
+  here = {level, backward && !isFactor};
+  if (backward)
+    return;
+  top = std::max(top, level);
+  if (scope.empty())
+    return;
+  names.try_emplace(level, scope);
+  int64_t &highest = topOfScope.try_emplace(scope, level).first->second;
+  highest = std::max(highest, level);
 }
 
 Location Sharder::at(Operation *op, int64_t shard) {

@@ -26,6 +26,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "stagewright/Analysis/StepGraph.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace stagewright::pipeline {
 
@@ -96,6 +97,8 @@ private:
   llvm::DenseMap<mlir::Value, Entry> entries;
   Level here;                                 ///< Of what is being written.
   llvm::DenseMap<int64_t, std::string> names; ///< Of levels.
+  llvm::StringMap<int64_t> topOfScope;        ///< Of the forward, by scope.
+  int64_t top = 0;                            ///< Of the forward.
 };
 
 } // namespace stagewright::pipeline
