@@ -1,0 +1,36 @@
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=2" 2>&1 | FileCheck %s --check-prefix=RANGE
+// RUN: not pp-opt %s --pipeline-shard="ways=3 hints=w=0" 2>&1 | FileCheck %s --check-prefix=ODD
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=1:3" 2>&1 | FileCheck %s --check-prefix=CHUNKS
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=v=0" 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w" 2>&1 | FileCheck %s --check-prefix=HINT
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=w=0:x" 2>&1 | FileCheck %s --check-prefix=NUMBER
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=[=0" 2>&1 | FileCheck %s --check-prefix=GLOB
+// RUN: not pp-opt %s --pipeline-shard="ways=0" 2>&1 | FileCheck %s --check-prefix=WAYS
+// RUN: not pp-opt %s --pipeline-form-graph --pipeline-shard="ways=2 hints=w=0" 2>&1 | FileCheck %s --check-prefix=GRAPH
+// RUN: not pp-compile %s --cluster=local:1 --tensor-parallel=2 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=FEW
+// RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=WHAT
+// RUN: not pp-compile %s --cluster=local:2 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=OVER
+// RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 "--plan=[0,1)" --emit=rank 2>&1 | FileCheck %s --check-prefix=PLAN
+
+// RANGE: error: parameter 'w' of type {{.*}}tensor<4x4xf32>{{.*}} cannot be split over 2 shards by 'w=2': dimension 2 must be a multiple of 2
+// ODD: error: parameter 'w' of type {{.*}} cannot be split over 3 shards by 'w=0': dimension 0 must be a multiple of 3
+// CHUNKS: dimension 1 must be a multiple of 6
+// NAME: error: no parameter has a name like 'v=0'
+// HINT: error: 'w' says how no parameter is split: it has no dimension; write GLOB=DIM, or GLOB=DIM:CHUNKS
+// NUMBER: 'x' is no number of chunks
+// GLOB: error: '[=0' says how no parameter is split
+// WAYS: error: ways must be from 1 to 1024, got 0
+// GRAPH: error: pipeline-shard splits a step, but the module has a graph
+// FEW: error: 2 shards need 2 devices, and there are 1; name a larger cluster, as --cluster=local:2
+// WHAT: error: --tensor-parallel splits what --shard names
+// OVER: error: --shard says what --tensor-parallel splits
+// PLAN: error: --tensor-parallel places its stages itself
+
+func.func @step(%w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name = "w"},
+                %x: tensor<4x4xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<4x4xf32> {pipeline.role = "output"}) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}

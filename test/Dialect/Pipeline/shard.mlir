@@ -1,0 +1,94 @@
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1,down=0" | FileCheck %s
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1,down=0" --pipeline-form-graph=layers=1 | FileCheck %s --check-prefix=GRAPH
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1:3,down=0:3" | FileCheck %s --check-prefix=CHUNKS
+// RUN: pp-opt %s --pipeline-shard | FileCheck %s --check-prefix=NONE
+// RUN: pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=up=1,down=0 --microbatches=2 --emit=schedule | FileCheck %s --check-prefix=PLAN
+
+// A perceptron x up down, of which each shard has half of what lies between: it multiplies by its columns and rows, and
+// what both make is added up in each.
+
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %arg0: tensor<4x6xf32> {pipeline.name = "up"
+// CHECK-SAME: pipeline.slice = 0 : i64, pipeline.slice_dim = 1 : i64, pipeline.slice_outer = 1 : i64}, %arg1: tensor<4x6xf32>
+// CHECK-SAME: pipeline.slice = 1 : i64, pipeline.slice_dim = 1 : i64, pipeline.slice_outer = 1 : i64}, %arg2: tensor<6x4xf32>
+// CHECK-SAME: pipeline.slice_dim = 0 : i64
+// CHECK-SAME: tensor<4x6xf32> {pipeline.combine = "mean", pipeline.name = "gradient/up", pipeline.of = 0 : i64
+// CHECK-SAME: tensor<4x6xf32> {pipeline.combine = "mean", pipeline.name = "gradient/up", pipeline.of = 1 : i64, pipeline.position = 1 : i64, pipeline.role = "gradient", pipeline.slice = 1 : i64
+// CHECK: %[[H0:.*]] = linalg.matmul ins(%arg4, %arg0 :
+// CHECK: %[[H1:.*]] = linalg.matmul ins(%arg4, %arg1 :
+// CHECK: %[[Y0:.*]] = linalg.matmul ins(%[[H0]], %arg2 : tensor<8x6xf32>, tensor<6x4xf32>)
+// CHECK: %[[Y1:.*]] = linalg.matmul ins(%[[H1]], %arg3 : tensor<8x6xf32>, tensor<6x4xf32>)
+// CHECK: arith.addf %[[Y0]], %[[Y1]] : tensor<8x4xf32>
+// CHECK: arith.addf %[[Y0]], %[[Y1]] : tensor<8x4xf32>
+
+// Layers of one level read nothing of each other; the sums of the backward are not there, for nothing reads dx.
+// GRAPH-LABEL: pipeline.graph @step
+// GRAPH: pipeline.node "net.t1.s0.F" {{.*}} layer 0
+// GRAPH: pipeline.node "net.t1.s1.F" {{.*}} layer 1
+// GRAPH: pipeline.node "net.t2.s0.F" {{.*}} layer 2(%net.t1.s0.F
+// GRAPH: pipeline.node "net.t2.s0.{{[BIW]}}" {{.*}} layer 2
+// GRAPH: pipeline.node "net.t1.s1.{{[BIW]}}" {{.*}} layer 1
+// GRAPH: pipeline.node "net.t1.s0.{{[BIW]}}" {{.*}} layer 0
+
+// CHUNKS: %arg0: tensor<4x6xf32> {{.*}}pipeline.slice_dim = 1 : i64, pipeline.slice_outer = 3 : i64}, %arg2: tensor<6x4xf32>
+
+// NONE: tensor<4x12xf32>
+// NONE-NOT: pipeline.slice
+
+// PLAN: pipeline.stage 0 {{.*}}@d0
+// PLAN: pipeline.stage 1 {{.*}}@d1
+
+func.func @step(%up: tensor<4x12xf32> {pipeline.role = "parameter", pipeline.name = "up"},
+                %down: tensor<12x4xf32> {pipeline.role = "parameter", pipeline.name = "down"},
+                %x: tensor<8x4xf32> {pipeline.role = "batch", pipeline.name = "x"})
+    -> (tensor<f32> {pipeline.role = "loss"},
+        tensor<4x12xf32> {pipeline.role = "gradient", pipeline.of = 0 : i64},
+        tensor<12x4xf32> {pipeline.role = "gradient", pipeline.of = 1 : i64}) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant dense<1.0> : tensor<8x4xf32>
+  %eh = tensor.empty() : tensor<8x12xf32>
+  %zh = linalg.fill ins(%zero : f32) outs(%eh : tensor<8x12xf32>) -> tensor<8x12xf32>
+  %h = linalg.matmul ins(%x, %up : tensor<8x4xf32>, tensor<4x12xf32>) outs(%zh : tensor<8x12xf32>) -> tensor<8x12xf32> loc(#forward)
+  %ey = tensor.empty() : tensor<8x4xf32>
+  %zy = linalg.fill ins(%zero : f32) outs(%ey : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %y = linalg.matmul ins(%h, %down : tensor<8x12xf32>, tensor<12x4xf32>) outs(%zy : tensor<8x4xf32>) -> tensor<8x4xf32> loc(#forward)
+  %el = tensor.empty() : tensor<f32>
+  %zl = linalg.fill ins(%zero : f32) outs(%el : tensor<f32>) -> tensor<f32>
+  %loss = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%y : tensor<8x4xf32>) outs(%zl : tensor<f32>) {
+  ^bb0(%in: f32, %sum: f32):
+    %q = arith.mulf %in, %in : f32
+    %a = arith.addf %sum, %q : f32
+    linalg.yield %a : f32
+  } -> tensor<f32> loc(#forward)
+  // dy = 2 y, ddown = h^T dy, dh = dy down^T, dup = x^T dh.
+  %dy = arith.addf %y, %y : tensor<8x4xf32> loc(#backward)
+  %ed = tensor.empty() : tensor<12x4xf32>
+  %zd = linalg.fill ins(%zero : f32) outs(%ed : tensor<12x4xf32>) -> tensor<12x4xf32>
+  %ddown = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%h, %dy : tensor<8x12xf32>, tensor<8x4xf32>) outs(%zd : tensor<12x4xf32>) {
+  ^bb0(%p: f32, %q: f32, %sum: f32):
+    %m = arith.mulf %p, %q : f32
+    %a = arith.addf %sum, %m : f32
+    linalg.yield %a : f32
+  } -> tensor<12x4xf32> loc(#backward)
+  %dh = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%dy, %down : tensor<8x4xf32>, tensor<12x4xf32>) outs(%zh : tensor<8x12xf32>) {
+  ^bb0(%p: f32, %q: f32, %sum: f32):
+    %m = arith.mulf %p, %q : f32
+    %a = arith.addf %sum, %m : f32
+    linalg.yield %a : f32
+  } -> tensor<8x12xf32> loc(#backward)
+  %eu = tensor.empty() : tensor<4x12xf32>
+  %zu = linalg.fill ins(%zero : f32) outs(%eu : tensor<4x12xf32>) -> tensor<4x12xf32>
+  %dup = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %dh : tensor<8x4xf32>, tensor<8x12xf32>) outs(%zu : tensor<4x12xf32>) {
+  ^bb0(%p: f32, %q: f32, %sum: f32):
+    %m = arith.mulf %p, %q : f32
+    %a = arith.addf %sum, %m : f32
+    linalg.yield %a : f32
+  } -> tensor<4x12xf32> loc(#backward)
+  return %loss, %dup, %ddown : tensor<f32>, tensor<4x12xf32>, tensor<12x4xf32>
+}
+#forward = loc("jit(step)/jvp(net)/op")
+#backward = loc("jit(step)/transpose(jvp(net))/op")

@@ -1,0 +1,122 @@
+"""Tensor parallelism: layers split over shards, each a rank. Losses and gradients beside JAX's, on threads, as processes of MPI
+and on the emulator; what crosses between ranks."""
+
+import json
+import shutil
+
+import pytest
+from safetensors.numpy import load_file
+
+import golden
+from emulator import NEEDED, emulated
+from tiers import thorough
+from workshop import BUILD, HERE, call, tool
+
+import sys
+
+GPT = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
+LLAMA = "*/q=1,*/k=1,*/v=1,*/o=0,*/gate=1,*/up=1,*/down=0"
+TRANSLATOR = "*/q=1,*/k=1,*/v=1,*/o=0,*/up=1,*/down=0"
+MICROBATCHES = 4
+SMALL = {"STAGEWRIGHT_GPT": "V=64,D=32,H=4,L=2,T=16,B=2"}
+MPI = pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstagewright-mpi.so").exists(), reason="there is no MPI")
+
+CASES = [
+    ("gpt.py:gpt", 2, GPT, ()), ("gpt.py:gpt", 4, GPT, ()),
+    ("gpt.py:gpt_tied", 2, GPT, ()), ("gpt.py:gpt_dropout", 2, GPT, ()), ("gpt.py:gpt_forward", 2, GPT, ()),
+    ("gpt.py:gpt", 2, GPT, ("--schedule=interleaved-zb",)), ("gpt.py:gpt", 2, GPT, ("--schedule=looped-bfs",)),
+    ("gpt.py:gpt", 2, f"{GPT},params/head=1,params/wte=0", ()),
+    ("llama.py:llama", 2, LLAMA, ()), ("llama.py:llama", 4, LLAMA, ()),
+    ("encoder_decoder.py:encoder_decoder", 2, TRANSLATOR, ()), ("encoder_decoder.py:encoder_decoder", 4, TRANSLATOR, ()),
+    ("moe.py:moe", 2, "params/h/*/up=0,params/h/*/down=0", ()),   # experts
+    ("moe.py:moe", 4, "params/h/*/up=2,params/h/*/down=1", ()),   # each expert
+    ("convnet.py:convnet", 2, "*/c1=3,*/c2=2", ()), ("convnet.py:convnet", 4, "*/c1=3,*/c2=2", ()),
+    # Nobody splits like that: what does not fit is joined.
+    ("gpt.py:gpt", 2, "*=0", ()), ("llama.py:llama", 2, "*=0", ()),
+]
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    """The module, its inputs and what JAX makes of them, by model."""
+    known = {}
+
+    def make(model):
+        if model not in known:
+            folder = tmp_path_factory.mktemp("model")
+            call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models" / model, "-o", folder / "step.mlir", env=SMALL)
+            call(sys.executable, HERE / "golden.py", "make", HERE / "models" / model, MICROBATCHES, "-o", folder / "jax", env=SMALL)
+            known[model] = folder
+        return known[model]
+    return make
+
+
+def compiled(folder, artifact, ways, hints, *flags, cluster="local"):
+    tool("pp-compile", folder / "step.mlir", f"--cluster={cluster}:{ways}" if cluster == "local" else f"--cluster={cluster}",
+         f"--tensor-parallel={ways}", f"--shard={hints}", f"--microbatches={MICROBATCHES}", "-o", artifact, "--quiet", *flags)
+    return artifact
+
+
+@pytest.mark.parametrize("model, ways, hints, flags", CASES, ids=lambda it: str(it).split(":")[-1] if it else "")
+def test_shards_agree_with_jax(tmp_path, imported, model, ways, hints, flags):
+    folder = imported(model)
+    artifact = compiled(folder, tmp_path / "step.swx", ways, hints, *flags)
+    out = tmp_path / "out.safetensors"
+    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}")
+    wrong = golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(out))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_shards_in_bfloat16_err_as_jax_does(tmp_path, imported):
+    wide, folder = imported("gpt.py:gpt"), imported("gpt.py:gpt_bfloat16")
+    artifact = compiled(folder, tmp_path / "step.swx", 2, GPT)
+    out = tmp_path / "out.safetensors"
+    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}")
+    ours, theirs = golden.short_float_errors(load_file(folder / "jax.golden.safetensors"), load_file(out),
+                                             load_file(wide / "jax.golden.safetensors"))
+    assert 0 < ours <= 1.5 * theirs
+
+
+@MPI
+@pytest.mark.parametrize("ways", (2, 4))
+def test_processes_have_the_bits_of_threads(tmp_path, imported, ways):
+    """Parts of parameters, and of gradients, are pieces of the files' tensors."""
+    folder = imported("gpt.py:gpt")
+    artifact = compiled(folder, tmp_path / "step.swx", ways, GPT)
+    files = []
+    for name, launch in (("threads", ()), ("mpi", ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways))):
+        files.append(tmp_path / f"{name}.safetensors")
+        call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={files[-1]}")
+    threads, processes = (load_file(file) for file in files)
+    assert threads.keys() == processes.keys()
+    assert all((threads[name] == processes[name]).all() for name in threads)
+
+
+@NEEDED
+@pytest.mark.parametrize("model, ways, hints", (("gpt.py:gpt", 2, GPT), *thorough((("llama.py:llama", 2, LLAMA),))))
+def test_shards_on_devices(tmp_path, imported, model, ways, hints):
+    folder = imported(model)
+    artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--target=cuda:sm_90a", cluster="h100")
+    out = tmp_path / "out.safetensors"
+    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}", env=emulated())
+    wrong = golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(out))
+    assert not wrong, "\n".join(wrong)
+
+
+def messages(artifact):
+    """Bytes of a microbatch that ranks send each other, by size of a message."""
+    sizes = {}
+    for channel in json.loads(tool("pp-run", artifact, "--info=json"))["channels"]:
+        sizes[channel["bytes"]] = sizes.get(channel["bytes"], 0) + 1
+    return sizes
+
+
+@pytest.mark.parametrize("model, hints, layers, activation", (
+    ("gpt.py:gpt", GPT, 2, 2 * 16 * 32 * 4), ("llama.py:llama", LLAMA, 2, 16384)), ids=("gpt", "llama"))
+def test_a_block_adds_up_four_times(tmp_path, imported, model, hints, layers, activation):
+    """Two sums in the forward, two in the backward, as Megatron-LM has: both shards send the other what they have. In LLaMA's
+    backward the gradients by q, k and v, and by gate and up, are added before they are sent. One message more takes what the
+    first shard has to the last stage, which the loss is in."""
+    sizes = messages(compiled(imported(model), tmp_path / "step.swx", 2, hints))
+    assert sizes.pop(activation) == 2 * 4 * layers + 1
+    assert sum(size * count for size, count in sizes.items()) < activation / 2
