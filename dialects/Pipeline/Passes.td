@@ -70,10 +70,10 @@ def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
   let summary = "split the layers of @step over shards: tensor parallelism";
   let description = [{
     **Why** A layer too large for a device, or one that is to take half the time, is worked on by several devices at once.
-    **Expects** `@step` with roles; without them the passes that infer them run first. No optimizer.
+    **Expects** `@step` with roles; without them the passes that infer them run first.
     **Leaves** A `@step` that does the work of every shard by itself, on its parts of the parameters that `hints` split,
     with sums and joins of parts where an operation needs more than its shard has. Parts of a parameter, and of its
-    gradient, are arguments and results of their own (`pipeline.slice`). Locations name a layer for each level of the model and each
+    gradient, are arguments and results of their own (`pipeline.slice`), and so are those of an optimizer's state. Locations name a layer for each level of the model and each
     shard, `h0.attn.t3.s1`: data crosses between shards from level to level only, so the layers of one level run side
     by side.
     **Never** changes a value but by the order in which a sum over a split dimension is added up.

@@ -162,7 +162,8 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     | `stash` | depth | a forward, for its backward; held from `rank.acquire` to `rank.release` |
     | `workspace` | 1 | values inside one action, and the own workspace of stage functions |
 
-    `slice i` says which slice of a parameter (of its gradient) that is owned in slices along dimension 0.
+    `slice i` says which slice of a parameter (of its gradient, of state) that is owned in slices: rows of dimension 0, or parts
+    of a dimension, as the step's attributes say.
 
     Example:
     ```mlir
@@ -185,7 +186,7 @@ def Rank_BufferOp : Rank_Op<"buffer", [
     Constraints:
     - (buffer_c1) a position is given for `parameter`, `constant`, `seed`, `state`, `batch`, `accumulator` and `output`, may be
       given for `gradient`, and is not given for the others;
-    - (buffer_c2) only a parameter or a gradient is a slice;
+    - (buffer_c2) only a parameter, a gradient or a state is a slice;
     - (buffer_c3) only `batch`, `microbatch`, `output` and `stash` have more than one slot, and the depth is positive
       or `all`, and `all by N` of stashes alone;
     - (buffer_c4) a workspace is a vector of i8;

@@ -23,18 +23,18 @@ static std::optional<int64_t> numberOf(DictionaryAttr facts, StringRef name) {
   return value ? std::optional(value.getInt()) : std::nullopt;
 }
 
-/// Arguments of the graph by their position in the step; those owned in slices
-/// are left out.
-static std::map<int64_t, unsigned> argumentsByPosition(pipeline::GraphOp graph,
-                                                       int64_t &end) {
-  std::map<int64_t, unsigned> found;
+/// Arguments of the graph by their position in the step, and slice of it; -1:
+/// all.
+using Places = std::map<std::pair<int64_t, int64_t>, unsigned>;
+static Places argumentsByPosition(pipeline::GraphOp graph, int64_t &end) {
+  Places found;
   end = 0;
   for (unsigned i = 0; i < graph.getFunctionType().getNumInputs(); ++i) {
     DictionaryAttr facts = graph.getArgAttrDict(i);
     int64_t position = numberOf(facts, PipelineDialect::kPosition).value_or(i);
     end = std::max(end, position + 1);
-    if (!numberOf(facts, PipelineDialect::kSlice))
-      found[position] = i;
+    found[{position, numberOf(facts, PipelineDialect::kSlice).value_or(-1)}] =
+        i;
   }
   return found;
 }
@@ -44,7 +44,7 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
   func::FuncOp function = update.function;
   pipeline::GraphOp graph = plan.graph;
   int64_t position = 0;
-  std::map<int64_t, unsigned> known = argumentsByPosition(graph, position);
+  Places known = argumentsByPosition(graph, position);
   std::map<unsigned, unsigned> gradients;
   for (unsigned i = 0; i < graph.getFunctionType().getNumResults(); ++i)
     if (textOf(graph.getResultAttrDict(i), PipelineDialect::kRole) ==
@@ -57,13 +57,19 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
     UpdateArgument it;
     it.role = textOf(facts, PipelineDialect::kRole);
     it.name = textOf(facts, PipelineDialect::kName).str();
+    it.slice = numberOf(facts, PipelineDialect::kSlice);
+    for (StringRef name : {PipelineDialect::kSlice, PipelineDialect::kSliceDim,
+                           PipelineDialect::kSliceOuter})
+      if (Attribute value = facts ? facts.get(name) : Attribute())
+        it.sliceFacts.emplace_back(StringAttr::get(function.getContext(), name),
+                                   value);
     auto what = [&] {
       return function.emitError()
              << "argument " << index << " of @update, '" << it.name << "', ";
     };
     auto shared = numberOf(facts, PipelineDialect::kOf);
     if (it.role == "state" && shared) {
-      auto own = known.find(*shared);
+      auto own = known.find({*shared, -1});
       if (own == known.end() ||
           graph.getFunctionType().getInput(own->second) != argument.getType())
         return what() << "has type " << argument.getType()
@@ -71,10 +77,11 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
                       << "by '" << PipelineDialect::kOf << "'";
       it.number = own->second, it.ofStep = true;
     } else if (it.role == "state" || it.role == "constant") {
-      it.position = position++;
+      it.position = it.slice.value_or(0) > 0 ? position - 1 : position++;
     } else if (it.role == "parameter" || it.role == "gradient") {
       auto of = numberOf(facts, PipelineDialect::kOf);
-      auto parameter = of ? known.find(*of) : known.end();
+      auto parameter =
+          of ? known.find({*of, it.slice.value_or(-1)}) : known.end();
       if (parameter == known.end())
         return what() << "must name a parameter of the step that is owned as a "
                       << "whole by '" << PipelineDialect::kOf << "'";

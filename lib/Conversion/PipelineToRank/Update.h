@@ -39,6 +39,9 @@ struct UpdateArgument {
   unsigned number = 0;
   bool ofStep = false;  ///< State that the step reads.
   int64_t position = 0; ///< Of state and constants: among the step's arguments.
+  /// Of a part: which, and the attributes that say of what.
+  std::optional<int64_t> slice;
+  llvm::SmallVector<mlir::NamedAttribute> sliceFacts;
   /// Result of @update that replaces it, -1: none.
   int64_t replacedBy = -1;
 };

@@ -180,15 +180,17 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
 }
 
 /// Position of the result that replaces an argument of the step, by the
-/// argument's position: what an update writes in place.
-DenseMap<int64_t, int64_t> findReplaced(rank::StepOp step) {
-  DenseMap<int64_t, int64_t> replaced;
+/// argument's position and slice: what an update writes in place.
+using Replaced = std::map<std::pair<int64_t, int64_t>, int64_t>;
+Replaced findReplaced(rank::StepOp step) {
+  Replaced replaced;
   for (unsigned i = 0; i < step.getNumResults(); ++i) {
     DictionaryAttr facts = step.getResultAttrDict(i);
     std::string role = text(facts, "pipeline.role");
     int64_t of = number(facts, "pipeline.of", -1);
     if ((role == "parameter" || role == "state") && of >= 0)
-      replaced[number(step.getArgAttrDict(of), "pipeline.position", of)] =
+      replaced[{number(step.getArgAttrDict(of), "pipeline.position", of),
+                number(facts, "pipeline.slice", -1)}] =
           number(facts, "pipeline.position", i);
   }
   return replaced;
@@ -197,8 +199,7 @@ DenseMap<int64_t, int64_t> findReplaced(rank::StepOp step) {
 /// Lists of starts, each once: the buffers of a stage share theirs.
 using StartsLists = llvm::MapVector<Attribute, int64_t>;
 
-json::Object describe(rank::BufferOp buffer, int64_t id,
-                      DenseMap<int64_t, int64_t> &replaced,
+json::Object describe(rank::BufferOp buffer, int64_t id, Replaced &replaced,
                       StartsLists &starts) {
   MemRefType type = buffer.getType();
   bool ofArgument = true, ofResult = true;
@@ -220,7 +221,8 @@ json::Object describe(rank::BufferOp buffer, int64_t id,
   }
   int64_t position = buffer.getPosition().value_or(-1);
   int64_t result = ofResult ? position : -1;
-  if (auto found = replaced.find(position);
+  int64_t slice = buffer.getSlice().value_or(-1);
+  if (auto found = replaced.find({position, slice});
       ofArgument && found != replaced.end()) {
     result = found->second;
     replaced.erase(found); // Ranks after the first have the same.
@@ -237,7 +239,7 @@ json::Object describe(rank::BufferOp buffer, int64_t id,
       {"depth_all", buffer.isDepthAll()},
       {"argument", ofArgument ? position : -1},
       {"result", result},
-      {"slice", int64_t(buffer.getSlice().value_or(-1))},
+      {"slice", slice},
       {"place", int64_t(buffer.getPlace().value_or(-1))},
       {"starts", list},
       {"dtype", nameOf(type.getElementType())},
@@ -275,8 +277,7 @@ json::Array describeCollectives(ModuleOp module,
   return list;
 }
 
-json::Object describe(rank::ProgramOp program,
-                      DenseMap<int64_t, int64_t> &replaced) {
+json::Object describe(rank::ProgramOp program, Replaced &replaced) {
   json::Array buffers, nodes, stages;
   int64_t id = 0;
   StartsLists lists;
@@ -351,7 +352,7 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
   });
   if (json::Array sums = describeCollectives(module, programs); !sums.empty())
     manifest["collectives"] = std::move(sums);
-  DenseMap<int64_t, int64_t> replaced = findReplaced(step);
+  Replaced replaced = findReplaced(step);
   json::Array ranks;
   int64_t stageCount = 0;
   for (rank::ProgramOp program : programs) {

@@ -59,20 +59,24 @@ void stagewright::torank::emitUpdateInterface(const Plan &plan,
     if (own && !argument.ofStep) {
       of = inputs.size();
       inputs.push_back(function.getArgumentTypes()[index]);
-      inputFacts.push_back(builder.getDictionaryAttr(
-          {text(PipelineDialect::kName, argument.name),
-           number(PipelineDialect::kPosition, argument.position),
-           text(PipelineDialect::kRole, argument.role)}));
+      NamedAttrList facts(argument.sliceFacts);
+      facts.append(text(PipelineDialect::kName, argument.name));
+      facts.append(number(PipelineDialect::kPosition, argument.position));
+      facts.append(text(PipelineDialect::kRole, argument.role));
+      inputFacts.push_back(facts.getDictionary(builder.getContext()));
     }
     if (argument.replacedBy < 0)
       continue;
     results.push_back(function.getArgumentTypes()[index]);
-    resultFacts.push_back(builder.getDictionaryAttr(
-        {text(PipelineDialect::kCombine, "last"),
-         text(PipelineDialect::kName, argument.name),
-         number(PipelineDialect::kOf, of),
-         number(PipelineDialect::kPosition, position++),
-         text(PipelineDialect::kRole, argument.role)}));
+    // The slices of one array have one position.
+    position += argument.slice.value_or(0) == 0;
+    NamedAttrList facts(argument.sliceFacts);
+    facts.append(text(PipelineDialect::kCombine, "last"));
+    facts.append(text(PipelineDialect::kName, argument.name));
+    facts.append(number(PipelineDialect::kOf, of));
+    facts.append(number(PipelineDialect::kPosition, position - 1));
+    facts.append(text(PipelineDialect::kRole, argument.role));
+    resultFacts.push_back(facts.getDictionary(builder.getContext()));
   }
   step.setFunctionType(builder.getFunctionType(inputs, results));
   step.setArgAttrsAttr(builder.getArrayAttr(inputFacts));
@@ -122,8 +126,8 @@ LogicalResult RankEmitter::declareUpdate() {
     }
     auto kind = rank::symbolizeBufferKind(argument.role);
     updateBuffers[number] =
-        declare(argument.name, *kind, Place{argument.position, std::nullopt}, 1,
-                memoryOf(function.getArgumentTypes()[number]));
+        declare(argument.name, *kind, Place{argument.position, argument.slice},
+                1, memoryOf(function.getArgumentTypes()[number]));
   }
   return success();
 }

@@ -269,7 +269,8 @@ LogicalResult BufferOp::verify() {
   if (!never && getKind() != BufferKind::Gradient && !getPosition())
     return emitOpError() << "of kind '" << kind << "' needs a position";
   if (getSlice() && getKind() != BufferKind::Parameter &&
-      getKind() != BufferKind::Gradient) // buffer_c2
+      getKind() != BufferKind::Gradient &&
+      getKind() != BufferKind::State) // buffer_c2
     return emitOpError() << "of kind '" << kind << "' cannot be a slice, got "
                          << *getSlice();
   if (getDepth() == 0) // buffer_c3

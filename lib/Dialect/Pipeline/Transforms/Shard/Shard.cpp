@@ -11,6 +11,7 @@
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
 #include "llvm/Support/GlobPattern.h"
+#include <map>
 
 using namespace mlir;
 
@@ -54,15 +55,20 @@ struct ShardPass : impl::ShardBase<ShardPass> {
         return signalPassFailure();
       step = findAnnotatedStep(module);
     }
-    if (auto update = module.lookupSymbol<func::FuncOp>("update")) {
-      emitError(update.getLoc())
-          << "a step with an optimizer cannot be split over " << ways.getValue()
-          << " shards yet; import it without, and update outside";
-      return signalPassFailure();
-    }
     FailureOr<SmallVector<Layout>> layouts = readLayouts(step);
-    if (failed(layouts) || failed(split(step, *layouts)))
-      signalPassFailure();
+    if (failed(layouts))
+      return signalPassFailure();
+    std::map<int64_t, Layout> byPosition;
+    for (auto [i, layout] : llvm::enumerate(*layouts))
+      byPosition[step.getArgAttrOfType<IntegerAttr>(unsigned(i),
+                                                    PipelineDialect::kPosition)
+                     .getInt()] = layout;
+    FailureOr<StepGraph> graph = StepGraph::create(step);
+    if (failed(graph))
+      return signalPassFailure();
+    split(step, &*graph, *layouts);
+    if (auto update = module.lookupSymbol<func::FuncOp>("update"))
+      splitUpdate(update, byPosition);
   }
 
 private:
@@ -137,53 +143,99 @@ private:
     return layouts;
   }
 
-  LogicalResult split(func::FuncOp step, ArrayRef<Layout> layouts) {
-    FailureOr<StepGraph> graph = StepGraph::create(step);
-    if (failed(graph))
-      return failure();
-    OpBuilder builder(step);
-    auto made =
-        func::FuncOp::create(builder, step.getLoc(), step.getName(),
-                             builder.getFunctionType(TypeRange(), TypeRange()));
-    made->setDiscardableAttrs(step->getDiscardableAttrDictionary());
-    Block *block = made.addEntryBlock();
-    builder.setInsertionPointToStart(block);
-    Sharder sharder(*graph, ways, builder);
+  /// The optimizer's parameters and gradients are split as the step's are, and
+  /// state as what replaces it is.
+  void splitUpdate(func::FuncOp update,
+                   const std::map<int64_t, Layout> &ofStep) {
+    SmallVector<Layout> layouts(update.getNumArguments());
+    for (unsigned i = 0; i < update.getNumArguments(); ++i)
+      if (auto of =
+              update.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kOf))
+        if (auto found = ofStep.find(of.getInt()); found != ofStep.end())
+          layouts[i] = found->second;
+    Operation *end = update.getBody().front().getTerminator();
+    for (bool changed = true; changed;) {
+      OpBuilder builder(&getContext());
+      OwningOpRef<func::FuncOp> trial = func::FuncOp::create(
+          update.getLoc(), "trial",
+          builder.getFunctionType(TypeRange(), TypeRange()));
+      builder.setInsertionPointToStart(trial->addEntryBlock());
+      Sharder sharder(nullptr, ways, builder);
+      addArguments(update, layouts, trial->front(), sharder);
+      sharder.copy(update.getBody().front());
+      changed = false;
+      for (unsigned i = 0; i < update.getNumResults(); ++i) {
+        auto of =
+            update.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
+        Layout made = sharder.layoutOf(end->getOperand(i));
+        bool isNew =
+            of && made.isSplit() && layouts[of.getInt()].kind == Layout::Whole;
+        if (isNew)
+          layouts[of.getInt()] = made;
+        changed |= isNew;
+      }
+    }
+    split(update, nullptr, layouts);
+  }
 
-    SmallVector<Attribute> facts;
-    SmallVector<int64_t> firsts; // Of old arguments, the first new one.
-    for (auto [i, argument] : llvm::enumerate(step.getArguments())) {
-      firsts.push_back(int64_t(block->getNumArguments()));
+  /// Arguments for `block`; of each of `function`, the first.
+  SmallVector<int64_t> addArguments(func::FuncOp function,
+                                    ArrayRef<Layout> layouts, Block &block,
+                                    Sharder &sharder) {
+    SmallVector<int64_t> firsts;
+    for (auto [argument, layout] :
+         llvm::zip_equal(function.getArguments(), layouts)) {
+      firsts.push_back(int64_t(block.getNumArguments()));
       auto type = cast<RankedTensorType>(argument.getType());
       SmallVector<Value> parts;
-      for (int64_t part = 0; part < (layouts[i].isSplit() ? ways : 1); ++part) {
-        parts.push_back(block->addArgument(localType(type, layouts[i], ways),
-                                           argument.getLoc()));
-        facts.push_back(
-            partAttributes(step.getArgAttrDict(unsigned(i)), layouts[i], part));
-      }
-      if (layouts[i].isSplit())
-        sharder.setArgument(argument, layouts[i], parts);
+      for (int64_t part = 0; part < partsOf(layout); ++part)
+        parts.push_back(block.addArgument(localType(type, layout, ways),
+                                          argument.getLoc()));
+      if (layout.isSplit())
+        sharder.setArgument(argument, layout, parts);
       else
         sharder.setArgument(argument, parts[0]);
-      numSplit += layouts[i].isSplit();
     }
-    sharder.copy(step.getBody().front());
+    return firsts;
+  }
 
+  int64_t partsOf(Layout layout) const { return layout.isSplit() ? ways : 1; }
+
+  /// Replaces `function` by one that does the work of every shard.
+  void split(func::FuncOp function, const StepGraph *graph,
+             ArrayRef<Layout> layouts) {
+    OpBuilder builder(function);
+    auto made =
+        func::FuncOp::create(builder, function.getLoc(), function.getName(),
+                             builder.getFunctionType(TypeRange(), TypeRange()));
+    made->setDiscardableAttrs(function->getDiscardableAttrDictionary());
+    made.setVisibility(function.getVisibility());
+    Block *block = made.addEntryBlock();
+    builder.setInsertionPointToStart(block);
+    Sharder sharder(graph, ways, builder);
+    SmallVector<int64_t> firsts =
+        addArguments(function, layouts, *block, sharder);
+    sharder.copy(function.getBody().front());
+
+    SmallVector<Attribute> facts, resultFacts;
+    for (auto [i, layout] : llvm::enumerate(layouts)) {
+      for (int64_t part = 0; part < partsOf(layout); ++part)
+        facts.push_back(
+            partAttributes(function.getArgAttrDict(unsigned(i)), layout, part));
+      numSplit += graph && layout.isSplit();
+    }
     SmallVector<Value> results;
-    SmallVector<Attribute> resultFacts;
-    Operation *end = step.getBody().front().getTerminator();
-    for (unsigned i = 0; i < step.getNumResults(); ++i) {
-      Value value = end->getOperand(i);
+    Operation *end = function.getBody().front().getTerminator();
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
       Layout layout;
-      NamedAttrList attributes(step.getResultAttrDict(i));
-      auto of = step.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
+      auto of =
+          function.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
       if (of)
         layout = layouts[of.getInt()];
-      for (int64_t part = 0; part < (layout.isSplit() ? ways : 1); ++part) {
-        results.push_back(sharder.in(value, layout, part));
-        NamedAttrList own(partAttributes(
-            attributes.getDictionary(&getContext()), layout, part));
+      for (int64_t part = 0; part < partsOf(layout); ++part) {
+        results.push_back(sharder.in(end->getOperand(i), layout, part));
+        NamedAttrList own(
+            partAttributes(function.getResultAttrDict(i), layout, part));
         if (of)
           own.set(PipelineDialect::kOf,
                   builder.getI64IntegerAttr(firsts[of.getInt()] + part));
@@ -195,14 +247,13 @@ private:
         block->getArgumentTypes(), TypeRange(ValueRange(results))));
     made.setArgAttrsAttr(builder.getArrayAttr(facts));
     made.setResAttrsAttr(builder.getArrayAttr(resultFacts));
-    step.erase();
+    function.erase();
     // What only another shard's results need.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
       if (isOpTriviallyDead(&op))
         op.erase();
     numSums += sharder.numSums;
     numJoins += sharder.numJoins;
-    return success();
   }
 
   /// Attributes of an argument or result for one part of it.

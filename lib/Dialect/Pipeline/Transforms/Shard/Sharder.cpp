@@ -31,6 +31,11 @@ void Sharder::setArgument(Value old, Layout layout, ArrayRef<Value> parts) {
   entry.copies.assign(parts.begin(), parts.end());
 }
 
+const StepOp *Sharder::entryIn(Value value) const {
+  int number = graph ? graph->indexOf(value) : -1;
+  return number >= 0 ? &graph->ops[number] : nullptr;
+}
+
 Sharder::Entry &Sharder::entryOf(Value old) {
   auto found = entries.find(old);
   assert(found != entries.end() && "values are copied in their order");
@@ -41,8 +46,8 @@ void Sharder::set(Value old, Layout layout, ArrayRef<Value> copies) {
   Entry &entry = entries[old];
   entry.layout = layout;
   entry.copies.assign(copies.begin(), copies.end());
-  int number = graph.indexOf(old);
-  entry.level = number >= 0 && graph.ops[number].free ? Level() : here;
+  const StepOp *op = entryIn(old);
+  entry.level = op && op->free ? Level() : here;
 }
 
 Sharder::Level Sharder::levelOf(Value old, bool isWhole) {
@@ -60,7 +65,7 @@ void Sharder::box(Value old) {
   here = levelOf(old, /*isWhole=*/true);
   Entry &entry = entryOf(old);
   SmallVector<Value> boxed;
-  for (int64_t shard = 0; shard < ways; ++shard) {
+  for (int64_t shard = 0; shard < (graph ? ways : 1); ++shard) {
     Location loc = at(old.getDefiningOp(), shard);
     if (entry.layout.isSplit()) {
       boxed.push_back(joinParts(builder, loc,
@@ -77,6 +82,7 @@ void Sharder::box(Value old) {
     boxed.push_back(sum);
   }
   ++(entry.layout.isSplit() ? numJoins : numSums);
+  boxed.resize(ways, boxed.front());
   entry.boxed = std::move(boxed);
   here = before;
 }
@@ -114,8 +120,8 @@ Value Sharder::in(Value old, Layout layout, int64_t shard) {
 //===----------------------------------------------------------------------===//
 
 void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
-  int number = op.getNumResults() ? graph.indexOf(op.getResult(0)) : -1;
-  bool backward = number >= 0 && graph.ops[number].isBackward();
+  const StepOp *entry = op.getNumResults() ? entryIn(op.getResult(0)) : nullptr;
+  bool backward = entry && entry->isBackward();
   int64_t forward = -1;
   std::optional<int64_t> bound;
   for (Level level : operands) {
@@ -126,7 +132,7 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
   }
   auto isOdd = [](int64_t level) { return level % 2 != 0; };
   // What is made of forward values alone, cheaply, holds nothing back.
-  bool isFactor = backward && !bound && graph.ops[number].work.isCheap();
+  bool isFactor = backward && !bound && entry->work.isCheap();
   std::string scope = llvm::join(scopeOf(op.getLoc()), ".");
   // Other such work begins a backward, where the forward of its scope is.
   if (backward && !bound && !isFactor) {
@@ -182,9 +188,8 @@ static SetVector<Value> readsOf(Operation &op) {
 }
 
 void Sharder::copy(Operation &op) {
-  int number = op.getNumResults() ? graph.indexOf(op.getResult(0)) : -1;
-  bool chained = number >= 0 && (graph.ops[number].isChained() ||
-                                 graph.ops[number].isBackward());
+  const StepOp *entry = op.getNumResults() ? entryIn(op.getResult(0)) : nullptr;
+  bool chained = entry && (entry->isChained() || entry->isBackward());
   bool onShared = llvm::all_of(
       readsOf(op), [&](Value value) { return entryOf(value).shared; });
   if (onShared && (!chained || !makesTensors(op)))
@@ -193,13 +198,13 @@ void Sharder::copy(Operation &op) {
   bool done = structured ? copyStructured(structured) || copyMoves(structured)
                          : copyTensorOp(op);
   if (!done)
-    copyWhole(op);
+    graph ? copyWhole(op) : copyShared(op);
 }
 
 void Sharder::copyShared(Operation &op) {
   IRMapping mapping;
   for (Value value : readsOf(op))
-    mapping.map(value, entryOf(value).copies[0]);
+    mapping.map(value, whole(value, 0));
   Operation *copied = builder.clone(op, mapping);
   for (auto [old, result] : llvm::zip(op.getResults(), copied->getResults()))
     setArgument(old, result);

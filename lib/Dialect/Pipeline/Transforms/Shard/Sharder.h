@@ -32,7 +32,9 @@ namespace stagewright::pipeline {
 
 class Sharder {
 public:
-  Sharder(const StepGraph &graph, int64_t ways, mlir::OpBuilder &builder)
+  /// Of a step, whose whole values every shard makes for itself; without a
+  /// graph, of an optimizer, whose whole values are made once.
+  Sharder(const StepGraph *graph, int64_t ways, mlir::OpBuilder &builder)
       : graph(graph), ways(ways), builder(builder) {}
 
   /// An argument of the step: one value for all shards, or the part of each.
@@ -42,6 +44,7 @@ public:
 
   void copy(mlir::Block &block);
 
+  Layout layoutOf(mlir::Value old) { return entryOf(old).layout; }
   /// What `shard` has of a value of the step, whole or as `layout` says.
   mlir::Value whole(mlir::Value old, int64_t shard);
   mlir::Value in(mlir::Value old, Layout layout, int64_t shard);
@@ -80,7 +83,8 @@ private:
   //===--- Values ---------------------------------------------------------===//
   Entry &entryOf(mlir::Value old);
   void set(mlir::Value old, Layout layout, mlir::ArrayRef<mlir::Value> copies);
-  Layout layoutOf(mlir::Value old) { return entryOf(old).layout; }
+  /// Of the operation that makes `value`; null where there is no graph.
+  const StepOp *entryIn(mlir::Value value) const;
   /// The level of a value as an operand: whole values behind their box.
   Level levelOf(mlir::Value old, bool isWhole);
   void box(mlir::Value old);
@@ -91,7 +95,7 @@ private:
   /// Lets it be in `shard`.
   mlir::Location at(mlir::Operation *op, int64_t shard);
 
-  const StepGraph &graph;
+  const StepGraph *graph;
   int64_t ways;
   mlir::OpBuilder &builder;
   llvm::DenseMap<mlir::Value, Entry> entries;
