@@ -21,9 +21,10 @@ namespace stagewright::pipeline {
 
 struct Layout {
   enum Kind : uint8_t {
-    Whole,  ///< Every shard has all of it.
-    Split,  ///< Each has its part of dimension `dim`.
-    Partial ///< What the shards have adds up to it.
+    Whole,   ///< Every shard has all of it.
+    Split,   ///< Each has its part of dimension `dim`.
+    Partial, ///< What the shards have adds up to it.
+    Largest  ///< It is the largest of what the shards have.
   };
   Kind kind = Whole;
   int64_t dim = 0, outer = 1;

@@ -47,6 +47,16 @@ bool isSumFromZero(linalg::LinalgOp op, unsigned number) {
          *sum.user_begin() == add && isZero(init->get());
 }
 
+/// Whether result `number` is the largest of something: of parts as well.
+bool isLargest(linalg::LinalgOp op, unsigned number) {
+  OpOperand *init = op.getDpsInitOperand(number);
+  BlockArgument sum = op.getMatchingBlockArgument(init);
+  Operation *most =
+      op.getBlock()->getTerminator()->getOperand(number).getDefiningOp();
+  return most && isa<arith::MaximumFOp, arith::MaxSIOp>(most) &&
+         sum.hasOneUse() && *sum.user_begin() == most;
+}
+
 /// Layouts of the results if `loop` is split; nothing if it cannot be.
 std::optional<SmallVector<Layout>>
 resultsOf(linalg::LinalgOp op, const SplitLoop &loop, int64_t ways) {
@@ -61,10 +71,12 @@ resultsOf(linalg::LinalgOp op, const SplitLoop &loop, int64_t ways) {
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
     int64_t place = *placeOf(op.getMatchingIndexingMap(op.getDpsInitOperand(i)),
                              loop.number);
-    if (sums ? place >= 0 || !isSumFromZero(op, i) : place < 0)
+    bool adds = sums && isSumFromZero(op, i);
+    if (sums ? place >= 0 || !(adds || isLargest(op, i)) : place < 0)
       return std::nullopt;
-    results.push_back(sums ? Layout{Layout::Partial}
-                           : Layout::split(place, loop.outer));
+    results.push_back(adds   ? Layout{Layout::Partial}
+                      : sums ? Layout{Layout::Largest}
+                             : Layout::split(place, loop.outer));
   }
   return results;
 }
@@ -72,6 +84,8 @@ resultsOf(linalg::LinalgOp op, const SplitLoop &loop, int64_t ways) {
 /// Lets numbers of the split loop be those of the whole.
 void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
                  int64_t ways, int64_t shard) {
+  if (shard == 0 && loop.outer == 1)
+    return; // They are.
   SmallVector<linalg::IndexOp> indices;
   op->walk([&](linalg::IndexOp index) {
     if (index.getDim() == loop.number &&
@@ -186,6 +200,60 @@ bool Sharder::copyStructured(linalg::LinalgOp op) {
   for (auto [old, list, layout] :
        llvm::zip_equal(op->getResults(), copies, *results))
     set(old, layout, list);
+  return true;
+}
+
+/// Looks rows up in an array that is split where the rows are numbered: who has
+/// the row gives it, and the others zeros.
+bool Sharder::copyLookup(linalg::LinalgOp op) {
+  if (op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
+      op.hasDynamicShape() || op.getNumDpsInputs() != 0 ||
+      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+    return false;
+  auto read = op.getBlock()
+                  ->getTerminator()
+                  ->getOperand(0)
+                  .getDefiningOp<tensor::ExtractOp>();
+  Value table = read ? read.getTensor() : Value();
+  if (!table || read->getBlock() != op.getBlock() ||
+      table.getParentBlock() == op.getBlock() || !layoutOf(table).isSplit() ||
+      layoutOf(table).outer != 1)
+    return false;
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  SmallVector<Level> levels;
+  for (Value value : captured)
+    levels.push_back(levelOf(value, value != table));
+  enter(*op, /*isSplit=*/true, levels);
+  int64_t dim = layoutOf(table).dim;
+  SmallVector<Value> copies;
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    Value part = entryOf(table).copies[shard];
+    int64_t rows = cast<RankedTensorType>(part.getType()).getDimSize(dim);
+    auto copied = cast<linalg::LinalgOp>(
+        copyWith(*op, whole(op.getDpsInits()[0], shard), op->getResultTypes(),
+                 shard, {table, part}));
+    Operation *end = copied.getBlock()->getTerminator();
+    auto own = end->getOperand(0).getDefiningOp<tensor::ExtractOp>();
+    OpBuilder inside(own);
+    Location loc = own.getLoc();
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(inside, loc, value);
+    };
+    Value place = arith::SubIOp::create(inside, loc, own.getIndices()[dim],
+                                        number(shard * rows));
+    // Below zero it is beyond the end as well.
+    Value has = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::ult,
+                                      place, number(rows));
+    Value there = arith::SelectOp::create(inside, loc, has, place, number(0));
+    own.getIndicesMutable()[dim].set(there);
+    inside.setInsertionPoint(end);
+    Value zero = arith::ConstantOp::create(inside, loc,
+                                           inside.getZeroAttr(own.getType()));
+    end->setOperand(0, arith::SelectOp::create(inside, loc, has, own, zero));
+    copies.push_back(copied->getResult(0));
+  }
+  set(op->getResult(0), Layout{Layout::Partial}, copies);
   return true;
 }
 

@@ -59,6 +59,17 @@ Sharder::Level Sharder::levelOf(Value old, bool isWhole) {
   return level;
 }
 
+/// What two shards have of a value, together.
+static Value joinTwo(OpBuilder &builder, Location loc, Layout layout, Value a,
+                     Value b) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
+  if (layout.kind == Layout::Largest)
+    return isFloat ? Value(arith::MaximumFOp::create(builder, loc, a, b))
+                   : Value(arith::MaxSIOp::create(builder, loc, a, b));
+  return isFloat ? Value(arith::AddFOp::create(builder, loc, a, b))
+                 : Value(arith::AddIOp::create(builder, loc, a, b));
+}
+
 /// Makes a value whole in every shard.
 void Sharder::box(Value old) {
   Level before = here;
@@ -76,9 +87,7 @@ void Sharder::box(Value old) {
     // In the same order in every shard, so all have the same bits.
     Value sum = entry.copies[0];
     for (Value part : ArrayRef(entry.copies).drop_front())
-      sum = isa<FloatType>(getElementTypeOrSelf(sum.getType()))
-                ? Value(arith::AddFOp::create(builder, loc, sum, part))
-                : Value(arith::AddIOp::create(builder, loc, sum, part));
+      sum = joinTwo(builder, loc, entry.layout, sum, part);
     boxed.push_back(sum);
   }
   ++(entry.layout.isSplit() ? numJoins : numSums);
@@ -195,7 +204,8 @@ void Sharder::copy(Operation &op) {
   if (onShared && (!chained || !makesTensors(op)))
     return copyShared(op);
   auto structured = dyn_cast<linalg::LinalgOp>(op);
-  bool done = structured ? copyStructured(structured) || copyMoves(structured)
+  bool done = structured ? copyStructured(structured) ||
+                               copyMoves(structured) || copyLookup(structured)
                          : copyTensorOp(op);
   if (!done)
     graph ? copyWhole(op) : copyShared(op);
@@ -211,10 +221,13 @@ void Sharder::copyShared(Operation &op) {
 }
 
 Operation *Sharder::copyWith(Operation &op, ValueRange operands,
-                             TypeRange types, int64_t shard) {
+                             TypeRange types, int64_t shard,
+                             std::pair<Value, Value> held) {
   IRMapping mapping;
   for (Value value : readsOf(op))
-    if (!llvm::is_contained(op.getOperands(), value))
+    if (value == held.first)
+      mapping.map(value, held.second);
+    else if (!llvm::is_contained(op.getOperands(), value))
       mapping.map(value, whole(value, shard));
   for (auto [old, operand] : llvm::zip(op.getOperands(), operands))
     mapping.map(old, operand);

@@ -74,11 +74,13 @@ private:
   /// Each fails, having written nothing, where operands have to be whole.
   bool copyStructured(mlir::linalg::LinalgOp op);
   bool copyMoves(mlir::linalg::LinalgOp op);
+  bool copyLookup(mlir::linalg::LinalgOp op);
   bool copyTensorOp(mlir::Operation &op);
   /// A copy on `operands` with results of `types`; what its regions read is
-  /// whole.
+  /// whole, but for the one value that is `held` otherwise.
   mlir::Operation *copyWith(mlir::Operation &op, mlir::ValueRange operands,
-                            mlir::TypeRange types, int64_t shard);
+                            mlir::TypeRange types, int64_t shard,
+                            std::pair<mlir::Value, mlir::Value> held = {});
 
   //===--- Values ---------------------------------------------------------===//
   Entry &entryOf(mlir::Value old);
