@@ -32,6 +32,8 @@ template <typename Op> static bool has(ModuleOp module) {
   return !module.getOps<Op>().empty();
 }
 
+static constexpr llvm::StringLiteral kEmbed = "embed-kernels";
+
 namespace {
 /// A step of the pipeline that is no pass of its own: it looks at the module,
 /// or is the target's.
@@ -47,11 +49,16 @@ public:
   StringRef getName() const final { return name; }
   StringRef getDescription() const final { return description; }
   void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<LLVM::LLVMDialect>();
+    // Only an embedded kernel makes operations: of a dialect that is slow to
+    // load.
+    if (name == kEmbed)
+      registry.insert<LLVM::LLVMDialect>();
   }
   void runOnOperation() final {
     if (failed(step(getOperation())))
       signalPassFailure();
+    if (name != kEmbed) // The others only look, and write attributes.
+      markAllAnalysesPreserved();
   }
 
 private:
@@ -143,7 +150,7 @@ static void buildTarget(OpPassManager &manager, const CompileOptions &options,
   if (!device)
     return buildLLVMPipeline(manager);
   manager.addPass(std::make_unique<ModuleStep>(
-      "embed-kernels", "compile kernels and put them where the runtime looks",
+      kEmbed, "compile kernels and put them where the runtime looks",
       [device](ModuleOp module) {
         TimingScope untimed;
         return device->embed(module, untimed);

@@ -213,6 +213,7 @@ public:
 
   void runOnOperation() final {
     ModuleOp module = getOperation();
+    replaced = false;
     FailureOr<Needs> needs = needsOf(module, options);
     if (failed(needs))
       return signalPassFailure();
@@ -225,7 +226,10 @@ public:
                    !has<pipeline::GraphOp>(module);
     if (failed(chooses ? toBestProgram(*needs, run)
                        : toProgram(module, options, *needs, run)))
-      signalPassFailure();
+      return signalPassFailure();
+    // The passes that ran have dropped, and verified, what they changed.
+    if (!replaced)
+      markAllAnalysesPreserved();
   }
 
 private:
@@ -301,6 +305,7 @@ private:
       lowerBound(isBetter ? *apart : module, isBetter ? module : *apart);
     if (!isBetter)
       return report();
+    replaced = true;
     module.getBodyRegion().takeBody(apart->getBodyRegion());
     module->setAttrs((*apart)->getAttrs());
     for (Diagnostic &problem : problems)
@@ -311,6 +316,7 @@ private:
 
   CompileOptions options;
   Level to;
+  bool replaced = false; ///< By the plan with halves apart.
   std::shared_ptr<const DeviceTarget> device;
 };
 
