@@ -203,6 +203,43 @@ bool Sharder::copyStructured(linalg::LinalgOp op) {
   return true;
 }
 
+Value Sharder::makePart(Value old, Layout layout, int64_t shard) {
+  auto op = old.getDefiningOp<linalg::LinalgOp>();
+  const StepOp *entry = entryIn(old);
+  bool isFill = op && isa<linalg::FillOp>(op.getOperation());
+  if (!op || op->getNumResults() != 1 || op.hasDynamicShape() ||
+      !op.hasPureTensorSemantics() || op.getNumReductionLoops() != 0 ||
+      !(isFill || (entry && entry->free)))
+    return {};
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  auto dim = dyn_cast<AffineDimExpr>(map.getResult(unsigned(layout.dim)));
+  if (!dim)
+    return {};
+  SplitLoop loop{dim.getPosition(), layout.outer, 0};
+  auto results = resultsOf(op, loop, ways);
+  if (!results || results->front() != layout)
+    return {};
+  SmallVector<Value> operands;
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    int64_t place =
+        type ? *placeOf(op.getMatchingIndexingMap(&operand), loop.number) : -1;
+    Layout its = place >= 0 ? Layout::split(place, loop.outer) : Layout();
+    if (op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand))
+      operands.push_back(tensor::EmptyOp::create(
+          builder, at(op, shard), localType(type, its, ways).getShape(),
+          type.getElementType()));
+    else
+      operands.push_back(in(operand.get(), its, shard));
+  }
+  Operation *copied = copyWith(
+      *op, operands,
+      localType(cast<RankedTensorType>(old.getType()), layout, ways), shard);
+  moveIndices(cast<linalg::LinalgOp>(copied), loop,
+              op.getStaticLoopRanges()[loop.number], ways, shard);
+  return copied->getResult(0);
+}
+
 /// Looks rows up in an array that is split where the rows are numbered: who has
 /// the row gives it, and the others zeros.
 bool Sharder::copyLookup(linalg::LinalgOp op) {
@@ -257,8 +294,8 @@ bool Sharder::copyLookup(linalg::LinalgOp op) {
   return true;
 }
 
-/// What only moves partial sums, or adds them to others or up, leaves partial
-/// sums.
+/// What only moves or rounds partial sums, or adds them to others or up, leaves
+/// partial sums.
 bool Sharder::copyMoves(linalg::LinalgOp op) {
   if (op->getNumResults() != 1 || op.hasDynamicShape())
     return false;
@@ -269,8 +306,13 @@ bool Sharder::copyMoves(linalg::LinalgOp op) {
   });
   Block *body = op.getBlock();
   Value yielded = body->getTerminator()->getOperand(0);
-  bool moves = inputs.size() == 1 && yielded == body->getArgument(0);
   Operation *add = yielded.getDefiningOp();
+  // Rounded, they cross in the type that is computed with, as frameworks send
+  // them.
+  auto rounds = dyn_cast_or_null<arith::TruncFOp>(add);
+  bool moves = inputs.size() == 1 &&
+               (yielded == body->getArgument(0) ||
+                (rounds && rounds.getIn() == body->getArgument(0)));
   bool adds = add && isa<arith::AddFOp, arith::AddIOp>(add) && !body->empty() &&
               add == &body->front() &&
               llvm::all_of(add->getOperands(), [&](Value operand) {

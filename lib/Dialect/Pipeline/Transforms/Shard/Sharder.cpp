@@ -110,18 +110,10 @@ Value Sharder::in(Value old, Layout layout, int64_t shard) {
   Value all = whole(old, shard);
   if (!layout.isSplit())
     return all;
-  Location loc = at(old.getDefiningOp(), shard);
-  // A part of what is the same everywhere is made as it is.
-  if (auto fill = old.getDefiningOp<linalg::FillOp>()) {
-    RankedTensorType type =
-        localType(cast<RankedTensorType>(old.getType()), layout, ways);
-    Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                          type.getElementType());
-    return linalg::FillOp::create(builder, loc,
-                                  whole(fill.getInputs()[0], shard), empty)
-        .getResult(0);
-  }
-  return takePart(builder, loc, all, layout, ways, shard);
+  if (Value made = makePart(old, layout, shard))
+    return made;
+  return takePart(builder, at(old.getDefiningOp(), shard), all, layout, ways,
+                  shard);
 }
 
 //===----------------------------------------------------------------------===//

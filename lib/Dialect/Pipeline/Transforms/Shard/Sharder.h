@@ -90,6 +90,9 @@ private:
   /// The level of a value as an operand: whole values behind their box.
   Level levelOf(mlir::Value old, bool isWhole);
   void box(mlir::Value old);
+  /// A part of what costs nothing to make again (a mask, a fill), made as a
+  /// part; null where it does.
+  mlir::Value makePart(mlir::Value old, Layout layout, int64_t shard);
 
   //===--- Places ---------------------------------------------------------===//
   /// Lets what is written next stand at the level that its operands allow.
