@@ -28,6 +28,21 @@ static int64_t shardOf(StringRef layer) {
 FailureOr<std::string> planShards(pipeline::GraphOp graph,
                                   const CompileOptions &options) {
   int64_t ways = *options.shards;
+  const char *given = options.stages               ? "a number of stages"
+                      : options.chunks             ? "a number of chunks"
+                      : !options.placement.empty() ? "a placement"
+                      : options.maxReplicas.value_or(1) != 1
+                          ? "a number of replicas"
+                          : nullptr;
+  if (given)
+    return emitError(graph.getLoc())
+           << "layers are split over " << ways << " shards, which places "
+           << "stages by itself; leave out " << given;
+  auto generator = findGenerator(options.schedule);
+  if (!generator && options.schedule != "plan")
+    return emitError(graph.getLoc())
+           << "layers that are split over shards take a schedule by its name, "
+           << "such as " << kSchedule << ", not '" << options.schedule << "'";
   FailureOr<std::optional<Cluster>> cluster = pipeline::findCluster(
       graph->getParentOfType<ModuleOp>(), options.cluster);
   if (failed(cluster))
@@ -62,7 +77,7 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
         {"devices",
          llvm::json::Array{(*cluster)->devices[number % size_t(ways)].name}}});
   }
-  std::string schedule = findGenerator(options.schedule) ? options.schedule
+  std::string schedule = generator                       ? options.schedule
                          : int64_t(stages.size()) > ways ? kSchedule
                                                          : kOfOne;
   std::string text;

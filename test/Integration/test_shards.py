@@ -3,6 +3,7 @@ and on the emulator; what crosses between ranks."""
 
 import json
 import shutil
+import sys
 
 import pytest
 from safetensors.numpy import load_file
@@ -11,8 +12,6 @@ import golden
 from emulator import NEEDED, emulated
 from tiers import thorough
 from workshop import BUILD, HERE, call, tool
-
-import sys
 
 GPT = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
 LLAMA = "*/q=1,*/k=1,*/v=1,*/o=0,*/gate=1,*/up=1,*/down=0"

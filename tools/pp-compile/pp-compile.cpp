@@ -401,6 +401,29 @@ LogicalResult checkExplainTime() {
   return failure();
 }
 
+/// Refuses one of --tensor-parallel and --shard without the other, or with a
+/// plan.
+LogicalResult checkShards(CompileOptions &options) {
+  if (options.shards == 1) {
+    options.shards = std::nullopt;
+    options.shardHints.clear();
+  }
+  const char *problem =
+      !options.shards && !options.shardHints.empty()
+          ? "--shard says what --tensor-parallel splits; give that too, as "
+            "--tensor-parallel=2"
+      : options.shards && options.shardHints.empty()
+          ? "--tensor-parallel splits what --shard names; give that too, as "
+            "--shard='*/fc=1,*/proj=0'"
+      : options.shards && !options.plan.empty()
+          ? "--tensor-parallel places its stages itself; leave --plan out"
+          : nullptr;
+  if (!problem)
+    return success();
+  llvm::errs() << "error: " << problem << "\n";
+  return failure();
+}
+
 LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   CompileOptions options;
   options.cluster = cluster;
@@ -437,21 +460,8 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
                  << " searches for them; give one of the two\n";
     return failure();
   }
-  if (options.shards == 1)
-    options.shards = std::nullopt;
-  if (bool(options.shards) == shardHints.empty() ||
-      (options.shards && !options.plan.empty())) {
-    llvm::errs() << "error: "
-                 << (!options.shards
-                         ? "--shard says what --tensor-parallel splits; give "
-                           "that too, as --tensor-parallel=2\n"
-                     : shardHints.empty()
-                         ? "--tensor-parallel splits what --shard names; give "
-                           "that too, as --shard='*/fc=1,*/proj=0'\n"
-                         : "--tensor-parallel places its stages itself; leave "
-                           "--plan out\n");
+  if (failed(checkShards(options)))
     return failure();
-  }
   if (emit == Emit::Artifact && (output.empty() || output == "-")) {
     llvm::errs() << "error: an artifact needs a file; give -o step.swx, or "
                     "--emit= for text\n";

@@ -55,6 +55,9 @@ struct RowMix {
 /// Whether every element of `value` is zero, as far as is easily seen.
 bool isZero(mlir::Value value);
 
+/// Dimension of the smaller type for `dim` of the larger; -1: dropped.
+int64_t withoutDropped(const llvm::SmallBitVector &dropped, int64_t dim);
+
 /// What is known of a body for given kinds of its arguments.
 struct BodyRows {
   /// Of values; those that are not in it are Whole.

@@ -158,9 +158,8 @@ void RowTracker::visitInsert(tensor::InsertOp op) {
   set(op, kind);
 }
 
-/// Dimension of the smaller type for `dim` of the larger; -1: dropped.
-static int64_t withoutDropped(const llvm::SmallBitVector &dropped,
-                              int64_t dim) {
+int64_t pipeline::withoutDropped(const llvm::SmallBitVector &dropped,
+                                 int64_t dim) {
   if (dropped.test(dim))
     return -1;
   int64_t at = 0;

@@ -9,6 +9,9 @@
 // RUN: not pp-opt %s --pipeline-form-graph --pipeline-shard="ways=2 hints=w=0" 2>&1 | FileCheck %s --check-prefix=GRAPH
 // RUN: not pp-compile %s --cluster=local:1 --tensor-parallel=2 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=FEW
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=WHAT
+// RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 --stages=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=STAGES
+// RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 --schedule=auto --emit=rank 2>&1 | FileCheck %s --check-prefix=NAMED
+// RUN: pp-compile %s --cluster=local:2 --tensor-parallel=1 --shard=w=0 --microbatches=1 --emit=rank > /dev/null
 // RUN: not pp-compile %s --cluster=local:2 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=OVER
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 "--plan=[0,1)" --emit=rank 2>&1 | FileCheck %s --check-prefix=PLAN
 
@@ -24,6 +27,8 @@
 // FEW: error: 2 shards need 2 devices, and there are 1; name a larger cluster, as --cluster=local:2
 // WHAT: error: --tensor-parallel splits what --shard names
 // OVER: error: --shard says what --tensor-parallel splits
+// STAGES: error: layers are split over 2 shards, which places stages by itself; leave out a number of stages
+// NAMED: error: layers that are split over shards take a schedule by its name, such as interleaved, not 'auto'
 // PLAN: error: --tensor-parallel places its stages itself
 
 func.func @step(%w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name = "w"},

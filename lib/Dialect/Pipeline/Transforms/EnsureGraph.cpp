@@ -24,6 +24,18 @@ func::FuncOp stagewright::pipeline::findAnnotatedStep(ModuleOp module) {
   return step;
 }
 
+FailureOr<func::FuncOp> stagewright::pipeline::ensureStep(ModuleOp module,
+                                                          RunPipeline run) {
+  if (func::FuncOp step = findAnnotatedStep(module))
+    return step;
+  OpPassManager manager(ModuleOp::getOperationName());
+  manager.addPass(createInferRoles());
+  manager.addPass(createSplitSlices());
+  if (failed(run(manager)))
+    return failure();
+  return findAnnotatedStep(module);
+}
+
 LogicalResult stagewright::pipeline::ensureGraph(ModuleOp module,
                                                  RunPipeline run,
                                                  StringRef layers) {

@@ -31,16 +31,10 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
       emitError(module.getLoc()) << options.error().message;
       return signalPassFailure();
     }
-    func::FuncOp step = findAnnotatedStep(module);
-    if (!step) {
-      OpPassManager manager(ModuleOp::getOperationName());
-      manager.addPass(createInferRoles());
-      manager.addPass(createSplitSlices());
-      if (failed(runPipeline(manager, module)))
-        return signalPassFailure();
-      step = findAnnotatedStep(module);
-    }
-    if (failed(form(step, *options)))
+    auto step = ensureStep(module, [&](OpPassManager &manager) {
+      return runPipeline(manager, module);
+    });
+    if (failed(step) || failed(form(*step, *options)))
       return signalPassFailure();
   }
 

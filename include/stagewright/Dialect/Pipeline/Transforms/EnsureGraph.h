@@ -33,6 +33,11 @@ using RunPipeline =
 /// otherwise.
 mlir::func::FuncOp findAnnotatedStep(mlir::ModuleOp module);
 
+/// That function, with what pipeline-infer-roles and pipeline-split-slices
+/// leave where it has not.
+mlir::FailureOr<mlir::func::FuncOp> ensureStep(mlir::ModuleOp module,
+                                               RunPipeline run);
+
 /// Forms the graph of `module` unless it has one: roles, slices, graph with
 /// `layers` as pipeline-form-graph takes them.
 mlir::LogicalResult ensureGraph(mlir::ModuleOp module, RunPipeline run,

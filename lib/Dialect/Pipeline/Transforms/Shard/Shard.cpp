@@ -46,15 +46,12 @@ struct ShardPass : impl::ShardBase<ShardPass> {
           << "pipeline-shard splits a step, but the module has a graph";
       return signalPassFailure();
     }
-    func::FuncOp step = findAnnotatedStep(module);
-    if (!step) {
-      OpPassManager manager(ModuleOp::getOperationName());
-      manager.addPass(createInferRoles());
-      manager.addPass(createSplitSlices());
-      if (failed(runPipeline(manager, module)))
-        return signalPassFailure();
-      step = findAnnotatedStep(module);
-    }
+    auto found = ensureStep(module, [&](OpPassManager &manager) {
+      return runPipeline(manager, module);
+    });
+    if (failed(found))
+      return signalPassFailure();
+    func::FuncOp step = *found;
     FailureOr<SmallVector<Layout>> layouts = readLayouts(step);
     if (failed(layouts))
       return signalPassFailure();
@@ -119,19 +116,19 @@ private:
         if (!hint.names.match(name))
           continue;
         hint.used = true;
-        auto type = cast<RankedTensorType>(step.getArgumentTypes()[i]);
+        auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[i]);
         if (step.getArgAttr(i, PipelineDialect::kSlice))
           return emitError(step.getLoc())
                  << "parameter '" << name << "' is a row of stacked layers and "
                  << "cannot be split over shards as well; import the layers "
                     "apart";
-        if (!fits(type, hint.layout, ways))
+        if (!type || !fits(type, hint.layout, ways))
           return emitError(step.getLoc())
-                 << "parameter '" << name << "' of type " << type
-                 << " cannot be split over " << ways.getValue()
-                 << " shards by '" << hint.text << "': dimension "
-                 << hint.layout.dim << " must be a multiple of "
-                 << hint.layout.outer * ways;
+                 << "parameter '" << name << "' of type "
+                 << step.getArgumentTypes()[i] << " cannot be split over "
+                 << ways.getValue() << " shards by '" << hint.text
+                 << "': dimension " << hint.layout.dim
+                 << " must be a multiple of " << hint.layout.outer * ways;
         layouts[i] = hint.layout;
         break;
       }
@@ -186,11 +183,12 @@ private:
     for (auto [argument, layout] :
          llvm::zip_equal(function.getArguments(), layouts)) {
       firsts.push_back(int64_t(block.getNumArguments()));
-      auto type = cast<RankedTensorType>(argument.getType());
+      Type type = argument.getType();
+      if (layout.isSplit())
+        type = localType(cast<RankedTensorType>(type), layout, ways);
       SmallVector<Value> parts;
       for (int64_t part = 0; part < partsOf(layout); ++part)
-        parts.push_back(block.addArgument(localType(type, layout, ways),
-                                          argument.getLoc()));
+        parts.push_back(block.addArgument(type, argument.getLoc()));
       if (layout.isSplit())
         sharder.setArgument(argument, layout, parts);
       else

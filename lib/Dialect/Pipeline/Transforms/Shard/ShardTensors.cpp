@@ -30,16 +30,6 @@ DenseI64ArrayAttr divided(MLIRContext *context, ArrayRef<int64_t> values,
   return DenseI64ArrayAttr::get(context, all);
 }
 
-/// The dimension that is left of `dim` without the dropped ones; -1: none.
-int64_t withoutDropped(const llvm::SmallBitVector &dropped, int64_t dim) {
-  if (dropped.test(dim))
-    return -1;
-  int64_t at = 0;
-  for (int64_t i = 0; i < dim; ++i)
-    at += !dropped.test(i);
-  return at;
-}
-
 std::optional<Plan> planExtract(tensor::ExtractSliceOp op, Layout source,
                                 int64_t ways) {
   int64_t dim = source.dim;
@@ -158,7 +148,7 @@ bool Sharder::copyTensorOp(Operation &op) {
         })
         .Case([&](tensor::PadOp it) { plan = planPad(it, first, ways); });
   }
-  if (!plan)
+  if (!plan || plan->operands.size() != op.getNumOperands())
     return false;
   SmallVector<Level> levels;
   for (auto [operand, layout] :
