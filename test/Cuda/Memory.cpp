@@ -47,6 +47,14 @@ Memory::Memory() {
   std::perror("the emulator cannot reserve memory");
 }
 
+Memory::~Memory() {
+  if (!content)
+    return;
+  for (void *it : {reinterpret_cast<void *>(base), static_cast<void *>(content),
+                   static_cast<void *>(known)})
+    munmap(it, size_t(reserved));
+}
+
 uint64_t Memory::allocate(int64_t bytes, int device) {
   // A gap behind each, so that no two are neighbours.
   int64_t size = (bytes + 511) / 512 * 512 + 512;
