@@ -71,8 +71,8 @@ def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
   let description = [{
     **Why** A layer too large for a device, or one that is to take half the time, is worked on by several devices at once.
     **Expects** `@step` with roles; without them the passes that infer them run first.
-    **Leaves** A `@step` that does the work of every shard by itself, on its parts of the parameters that `hints` split,
-    with sums and joins of parts where an operation needs more than its shard has. Parts of a parameter, and of its
+    **Leaves** A `@step` that does the work of every shard by itself, on its parts of the parameters that `hints` or
+    `pipeline.split_dim` split, with sums and joins of parts where an operation needs more than its shard has. Parts of a parameter, and of its
     gradient, are arguments and results of their own (`pipeline.slice`), and so are those of an optimizer's state. Locations name a layer for each level of the model and each
     shard, `h0.attn.t3.s1`: data crosses between shards from level to level only, so the layers of one level run side
     by side.
@@ -81,8 +81,8 @@ def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
   let options = [
     Option<"ways", "ways", "int64_t", "1", "Number of shards">,
     Option<"hints", "hints", "std::string", "\"\"",
-           "How parameters are split, by name: GLOB=DIM, or GLOB=DIM:CHUNKS where a dimension holds several arrays side by "
-           "side, with commas between">];
+           "How parameters are split, by name: GLOB=DIM, GLOB=DIM:CHUNKS where a dimension holds several arrays side by "
+           "side, or GLOB=whole, with commas between; else as `pipeline.split_dim` says">];
   let statistics = [Statistic<"numSplit", "split", "Parameters split">,
                     Statistic<"numSums", "sums", "Values that are added up over the shards">,
                     Statistic<"numJoins", "joins", "Values that are joined from their parts">];

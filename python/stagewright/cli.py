@@ -34,6 +34,10 @@ Gradients may have wider types than their parameters: they are summed over the m
 A step of Flax's TrainState, (state, batch) -> (state, loss) or (state, metrics), comes apart by itself: its parameters,
 its loss with gradients, its optimizer as the update. Steps that update parameters in other ways are refused.
 
+Parameters whose examples have a jax.sharding.NamedSharding are split as it says by pp-compile --tensor-parallel=N, along the
+one axis of the mesh that splits any, or the one that --shard-axis (option "shard_axis") names. How many devices the mesh has
+does not matter: one will do.
+
 The option "validation" is a function of the step's arguments that returns the loss alone; it is written to
 MODEL.validation.mlir, which pp-compile takes, and pp-run --validation its result.
 
@@ -115,6 +119,7 @@ def _parser():
     command.add_argument("--layers", action="append", metavar="MODULE",
                          help="torch: a module that is a layer, by the name of its class or its path, with wildcards")
     command.add_argument("--no-slices", action="store_true", help="keep parameters stacked over layers whole")
+    command.add_argument("--shard-axis", metavar="AXIS", help="jax: the mesh axis that --tensor-parallel stands for")
     command.add_argument("--unroll-limit", type=int, metavar="N", help="the most iterations of a loop to unroll")
     command.add_argument("--quiet", action="store_true", help="print no summary")
     only = command.add_argument_group("only for onnx")
@@ -147,6 +152,8 @@ def _import(arguments):
              "batch_dim": _pairs(arguments.batch_dim, "DIM")}
     frameworks = {"jax": _import_jax, "torch": _import_torch, "onnx": _import_onnx}
     foreign = [name for name in ("loss", "dim", "freeze", "inputs") if getattr(arguments, name)]
+    if arguments.shard_axis and arguments.framework != "jax":
+        raise ImportFailure("--shard-axis is for jax, whose arrays have shardings; name what is split by pp-compile --shard")
     if foreign and arguments.framework != "onnx":
         raise ImportFailure(f"--{foreign[0]} is for onnx; a step of {arguments.framework} says everything in its file")
     signature, extras = frameworks[arguments.framework](arguments, given)
@@ -169,6 +176,8 @@ def _import_jax(arguments, given):
     _merge(options, given, arguments)
     if arguments.no_slices:
         options["pipeline_slices"] = False
+    if arguments.shard_axis:
+        options["shard_axis"] = arguments.shard_axis
     return import_jax(function, examples, arguments.output, **options), _extras(options, arguments.output)
 
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 from stagewright import ImportFailure
+from stagewright.frontend.jax_step import Step
 from stagewright.frontend.signature import infer
 
 X = jnp.ones((4, 3))
@@ -120,3 +121,25 @@ def test_a_scalar_is_no_batch():
 def test_a_loss_is_a_scalar():
     with pytest.raises(ImportFailure, match="a loss is a scalar"):
         signature(lambda w, x: x @ w, jnp.ones((3, 3)), X, roles={"w": "parameter", "out": "loss"})
+
+
+def split_dims(axis=None, **specs):
+    """By parameter, of a step whose parameters lie on a mesh with two axes, and the remarks."""
+    mesh = jax.sharding.AbstractMesh((2, 4), ("data", "model"))
+    shapes = dict(a=(8, 16), b=(16, 8), c=(8,))
+    params = {name: jax.ShapeDtypeStruct(shape, jnp.float32, sharding=jax.sharding.NamedSharding(mesh, jax.P(*specs.get(name, ()))))
+              for name, shape in shapes.items()}
+    options = {} if axis is None else {"shard_axis": axis}
+    step = Step(jax.value_and_grad(lambda p, x: (jnp.tanh(x @ p["a"]) @ p["b"] + p["c"]).sum()), (params, jnp.ones((4, 8))), options)
+    return {a.name: a.split_dim for a in step.signature.arguments if a.split_dim is not None}, "\n".join(step.signature.remarks)
+
+
+def test_shardings_say_which_dimensions_are_split():
+    assert split_dims()[0] == {}
+    assert split_dims(a=(None, "model"), b=("model", None))[0] == {"params/a": 1, "params/b": 0}
+    assert split_dims(a=(None, ("data", "model")), b=("model",), axis="model")[0] == {"params/a": 1, "params/b": 0}
+    several = split_dims(a=("data", "model"), b=("model", "data"))
+    assert several[0] == {} and "over the mesh axes data, model; option 'shard_axis'" in several[1]
+    assert split_dims(a=("data", "model"), b=("model", "data"), axis="model")[0] == {"params/a": 1, "params/b": 0}
+    with pytest.raises(ImportFailure, match="no parameter is split over a mesh axis 'x'; those that split parameters are model"):
+        split_dims(a=("model",), axis="x")

@@ -33,7 +33,7 @@ def as_traced(leaf):
 
 
 def _struct(leaf):
-    """Without a sharding: how arrays are laid out over devices is the plan's to say."""
+    """Without a sharding, of which only what it says of parameters is kept (shardings.py)."""
     key = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype if key else jax.dtypes.canonicalize_dtype(leaf.dtype))
 

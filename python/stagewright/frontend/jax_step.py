@@ -25,6 +25,7 @@ from stagewright.frontend.evaluate import Evaluator, Options
 from stagewright.frontend.examples import as_traced, is_abstract, shaped, stored
 from stagewright.frontend.jax_update import HELP, Update
 from stagewright.frontend.rows import Lazy, to_array
+from stagewright.frontend.shardings import split_dims
 from stagewright.frontend.signature import infer
 from stagewright.frontend.stablehlo import to_linalg
 from stagewright.frontend.train_state import split, static_leaves
@@ -37,6 +38,7 @@ OPTIONS = {
     "unroll_limit": "the largest number of iterations of one loop that is unrolled (default 4096)",
     "microbatches": "default number of microbatches, written into the module",
     "cluster": "default cluster, written into the module",
+    "shard_axis": "the mesh axis along which --tensor-parallel splits parameters as their shardings do (default: the only one)",
     "source": "what the step was written in, written into the module (default jax)",
     "update": "the optimizer: " + HELP,
     "validation": "the loss without gradients, a function of the step's arguments; written to MODEL.validation.mlir",
@@ -53,7 +55,13 @@ class Step:
                 raise ImportFailure(f"unknown option '{key}'; the options are {', '.join(OPTIONS)}")
         self.options, self.location = options, _location(function)
         function, arguments = static_leaves(function, arguments)
-        arguments = jax.tree.map(lambda leaf: shaped(leaf) if is_abstract(leaf) else leaf, tuple(arguments))
+        shardings = {}  # by the id of a leaf
+
+        def plain(leaf):
+            made = shaped(leaf) if is_abstract(leaf) else leaf
+            shardings[id(made)] = getattr(leaf, "sharding", None)
+            return made
+        arguments = jax.tree.map(plain, tuple(arguments))
         remarks = []
         if options.get("update") is None and (parts := split(function, arguments)):
             function, arguments, options["update"] = parts
@@ -71,6 +79,8 @@ class Step:
         self.leaves = [as_traced(leaf) for leaf in jax.tree.leaves(tuple(arguments))]
         self.signature = infer(function, jax.tree.map(shaped, tuple(arguments)), traced.out_info, options, self.jaxpr.jaxpr)
         self.signature.remarks[:0] = remarks
+        split_dims([shardings.get(id(leaf)) for leaf in jax.tree.leaves(tuple(arguments))], self.signature,
+                   options.get("shard_axis"))
         self.has_seed = any(a.role == "seed" for a in self.signature.arguments)
         made = options.get("update")
         states = [a.name for a in self.signature.arguments if a.role == "state"]
@@ -115,7 +125,7 @@ class Step:
 
     def attributes(self) -> dict:
         """What the module says about arguments and results: contract A, as plain data."""
-        arguments = [dict(role=a.role, name=a.name, batch_dim=a.batch_dim) for a in self.signature.arguments]
+        arguments = [dict(role=a.role, name=a.name, batch_dim=a.batch_dim, split_dim=a.split_dim) for a in self.signature.arguments]
         if self.has_seed:
             arguments.append(dict(role="microbatch", name="microbatch", batch_dim=None))
         results = [dict(role=r.role, name=r.name, of=r.of, combine=r.combine, batch_dim=r.batch_dim)

@@ -31,6 +31,7 @@ class Argument:
     dtype: object
     role: str | None = None
     batch_dim: int | None = None
+    split_dim: int | None = None  # that the example's sharding splits
 
 
 @dataclasses.dataclass

@@ -1,11 +1,14 @@
 // RUN: pp-opt --pipeline-split-slices --split-input-file %s | FileCheck %s
 // RUN: pp-opt --pipeline-split-slices --split-input-file %s 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: not pp-opt --pipeline-split-slices --pipeline-shard=ways=2 --split-input-file %s 2>&1 | FileCheck %s --check-prefix=STACK
+
+// STACK: error: parameter 'w' is a row of stacked layers and cannot be split over shards as well, as the model's own file says; import the layers apart, or say 'w=whole'
 
 // Every slice becomes an argument of the same position; the gradient's rows become results.
 // CHECK-LABEL: func.func @step
 // CHECK-SAME: (%[[A:.*]]: tensor<4xf32> {pipeline.name = "b", pipeline.position = 0 : i64, pipeline.role = "parameter"},
-// CHECK-SAME: %[[W0:.*]]: tensor<4xf32> {pipeline.name = "w", pipeline.position = 1 : i64, pipeline.role = "parameter", pipeline.slice = 0 : i64},
-// CHECK-SAME: %[[W1:.*]]: tensor<4xf32> {pipeline.name = "w", pipeline.position = 1 : i64, pipeline.role = "parameter", pipeline.slice = 1 : i64},
+// CHECK-SAME: %[[W0:.*]]: tensor<4xf32> {pipeline.name = "w", pipeline.position = 1 : i64, pipeline.role = "parameter", pipeline.slice = 0 : i64, pipeline.split_dim = 0 : i64},
+// CHECK-SAME: %[[W1:.*]]: tensor<4xf32> {pipeline.name = "w", pipeline.position = 1 : i64, pipeline.role = "parameter", pipeline.slice = 1 : i64, pipeline.split_dim = 0 : i64},
 // CHECK-SAME: %[[V:.*]]: tensor<4xf32> {pipeline.name = "v", pipeline.position = 2 : i64, pipeline.role = "parameter"})
 // CHECK-SAME: tensor<4xf32> {{{.*}}pipeline.of = 1 : i64, pipeline.position = 0 : i64, pipeline.role = "gradient", pipeline.slice = 0 : i64}
 // CHECK-SAME: tensor<4xf32> {{{.*}}pipeline.of = 2 : i64, pipeline.position = 0 : i64, pipeline.role = "gradient", pipeline.slice = 1 : i64}
@@ -14,7 +17,7 @@
 // CHECK: %[[G1:.*]] = arith.mulf %[[W1]], %[[A]]
 // CHECK: return %[[G0]], %[[G1]], %[[V]]
 func.func @step(%b: tensor<4xf32> {pipeline.role = "parameter", pipeline.name = "b"},
-                %w: tensor<2x4xf32> {pipeline.role = "parameter", pipeline.name = "w", pipeline.slices = 2 : i64},
+                %w: tensor<2x4xf32> {pipeline.role = "parameter", pipeline.name = "w", pipeline.slices = 2 : i64, pipeline.split_dim = 1 : i64},
                 %v: tensor<4xf32> {pipeline.role = "parameter", pipeline.name = "v"})
     -> (tensor<2x4xf32> {pipeline.role = "gradient", pipeline.of = 1 : i64, pipeline.slices = 2 : i64},
         tensor<4xf32> {pipeline.role = "gradient", pipeline.of = 2 : i64}) {

@@ -69,3 +69,19 @@ def llama(dtype=jnp.float32):
 
 def llama_bfloat16():
     return llama(jnp.bfloat16)
+
+
+SPLITS = dict(q=1, k=1, v=1, o=0, gate=1, up=1, down=0)
+
+
+def llama_sharded():
+    """Parameters that lie as Megatron-LM splits them, on whatever devices there are."""
+    function, (params, *batch) = llama()
+    mesh = jax.make_mesh((jax.device_count(),), ("model",), axis_types=(jax.sharding.AxisType.Auto,))
+
+    def place(path, leaf):
+        spec = [None] * leaf.ndim
+        if (dim := SPLITS.get(path[-1].key)) is not None:
+            spec[dim] = "model"
+        return jax.device_put(leaf, jax.sharding.NamedSharding(mesh, jax.P(*spec)))
+    return function, (jax.tree_util.tree_map_with_path(place, params), *batch)

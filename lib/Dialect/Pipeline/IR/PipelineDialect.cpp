@@ -54,7 +54,7 @@ static LogicalResult verifyRange(Operation *op, NamedAttribute attribute,
                          << (high - 1) << ", got " << attribute.getValue();
 }
 
-/// Rules that arguments and results share: names are words, batch_dim and
+/// Rules that arguments and results share: names are words, dimensions and
 /// slices fit the shape, positions are numbers.
 static LogicalResult verifyShapeFacts(Operation *op, NamedAttribute attribute,
                                       Type type, const Twine &what) {
@@ -72,7 +72,7 @@ static LogicalResult verifyShapeFacts(Operation *op, NamedAttribute attribute,
       return op->emitError() << "'" << name << "' of " << what
                              << " must be elements of type " << type;
   }
-  if (name == PipelineDialect::kBatchDim)
+  if (name == PipelineDialect::kBatchDim || name == PipelineDialect::kSplitDim)
     return verifyRange(op, attribute, 0, rank, what);
   if (name == PipelineDialect::kSlices) {
     if (rank == 0)

@@ -268,8 +268,14 @@ private:
   DictionaryAttr rowAttributes(DictionaryAttr whole, int64_t row) {
     NamedAttrList list(whole);
     list.erase(PipelineDialect::kSlices);
-    list.set(PipelineDialect::kSlice,
-             IntegerAttr::get(IntegerType::get(&getContext(), 64), row));
+    Builder builder(&getContext());
+    // Rows lack dimension 0; that it is split is for the planner to say.
+    if (auto split = llvm::dyn_cast_or_null<IntegerAttr>(
+            list.erase(PipelineDialect::kSplitDim));
+        split && split.getInt() > 0)
+      list.set(PipelineDialect::kSplitDim,
+               builder.getI64IntegerAttr(split.getInt() - 1));
+    list.set(PipelineDialect::kSlice, builder.getI64IntegerAttr(row));
     return list.getDictionary(&getContext());
   }
 

@@ -196,7 +196,7 @@ def _annotate(module, main, attributes):
         for key in ("role", "name", "combine"):
             if about.get(key) is not None:
                 table["pipeline." + key] = ir.StringAttr.get(about[key])
-        for key in ("of", "batch_dim"):
+        for key in ("of", "batch_dim", "split_dim"):
             if about.get(key) is not None:
                 table["pipeline." + key] = ir.IntegerAttr.get(i64, about[key])
         if slices:

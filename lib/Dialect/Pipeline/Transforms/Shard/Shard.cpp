@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Hints.h"
 #include "Sharder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "llvm/Support/GlobPattern.h"
 #include <map>
 
 using namespace mlir;
@@ -20,14 +20,6 @@ namespace stagewright::pipeline {
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
 namespace {
-
-/// How parameters of some names are split, as a user says it.
-struct Hint {
-  std::string text;
-  llvm::GlobPattern names;
-  Layout layout;
-  bool used = false;
-};
 
 struct ShardPass : impl::ShardBase<ShardPass> {
   using ShardBase::ShardBase;
@@ -52,7 +44,7 @@ struct ShardPass : impl::ShardBase<ShardPass> {
     if (failed(found))
       return signalPassFailure();
     func::FuncOp step = *found;
-    FailureOr<SmallVector<Layout>> layouts = readLayouts(step);
+    FailureOr<SmallVector<Layout>> layouts = readLayouts(step, hints, ways);
     if (failed(layouts))
       return signalPassFailure();
     std::map<int64_t, Layout> byPosition;
@@ -70,75 +62,6 @@ struct ShardPass : impl::ShardBase<ShardPass> {
 
 private:
   static constexpr int64_t kMostWays = 1024;
-
-  /// `GLOB=DIM` or `GLOB=DIM:CHUNKS`.
-  FailureOr<Hint> readHint(StringRef text) {
-    auto fail = [&](const Twine &why) {
-      return emitError(getOperation().getLoc())
-             << "'" << text << "' says how no parameter is split: " << why
-             << "; write GLOB=DIM, or GLOB=DIM:CHUNKS as in */qkv=1:3";
-    };
-    auto [names, where] = text.rsplit('=');
-    auto [dim, chunks] = where.split(':');
-    Layout layout = Layout::split(0);
-    if (names.empty() || dim.getAsInteger(10, layout.dim) || layout.dim < 0)
-      return fail("it has no dimension");
-    if (!chunks.empty() &&
-        (chunks.getAsInteger(10, layout.outer) || layout.outer < 1))
-      return fail("'" + chunks + "' is no number of chunks");
-    llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(names);
-    if (!glob)
-      return fail(llvm::toString(glob.takeError()));
-    return Hint{text.str(), std::move(*glob), layout};
-  }
-
-  /// By argument; those without a hint are whole.
-  FailureOr<SmallVector<Layout>> readLayouts(func::FuncOp step) {
-    std::vector<Hint> list;
-    SmallVector<StringRef> texts;
-    StringRef(hints).split(texts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-    for (StringRef text : texts) {
-      FailureOr<Hint> hint = readHint(text.trim());
-      if (failed(hint))
-        return failure();
-      list.push_back(std::move(*hint));
-    }
-    SmallVector<Layout> layouts(step.getNumArguments());
-    for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-      auto text = [&](StringRef name) {
-        auto value = step.getArgAttrOfType<StringAttr>(i, name);
-        return value ? value.getValue() : StringRef();
-      };
-      StringRef name = text(PipelineDialect::kName);
-      if (text(PipelineDialect::kRole) != "parameter")
-        continue;
-      for (Hint &hint : list) {
-        if (!hint.names.match(name))
-          continue;
-        hint.used = true;
-        auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[i]);
-        if (step.getArgAttr(i, PipelineDialect::kSlice))
-          return emitError(step.getLoc())
-                 << "parameter '" << name << "' is a row of stacked layers and "
-                 << "cannot be split over shards as well; import the layers "
-                    "apart";
-        if (!type || !fits(type, hint.layout, ways))
-          return emitError(step.getLoc())
-                 << "parameter '" << name << "' of type "
-                 << step.getArgumentTypes()[i] << " cannot be split over "
-                 << ways.getValue() << " shards by '" << hint.text
-                 << "': dimension " << hint.layout.dim
-                 << " must be a multiple of " << hint.layout.outer * ways;
-        layouts[i] = hint.layout;
-        break;
-      }
-    }
-    for (const Hint &hint : list)
-      if (!hint.used)
-        return emitError(step.getLoc())
-               << "no parameter has a name like '" << hint.text << "'";
-    return layouts;
-  }
 
   /// The optimizer's parameters and gradients are split as the step's are, and
   /// state as what replaces it is.
@@ -259,9 +182,10 @@ private:
                                 int64_t part) {
     if (!whole)
       whole = DictionaryAttr::get(&getContext());
-    if (!layout.isSplit())
-      return whole;
     NamedAttrList list(whole);
+    list.erase(PipelineDialect::kSplitDim);
+    if (!layout.isSplit())
+      return list.getDictionary(&getContext());
     Builder builder(&getContext());
     list.erase(PipelineDialect::kSlices);
     list.set(PipelineDialect::kSlice, builder.getI64IntegerAttr(part));

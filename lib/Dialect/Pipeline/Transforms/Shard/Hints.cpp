@@ -1,0 +1,139 @@
+//===- Hints.cpp - how parameters are split -------------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Hints.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+namespace {
+
+/// How parameters of some names are split.
+struct Hint {
+  std::string text;
+  llvm::GlobPattern names;
+  Layout layout;
+  bool used = false;
+};
+
+/// A parameter and what says how it is split.
+struct Parameter {
+  func::FuncOp step;
+  unsigned number = 0;
+
+  StringRef text(StringRef attribute) {
+    auto value = step.getArgAttrOfType<StringAttr>(number, attribute);
+    return value ? value.getValue() : StringRef();
+  }
+  StringRef name() { return text(PipelineDialect::kName); }
+  /// Its layout, which `source` says, unless shards cannot have it.
+  FailureOr<Layout> take(Layout layout, int64_t ways, const Twine &source);
+};
+
+} // namespace
+
+FailureOr<Layout> Parameter::take(Layout layout, int64_t ways,
+                                  const Twine &source) {
+  if (!layout.isSplit())
+    return layout;
+  auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[number]);
+  if (step.getArgAttr(number, PipelineDialect::kSlice))
+    return emitError(step.getLoc())
+           << "parameter '" << name() << "' is a row of stacked layers and "
+           << "cannot be split over shards as well, as " << source
+           << " says; import the layers apart, or say '" << name() << "=whole'";
+  if (!type || !fits(type, layout, ways))
+    return emitError(step.getLoc())
+           << "parameter '" << name() << "' of type "
+           << step.getArgumentTypes()[number] << " cannot be split over "
+           << ways << " shards by " << source << ": dimension " << layout.dim
+           << " must be a multiple of " << layout.outer * ways;
+  return layout;
+}
+
+static FailureOr<Hint> readHint(Location loc, StringRef text) {
+  auto fail =
+      [&](const Twine &why) {
+        return emitError(loc)
+               << "'" << text << "' says how no parameter is split: " << why
+               << "; write GLOB=DIM, GLOB=whole, or GLOB=DIM:CHUNKS as in "
+                  "*/qkv=1:3";
+      };
+  auto [names, where] = text.rsplit('=');
+  Layout layout;
+  if (names.empty())
+    return fail("it has no name");
+  if (where != "whole") {
+    auto [dim, chunks] = where.split(':');
+    layout = Layout::split(0);
+    if (dim.getAsInteger(10, layout.dim) || layout.dim < 0)
+      return fail("it has no dimension");
+    if (!chunks.empty() &&
+        (chunks.getAsInteger(10, layout.outer) || layout.outer < 1))
+      return fail("'" + chunks + "' is no number of chunks");
+  }
+  llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(names);
+  if (!glob)
+    return fail(llvm::toString(glob.takeError()));
+  return Hint{text.str(), std::move(*glob), layout};
+}
+
+static FailureOr<std::vector<Hint>> readHints(Location loc, StringRef hints) {
+  std::vector<Hint> list;
+  SmallVector<StringRef> texts;
+  hints.split(texts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef text : texts) {
+    FailureOr<Hint> hint = readHint(loc, text.trim());
+    if (failed(hint))
+      return failure();
+    list.push_back(std::move(*hint));
+  }
+  return list;
+}
+
+FailureOr<SmallVector<Layout>> readLayouts(func::FuncOp step, StringRef hints,
+                                           int64_t ways) {
+  FailureOr<std::vector<Hint>> list = readHints(step.getLoc(), hints);
+  if (failed(list))
+    return failure();
+  SmallVector<Layout> layouts(step.getNumArguments());
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    Parameter parameter{step, i};
+    if (parameter.text(PipelineDialect::kRole) != "parameter")
+      continue;
+    FailureOr<Layout> layout = Layout();
+    auto hint = llvm::find_if(*list, [&](const Hint &it) {
+      return it.names.match(parameter.name());
+    });
+    auto dim =
+        step.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kSplitDim);
+    if (hint != list->end()) {
+      hint->used = true;
+      layout = parameter.take(hint->layout, ways, "'" + hint->text + "'");
+    } else if (dim) {
+      layout = parameter.take(Layout::split(dim.getInt()), ways,
+                              "the model's own file");
+    }
+    if (failed(layout))
+      return failure();
+    layouts[i] = *layout;
+  }
+  for (const Hint &hint : *list)
+    if (!hint.used)
+      return emitError(step.getLoc())
+             << "no parameter has a name like '" << hint.text << "'";
+  if (llvm::none_of(layouts, [](Layout layout) { return layout.isSplit(); }))
+    return emitError(step.getLoc())
+           << "no parameter is split over the " << ways << " shards: neither "
+           << "a hint nor the model's own file says how; give one, as "
+              "--shard='*/fc=1,*/proj=0'";
+  return layouts;
+}
+
+} // namespace stagewright::pipeline

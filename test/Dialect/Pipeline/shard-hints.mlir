@@ -1,0 +1,32 @@
+// What the model's own file says of a parameter counts where no hint names it.
+//
+// RUN: pp-opt %s --pipeline-shard="ways=2" | FileCheck %s --check-prefix=FILE
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=a=0" | FileCheck %s --check-prefix=BOTH
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=a=whole" | FileCheck %s --check-prefix=WHOLE
+// RUN: not pp-opt %s --pipeline-shard="ways=2 hints=*=whole" 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: not pp-opt %s --pipeline-shard="ways=4" 2>&1 | FileCheck %s --check-prefix=ODD
+// RUN: sed 's/split_dim = 0/split_dim = 2/' %s | not pp-opt 2>&1 | FileCheck %s --check-prefix=RANGE
+
+// FILE: func.func @step(%{{.*}}: tensor<4x3xf32> {pipeline.name = "a", pipeline.position = 0 : i64, pipeline.role = "parameter", pipeline.slice = 0 : i64, pipeline.slice_dim = 1 : i64, pipeline.slice_outer = 1 : i64},
+// FILE-SAME: tensor<3x4xf32> {pipeline.name = "b"
+// FILE-NOT: split_dim
+// BOTH: func.func @step(%{{.*}}: tensor<2x6xf32> {pipeline.name = "a"
+// BOTH-SAME: tensor<3x4xf32> {pipeline.name = "b"
+// WHOLE: func.func @step(%{{.*}}: tensor<4x6xf32> {pipeline.name = "a"
+// WHOLE-SAME: tensor<3x4xf32> {pipeline.name = "b"
+// NOTHING: error: no parameter is split over the 2 shards: neither a hint nor the model's own file says how
+// ODD: error: parameter 'a' of type {{.*}}tensor<4x6xf32>{{.*}} cannot be split over 4 shards by the model's own file: dimension 1 must be a multiple of 4
+// RANGE: error: 'pipeline.split_dim' of argument 1 must be an integer from 0 to 1, got 2
+
+func.func @step(%a: tensor<4x6xf32> {pipeline.role = "parameter", pipeline.name = "a", pipeline.split_dim = 1 : i64},
+                %b: tensor<6x4xf32> {pipeline.role = "parameter", pipeline.name = "b", pipeline.split_dim = 0 : i64},
+                %x: tensor<4x4xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<4x4xf32> {pipeline.role = "output"}) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x6xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %h = linalg.matmul ins(%x, %a : tensor<4x4xf32>, tensor<4x6xf32>) outs(%z : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %e2 = tensor.empty() : tensor<4x4xf32>
+  %z2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %y = linalg.matmul ins(%h, %b : tensor<4x6xf32>, tensor<6x4xf32>) outs(%z2 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
