@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanShards.h"
+#include "ShardLevels.h"
 #include "stagewright/Analysis/ClusterData.h"
+#include "stagewright/Analysis/GraphProblem.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "llvm/Support/JSON.h"
 
@@ -14,75 +16,113 @@ using namespace mlir;
 
 namespace stagewright {
 
-/// The schedules unless one is asked for: of several stages on a device, with
-/// the activations of few microbatches alive, and of one.
-static constexpr const char *kSchedule = "interleaved", *kOfOne = "1f1b";
+/// The schedules unless one is asked for: where all devices share all layers,
+/// several stages on each, which has the activations of few microbatches alive;
+/// and of one stage, or one pipeline of such groups.
+static constexpr const char *kOfLevels = "interleaved", *kOfStages = "1f1b";
 
-/// The shard of a layer, by its name; 0 if it says none.
-static int64_t shardOf(StringRef layer) {
-  int64_t shard = 0;
-  (void)layer.rsplit(".s").second.getAsInteger(10, shard);
-  return shard;
+namespace {
+/// Which devices have what: a pipeline of groups that share layers.
+struct Groups {
+  int64_t stages = 1, chunks = 1; ///< Of the pipeline.
+  Placement placement = Placement::Linear;
+  std::string schedule;
+
+  int64_t count() const { return stages / chunks; }
+};
+} // namespace
+
+/// What `options` ask for.
+static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
+  Groups groups;
+  groups.stages = options.stages.value_or(1);
+  if (groups.stages < 1)
+    return emitError(loc) << "number of stages must be at least 1, got "
+                          << groups.stages;
+  auto generator = findGenerator(options.schedule);
+  if (!generator && options.schedule != "plan")
+    return emitError(loc)
+           << "layers that are split over shards take a schedule by its name, "
+           << "such as " << kOfLevels << ", not '" << options.schedule << "'";
+  if (generator)
+    groups.schedule = options.schedule;
+  if (groups.stages == 1)
+    return groups;
+  if (!generator) {
+    groups.schedule = kOfStages;
+    generator = findGenerator(kOfStages);
+  }
+  groups.placement = generator->placement;
+  groups.chunks = options.chunks.value_or(generator->leastChunks);
+  bool isAround = groups.placement == Placement::Loop ||
+                  (groups.chunks == 1 && groups.placement == Placement::Linear);
+  if (!isAround || generator->isSearched)
+    return emitError(loc) << "stages of shards go around the devices, as for "
+                          << "1f1b, zb-h1 or interleaved; '" << options.schedule
+                          << "' with " << groups.chunks
+                          << " on each places them otherwise";
+  if (groups.chunks < 1 || groups.stages % groups.chunks != 0)
+    return emitError(loc) << groups.stages << " stages are no multiple of "
+                          << groups.chunks << " on each device; give a "
+                          << "multiple with --stages";
+  return groups;
 }
 
 FailureOr<std::string> planShards(pipeline::GraphOp graph,
                                   const CompileOptions &options) {
   int64_t ways = *options.shards;
-  const char *given = options.stages               ? "a number of stages"
-                      : options.chunks             ? "a number of chunks"
-                      : !options.placement.empty() ? "a placement"
-                      : options.maxReplicas.value_or(1) != 1
-                          ? "a number of replicas"
-                          : nullptr;
+  Location loc = graph.getLoc();
+  const char *given =
+      !options.placement.empty()                          ? "a placement"
+      : options.chunks && options.stages.value_or(1) == 1 ? "a number of chunks"
+      : options.maxReplicas.value_or(1) != 1 ? "a number of replicas"
+                                             : nullptr;
   if (given)
-    return emitError(graph.getLoc())
-           << "layers are split over " << ways << " shards, which places "
-           << "stages by itself; leave out " << given;
-  auto generator = findGenerator(options.schedule);
-  if (!generator && options.schedule != "plan")
-    return emitError(graph.getLoc())
-           << "layers that are split over shards take a schedule by its name, "
-           << "such as " << kSchedule << ", not '" << options.schedule << "'";
+    return emitError(loc) << "layers are split over " << ways
+                          << " shards, which places stages by itself; leave "
+                          << "out " << given;
+  FailureOr<Groups> groups = groupsOf(loc, options);
+  if (failed(groups))
+    return failure();
   FailureOr<std::optional<Cluster>> cluster = pipeline::findCluster(
       graph->getParentOfType<ModuleOp>(), options.cluster);
   if (failed(cluster))
     return failure();
-  if (!*cluster || int64_t((*cluster)->devices.size()) < ways)
-    return emitError(graph.getLoc())
-           << ways << " shards need " << ways << " devices, and there are "
-           << (*cluster ? (*cluster)->devices.size() : 0)
-           << "; name a larger cluster, as --cluster=local:" << ways;
-  // The stages of a level take devices in turn. A level that only some shards
-  // have, as the last may be, goes with the stage before it.
-  std::vector<std::vector<std::string>> stages;
-  for (Attribute name : graph.getLayers()) {
-    std::string layer = cast<StringAttr>(name).str();
-    if (int64_t(stages.size()) % ways == shardOf(layer))
-      stages.push_back({layer});
-    else
-      stages.back().push_back(layer);
+  int64_t devices = ways * groups->count();
+  if (!*cluster || int64_t((*cluster)->devices.size()) < devices) {
+    auto error = emitError(loc);
+    error << ways << " shards ";
+    if (groups->count() > 1)
+      error << "of " << groups->count() << " stages at a time ";
+    return error << "need " << devices << " devices, and there are "
+                 << (*cluster ? (*cluster)->devices.size() : 0)
+                 << "; name a larger cluster, as --cluster=local:" << devices;
   }
-  while (int64_t(stages.size()) > ways && stages.size() % size_t(ways) != 0) {
-    auto &before = stages[stages.size() - 2];
-    before.insert(before.end(), stages.back().begin(), stages.back().end());
-    stages.pop_back();
-  }
+  FailureOr<Problem> problem = pipeline::problemOf(graph, **cluster);
+  if (failed(problem))
+    return failure();
+  std::vector<ShardLevel> levels = levelsOf(graph, *problem, ways);
+  Result<std::vector<size_t>> ends = cutLevels(levels, groups->stages);
+  if (!ends)
+    return emitError(loc) << ends.error().message;
   llvm::json::Array list;
-  for (auto [number, layers] : llvm::enumerate(stages)) {
-    llvm::json::Array nodes;
-    for (const std::string &layer : layers)
-      nodes.push_back(layer);
-    list.push_back(llvm::json::Object{
-        {"nodes", std::move(nodes)},
-        {"devices",
-         llvm::json::Array{(*cluster)->devices[number % size_t(ways)].name}}});
-  }
-  std::string schedule = generator                       ? options.schedule
-                         : int64_t(stages.size()) > ways ? kSchedule
-                                                         : kOfOne;
+  size_t level = 0;
+  for (auto [stage, end] : llvm::enumerate(*ends))
+    for (; level < end; ++level)
+      for (auto [shard, layers] : llvm::enumerate(levels[level].layers)) {
+        int64_t first = rankOf(groups->placement, groups->count(),
+                               groups->chunks, int64_t(stage)) *
+                        ways;
+        list.push_back(llvm::json::Object{
+            {"nodes", llvm::json::Array(layers)},
+            {"devices", llvm::json::Array{
+                            (*cluster)->devices[size_t(first) + shard].name}}});
+      }
+  if (groups->schedule.empty())
+    groups->schedule = levels.size() > 1 ? kOfLevels : kOfStages;
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(
-      llvm::json::Object{{"schedule", schedule}, {"stages", std::move(list)}});
+  llvm::raw_string_ostream(text) << llvm::json::Value(llvm::json::Object{
+      {"schedule", groups->schedule}, {"stages", std::move(list)}});
   return text;
 }
 

@@ -8,7 +8,8 @@
 // pipeline-shard leaves a layer for each level and shard. A shard is a device,
 // so each of its layers is a stage of that device, as chunks are of an
 // interleaved schedule; the layers of one level, stages side by side, do not
-// wait for each other.
+// wait for each other. With --stages the levels lie on several groups of such
+// devices, which are a pipeline (Scheduling/Gangs.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,8 @@
 namespace stagewright {
 
 /// The plan of `graph`, as JSON that pipeline-partition takes: a stage for each
-/// layer. Fails with an error where there are fewer devices than shards.
+/// layer. Fails with an error where there are fewer devices than that takes, or
+/// levels than stages.
 mlir::FailureOr<std::string> planShards(pipeline::GraphOp graph,
                                         const CompileOptions &options);
 

@@ -50,8 +50,8 @@ def imported(tmp_path_factory):
     return make
 
 
-def compiled(folder, artifact, ways, hints, *flags, cluster="local"):
-    tool("pp-compile", folder / "step.mlir", f"--cluster={cluster}:{ways}" if cluster == "local" else f"--cluster={cluster}",
+def compiled(folder, artifact, ways, hints, *flags, cluster="local", groups=1):
+    tool("pp-compile", folder / "step.mlir", f"--cluster=local:{ways * groups}" if cluster == "local" else f"--cluster={cluster}",
          f"--tensor-parallel={ways}", f"--shard={hints}", f"--microbatches={MICROBATCHES}", "-o", artifact, "--quiet", *flags)
     return artifact
 
@@ -60,6 +60,26 @@ def compiled(folder, artifact, ways, hints, *flags, cluster="local"):
 def test_shards_agree_with_jax(tmp_path, imported, model, ways, hints, flags):
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", ways, hints, *flags)
+    out = tmp_path / "out.safetensors"
+    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}")
+    wrong = golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(out))
+    assert not wrong, "\n".join(wrong)
+
+
+STAGES = [
+    ("gpt.py:gpt_deep", GPT, ("--stages=2",)), ("gpt.py:gpt_deep", GPT, ("--stages=2", "--schedule=zb-h1")),
+    ("gpt.py:gpt_deep", GPT, ("--stages=4", "--schedule=interleaved")), ("gpt.py:gpt_deep", GPT, ("--stages=2", "--schedule=gpipe")),
+    ("gpt.py:gpt_deep_tied", GPT, ("--stages=2",)), ("gpt.py:gpt_dropout", GPT, ("--stages=2",)),
+    ("llama.py:llama", LLAMA, ("--stages=2",)), ("encoder_decoder.py:encoder_decoder", TRANSLATOR, ("--stages=2",)),
+    ("convnet.py:convnet", "*/c1=3,*/c2=2", ("--stages=2",)),
+]
+
+
+@pytest.mark.parametrize("model, hints, flags", STAGES, ids=lambda it: str(it).split(":")[-1] if it else "")
+def test_shards_of_stages_agree_with_jax(tmp_path, imported, model, hints, flags):
+    """Two devices share the layers of each stage; the stages lie on pairs of devices."""
+    folder = imported(model)
+    artifact = compiled(folder, tmp_path / "step.swx", 2, hints, *flags, groups=2)
     out = tmp_path / "out.safetensors"
     tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}")
     wrong = golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(out))
@@ -77,13 +97,13 @@ def test_shards_in_bfloat16_err_as_jax_does(tmp_path, imported):
 
 
 @MPI
-@pytest.mark.parametrize("ways", (2, 4))
-def test_processes_have_the_bits_of_threads(tmp_path, imported, ways):
+@pytest.mark.parametrize("ways, stages", ((2, 1), (4, 1), (2, 2)))
+def test_processes_have_the_bits_of_threads(tmp_path, imported, ways, stages):
     """Parts of parameters, and of gradients, are pieces of the files' tensors."""
     folder = imported("gpt.py:gpt")
-    artifact = compiled(folder, tmp_path / "step.swx", ways, GPT)
+    artifact = compiled(folder, tmp_path / "step.swx", ways, GPT, f"--stages={stages}", groups=stages)
     files = []
-    for name, launch in (("threads", ()), ("mpi", ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways))):
+    for name, launch in (("threads", ()), ("mpi", ("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways * stages))):
         files.append(tmp_path / f"{name}.safetensors")
         call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={files[-1]}")
     threads, processes = (load_file(file) for file in files)
@@ -119,3 +139,18 @@ def test_a_block_adds_up_four_times(tmp_path, imported, model, hints, layers, ac
     sizes = messages(compiled(imported(model), tmp_path / "step.swx", 2, hints))
     assert sizes.pop(activation) == 2 * 4 * layers + 1
     assert sum(size * count for size, count in sizes.items()) < activation / 2
+
+
+@pytest.mark.parametrize("devices", (1, 2))
+def test_shardings_of_a_jax_model_are_hints(tmp_path, imported, devices):
+    """Its arrays lie split over devices, or over a mesh of one: the program is that of hints that say the same."""
+    plain, folder = imported("llama.py:llama"), tmp_path / "sharded"
+    folder.mkdir()
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/llama.py:llama_sharded", "-o", folder / "step.mlir",
+         env={"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"})
+    flags = "--cluster=local:2", "--tensor-parallel=2", "--microbatches=4", "--emit=rank", "--quiet"
+    hinted, own = tool("pp-compile", plain / "step.mlir", *flags, f"--shard={LLAMA}"), tool("pp-compile", folder / "step.mlir", *flags)
+    assert own == hinted
+    # A hint counts before the file; what both leave alone is whole.
+    fewer = tool("pp-compile", folder / "step.mlir", *flags, "--shard=*/q=whole,*/k=whole,*/v=whole,*/o=whole")
+    assert fewer == tool("pp-compile", plain / "step.mlir", *flags, "--shard=*/gate=1,*/up=1,*/down=0")

@@ -73,16 +73,18 @@ cl::opt<std::string> plan(
              "samples of each replica, by its speed unless given; or a file "
              "FILE.json that pp-plan --json wrote"),
     cl::cat(category));
-cl::opt<std::string>
-    shards("tensor-parallel",
-           cl::desc("Devices that share every layer, each with its part of the "
-                    "parameters that --shard names"),
-           cl::value_desc("ways"), cl::cat(category));
+cl::opt<std::string> shards(
+    "tensor-parallel",
+    cl::desc("Devices that share every layer, each with its part of the "
+             "parameters that --shard names or the model's own file splits"),
+    cl::value_desc("ways"), cl::cat(category));
 cl::opt<std::string> shardHints(
     "shard",
     cl::desc("Which parameters are split and how: GLOB=DIM, with commas "
              "between, or GLOB=DIM:CHUNKS where a dimension holds several "
-             "arrays side by side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0'"),
+             "arrays side by side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', or "
+             "GLOB=whole; the first that fits a name counts, before what the "
+             "model's own file says"),
     cl::value_desc("glob=dim,..."), cl::cat(category));
 cl::opt<std::string>
     schedule("schedule",
@@ -401,8 +403,7 @@ LogicalResult checkExplainTime() {
   return failure();
 }
 
-/// Refuses one of --tensor-parallel and --shard without the other, or with a
-/// plan.
+/// Refuses --shard without --tensor-parallel, and that with a plan.
 LogicalResult checkShards(CompileOptions &options) {
   if (options.shards == 1) {
     options.shards = std::nullopt;
@@ -412,9 +413,6 @@ LogicalResult checkShards(CompileOptions &options) {
       !options.shards && !options.shardHints.empty()
           ? "--shard says what --tensor-parallel splits; give that too, as "
             "--tensor-parallel=2"
-      : options.shards && options.shardHints.empty()
-          ? "--tensor-parallel splits what --shard names; give that too, as "
-            "--shard='*/fc=1,*/proj=0'"
       : options.shards && !options.plan.empty()
           ? "--tensor-parallel places its stages itself; leave --plan out"
           : nullptr;

@@ -18,6 +18,7 @@
 #define STAGEWRIGHT_PLANNING_PLACED_H
 
 #include "stagewright/Planning/Evaluate.h"
+#include "stagewright/Scheduling/Gangs.h"
 #include "stagewright/Scheduling/Generators.h"
 #include "stagewright/Scheduling/ScheduleProblem.h"
 #include "stagewright/Support/Packing.h"
@@ -54,6 +55,12 @@ ScheduleShape shapeOf(const Generator &generator,
 /// no placement says.
 Result<StagePlacement>
 placementOf(const std::vector<std::vector<int64_t>> &ranks);
+
+/// What `generator` makes for the pipeline of `gangs`, on all of their ranks;
+/// `shape` says microbatches, group and whether there are backwards. No
+/// generator is told of hops or costs, so one that searches will not do.
+Result<Schedule> generateInGangs(const Generator &generator, const Gangs &gangs,
+                                 ScheduleShape shape);
 
 /// What a schedule of `stages` has to cope with: seconds of the slower device
 /// where a stage has two, hops of everything that goes from a stage to the

@@ -69,11 +69,17 @@ Problem firstOf(const Problem &problem, int64_t pipelines) {
   return one;
 }
 
-static Result<Run> runOf(const Problem &problem, const Network &network,
-                         const Generator &generator, Plan &plan) {
-  Run run;
-  run.ranks = ranksOf(plan.stages);
-  const Ranks &ranks = run.ranks;
+/// The orders of all ranks, of a problem that is `first` to each pipeline.
+static Result<Schedule> scheduleOf(const Problem &problem, const Problem &first,
+                                   const Network &network,
+                                   const Generator &generator, const Plan &plan,
+                                   const Ranks &ranks) {
+  if (std::optional<Gangs> gangs = gangsOf(ranks.ofStages)) {
+    ScheduleShape shape;
+    shape.microbatches = problem.microbatches;
+    shape.forwardOnly = problem.forwardOnly;
+    return generateInGangs(generator, *gangs, shape);
+  }
   std::vector<StagePlan> firsts = plan.stages;
   std::vector<std::vector<int64_t>> lie = ranks.ofStages;
   if (ranks.inTurn)
@@ -87,16 +93,23 @@ static Result<Run> runOf(const Problem &problem, const Network &network,
     return where.error();
   if (!fits(generator, *where))
     return Error{demandOf(generator)};
-  run.first = firstOf(problem, ranks.pipelines);
   Result<ScheduleProblem> costs =
-      scheduleProblemOf(run.first, network, firsts, *where);
+      scheduleProblemOf(first, network, firsts, *where);
   if (!costs)
     return costs.error();
   ScheduleShape shape = shapeOf(generator, *costs);
   shape.microbatches = problem.microbatches;
+  return ranks.inTurn ? generateInTurn(generator, shape, ranks.ofStages)
+                      : generator.generate(shape);
+}
+
+static Result<Run> runOf(const Problem &problem, const Network &network,
+                         const Generator &generator, Plan &plan) {
+  Run run;
+  run.ranks = ranksOf(plan.stages);
+  run.first = firstOf(problem, run.ranks.pipelines);
   Result<Schedule> schedule =
-      ranks.inTurn ? generateInTurn(generator, shape, ranks.ofStages)
-                   : generator.generate(shape);
+      scheduleOf(problem, run.first, network, generator, plan, run.ranks);
   if (!schedule)
     return schedule.error();
   Problem turns = problem;
@@ -104,7 +117,7 @@ static Result<Run> runOf(const Problem &problem, const Network &network,
                   [](const StagePlan &stage) { return stage.rows.empty(); }))
     turns.samples = 1;
   run.plan = {pipelineOf(turns, network, plan), std::move(*schedule),
-              ranks.devices};
+              run.ranks.devices};
   return run;
 }
 

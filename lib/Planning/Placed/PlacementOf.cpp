@@ -78,4 +78,25 @@ placementOf(const std::vector<std::vector<int64_t>> &ranks) {
                "with chunks= and placement="};
 }
 
+Result<Schedule> generateInGangs(const Generator &generator, const Gangs &gangs,
+                                 ScheduleShape shape) {
+  if (generator.isSearched)
+    return Error{std::string(generator.name) +
+                 " is not for stages that several devices share; take a "
+                 "schedule that goes by a rule, such as 1f1b"};
+  std::vector<std::vector<int64_t>> ranks;
+  for (int64_t gang : gangs.ranks)
+    ranks.push_back({gang});
+  Result<StagePlacement> where = placementOf(ranks);
+  if (!where)
+    return where.error();
+  if (!fits(generator, *where))
+    return Error{demandOf(generator)};
+  shape.ranks = where->ranks;
+  shape.chunks = where->chunks;
+  shape.spare = where->spare;
+  Result<Schedule> made = generator.generate(shape);
+  return made ? runInGangs(*made, gangs) : made;
+}
+
 } // namespace stagewright

@@ -37,6 +37,16 @@ static FailureOr<ScheduleShape> shapeFor(ProgramOp program,
 
 FailureOr<Schedule> generateFor(ProgramOp program, const Generator &generator,
                                 int64_t group) {
+  if (std::optional<Gangs> gangs = gangsOf(ranksOfStages(program))) {
+    ScheduleShape shape;
+    shape.microbatches = program.getMicrobatches();
+    shape.forwardOnly = isForwardOnly(graphOf(program));
+    shape.group = group;
+    Result<Schedule> made = generateInGangs(generator, *gangs, shape);
+    if (!made)
+      return emitError(program.getLoc()) << made.error().message;
+    return *made;
+  }
   FailureOr<StagePlacement> where = placementOf(program);
   if (failed(where))
     return failure();

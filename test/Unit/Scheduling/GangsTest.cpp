@@ -1,0 +1,108 @@
+//===- GangsTest.cpp - ranks that share stages ----------------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "stagewright/Scheduling/Gangs.h"
+#include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Scheduling/Verify.h"
+#include "gtest/gtest.h"
+
+using namespace stagewright;
+
+namespace {
+
+std::vector<std::vector<int64_t>> onRanks(std::vector<int64_t> ranks) {
+  std::vector<std::vector<int64_t>> stages;
+  for (int64_t rank : ranks)
+    stages.push_back({rank});
+  return stages;
+}
+
+TEST(GangsTest, LevelsOfAGangAreOneStage) {
+  auto gangs = gangsOf(onRanks({0, 1, 0, 1, 0, 1, 2, 3, 2, 3}));
+  ASSERT_TRUE(gangs);
+  EXPECT_EQ(gangs->ways, 2);
+  EXPECT_EQ(gangs->ranks, (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(gangs->ends, (std::vector<int64_t>{6, 10}));
+  auto around = gangsOf(onRanks({0, 1, 2, 3, 0, 1, 2, 3}));
+  EXPECT_FALSE(around); // One gang, or none: stages go around the ranks.
+  auto chunks = gangsOf(onRanks({0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 2, 3}));
+  ASSERT_TRUE(chunks);
+  EXPECT_EQ(chunks->ranks, (std::vector<int64_t>{0, 1, 0, 1}));
+  EXPECT_EQ(chunks->ends, (std::vector<int64_t>{4, 6, 8, 12}));
+}
+
+TEST(GangsTest, OthersAreNoGangs) {
+  for (const std::vector<int64_t> &ranks : {std::vector<int64_t>{},
+                                            {0},
+                                            {0, 1, 2, 3},
+                                            {0, 0, 1, 1},
+                                            {0, 1, 1, 0},
+                                            {0, 1, 0, 1, 2, 3, 2},
+                                            {0, 1, 0, 1, 3, 2, 3, 2},
+                                            {0, 1, 0, 1, 2, 2}})
+    EXPECT_FALSE(gangsOf(onRanks(ranks)));
+  EXPECT_FALSE(gangsOf({{0, 1}, {0, 1}, {2, 3}}));
+}
+
+/// Forwards of a level wait for both stages of the level before it.
+StageGraph levelsOfTwo(int64_t stages) {
+  StageGraph graph{stages, false, {}};
+  for (int64_t stage = 2; stage < stages; ++stage)
+    for (int64_t from : {stage - 2 - stage % 2, stage - 1 - stage % 2}) {
+      graph.edges.push_back({{ActionKind::Forward, from},
+                             {ActionKind::Forward, stage},
+                             {ActionKind::InputGradient, stage},
+                             0});
+      graph.edges.push_back({{ActionKind::InputGradient, stage},
+                             {ActionKind::InputGradient, from},
+                             {ActionKind::InputGradient, from},
+                             0});
+    }
+  return graph;
+}
+
+TEST(GangsTest, EachRunsItsOwnStagesInOneOrder) {
+  auto gangs = gangsOf(onRanks({0, 1, 0, 1, 2, 3}));
+  ASSERT_TRUE(gangs);
+  ScheduleShape shape;
+  shape.ranks = 2;
+  shape.microbatches = 2;
+  Schedule all = runInGangs(*generateOneFOneB(shape), *gangs);
+  ASSERT_EQ(all.ranks.size(), 4u);
+  EXPECT_EQ(toString(all.ranks[0]), "0F0 2F0 0F1 2F1 2B0 0B0 2B1 0B1");
+  EXPECT_EQ(toString(all.ranks[1]), "1F0 3F0 1F1 3F1 3B0 1B0 3B1 1B1");
+  EXPECT_EQ(toString(all.ranks[2]), "4F0 4B0 4F1 4B1");
+  EXPECT_TRUE(verify(all, levelsOfTwo(6)));
+}
+
+TEST(GangsTest, NoneWaitsForEver) {
+  std::vector<int64_t> linear, around;
+  for (int64_t level = 0; level < 24; ++level)
+    for (int64_t shard : {0, 1}) {
+      linear.push_back(level / 6 * 2 + shard);
+      around.push_back(level / 3 % 4 * 2 + shard);
+    }
+  for (const Generator &generator : allGenerators()) {
+    bool isLoop = generator.placement == Placement::Loop;
+    if ((!isLoop && generator.placement != Placement::Linear) ||
+        std::string(generator.name) == "forward-only")
+      continue;
+    int64_t chunks = generator.leastChunks;
+    auto gangs = gangsOf(onRanks(chunks == 2 ? around : linear));
+    ASSERT_TRUE(gangs);
+    ScheduleShape shape;
+    shape.ranks = 4;
+    shape.chunks = chunks;
+    shape.microbatches = 8;
+    Result<Schedule> made = generator.generate(shape);
+    ASSERT_TRUE(made) << made.error().message;
+    Status status = verify(runInGangs(*made, *gangs), levelsOfTwo(48));
+    EXPECT_TRUE(status) << generator.name << ": " << status.error().message;
+  }
+}
+
+} // namespace
