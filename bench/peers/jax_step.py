@@ -8,6 +8,7 @@ usage: jax_step.py serve FILE.py:NAME M                 answers each line N of i
 NAME gives (function, (parameters, *batches)); every microbatch is the same.
 """
 
+import fnmatch
 import importlib
 import json
 import os
@@ -41,8 +42,30 @@ def accumulated(function, count):
     return step
 
 
+def sharded(arguments):
+    """The arguments over all devices, and where the loss and the gradients go: BENCH_SHARDS says which dimension of which
+    parameters is split, GLOB=DIM with commas between; the rest is on every device."""
+    mesh = jax.sharding.Mesh(jax.devices(), ("shards",))
+    hints = [hint.rsplit("=", 1) for hint in os.environ["BENCH_SHARDS"].split(",")]
+
+    def place(path, leaf):
+        name = "params/" + jax.tree_util.keystr(path, simple=True, separator="/")
+        dims = [int(dim) for glob, dim in hints if fnmatch.fnmatch(name, glob)]
+        spec = [None] * leaf.ndim
+        if dims:
+            spec[dims[0]] = "shards"
+        return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec))
+    parameters, *batches = arguments
+    places = jax.tree_util.tree_map_with_path(place, parameters)
+    everywhere = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    return (jax.device_put(parameters, places), *(jax.device_put(batch, everywhere) for batch in batches)), (everywhere, places)
+
+
 def serve(step, arguments):
-    run = jax.jit(step)
+    out = None
+    if "BENCH_SHARDS" in os.environ:
+        arguments, out = sharded(arguments)
+    run = jax.jit(step, out_shardings=out)
     loss = jax.tree.leaves(jax.block_until_ready(run(*arguments)))[0]
     print(json.dumps(dict(peer="jax.jit", version=jax.__version__, loss=float(loss))), flush=True)
     for line in sys.stdin:

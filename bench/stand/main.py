@@ -19,6 +19,7 @@ BENCHES = {
     "pipeline": "two ranks beside torch.distributed.pipelining and jax.jit on two cores; the bubble",
     "overhead": "microseconds that an action and a hop cost",
     "hosts": "two hosts with a slow link: a plan that knows it beside one that does not",
+    "shards": "every layer split over two cores, beside two threads and jax.jit with NamedSharding",
     "sums": "two replicas: gradients summed beside the rest of the backward, or at the end",
     "messages": "a message between two processes beside MPI's own ping-pong and torch.distributed's",
     "compile": "compile time by pass against the number of operations, beside jax.jit's",

@@ -54,10 +54,11 @@ class Session:
              model.environment)
         return path
 
-    def compiled(self, module, stages, *flags, name=None, microbatches=MICROBATCHES, cluster=None):
+    def compiled(self, module, stages, *flags, name=None, microbatches=MICROBATCHES, cluster=None, whole=False):
+        """`whole`: `stages` counts devices, which share every layer."""
         path = module.with_suffix(f".{name or stages}.swx")
-        call([self.tool("pp-compile"), module, f"--cluster={cluster or f'local:{stages}'}", f"--stages={stages}", "--quiet",
-              f"--microbatches={microbatches}", *flags, "-o", path])
+        call([self.tool("pp-compile"), module, f"--cluster={cluster or f'local:{stages}'}",
+              *([] if whole else [f"--stages={stages}"]), "--quiet", f"--microbatches={microbatches}", *flags, "-o", path])
         return path
 
     def ours(self, artifact, module, cores, threads=1):
@@ -67,9 +68,13 @@ class Session:
         """Whether pp-run splits the work of a rank over threads."""
         return "--threads-per-rank" in call([self.tool("pp-run"), "--help"])
 
-    def jax(self, model, cores):
+    def jax(self, model, cores, shards=None):
+        """`shards`: a device for each core, and how parameters are split over them, as `--shard` has it without chunks."""
         command = ["taskset", "-c", cores, self.python, PEERS / "jax_step.py", "serve", model.source, MICROBATCHES]
         environment = {**model.environment, "BENCH_UNROLL": str(int(model.unrolled)), **(ONE_CORE if cores == "0" else {})}
+        if shards:
+            count = len(cores.split(","))
+            environment |= {"BENCH_SHARDS": shards, "XLA_FLAGS": f"--xla_force_host_platform_device_count={count}"}
         return Peer("jax", [command], self.work / "jax.log", environment)
 
     def jax_says(self, what, model, *more):

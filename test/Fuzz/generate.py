@@ -92,5 +92,8 @@ def generate(seed: int, number: int, families=None) -> Program:
         inputs = {n: i for n, i in inputs.items() if n in used or n in terms}
     replicas = 2 if rng.random() < 0.2 else 1
     schedule = rng.choice(SCHEDULES) if replicas == 1 else ""
-    return Program(inputs, statements, terms, outputs, stages, replicas, schedule,
+    shards = 2 if replicas == 1 and rng.random() < 0.25 else 1
+    if shards > 1:
+        stages, schedule = 1, ""
+    return Program(inputs, statements, terms, outputs, stages, replicas, schedule, shards,
                    blocks > 1 or rng.random() < 0.5, training, rng.randrange(1000))

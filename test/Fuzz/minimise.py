@@ -39,6 +39,8 @@ def _plan(program):
         yield dataclasses.replace(program, schedule="")
     if program.replicas > 1:
         yield dataclasses.replace(program, replicas=1)
+    if program.shards > 1:
+        yield dataclasses.replace(program, shards=1)
     for stages in range(1, program.stages):
         yield dataclasses.replace(program, stages=stages)
     if program.scopes and program.stages == 1:

@@ -106,10 +106,12 @@ class Pipeline:
         if "failed" in answer:
             raise Failed("crash", "convert", answer["failed"])
 
-    def compile(self, directory, stages, devices, schedule):
+    def compile(self, directory, stages, devices, schedule, shards):
         """DIRECTORY/module.mlir -> DIRECTORY/step.swx, for as many stages as there are layers."""
         if self.upstream:
             return
+        if shards > 1 and (hints := _hints(directory / "module.mlir", shards)):
+            return self._compile(directory, shards, f"--tensor-parallel={shards}", f"--shard={','.join(hints)}")
         flags = [f"--stages={stages}"] + ([f"--schedule={schedule}"] if schedule else [])
         if devices == 1:
             try:
@@ -159,6 +161,18 @@ class Pipeline:
         if "failed" in answer:
             raise Failed("refused", "run", answer["failed"])
         return [load_file(directory / f"outputs.{n}") for n in ("first", "second")]
+
+
+def _hints(module, shards):
+    """How each parameter is split that can be, which rows of a stack cannot: along the dimension that its name chooses."""
+    hints = []
+    for shape, facts in re.findall(r"tensor<([\dx]+)x\w+> \{([^}]*role = \"parameter\"[^}]*)\}",
+                                   module.read_text().split("\n}", 1)[0]):
+        name = re.search(r"pipeline\.name = \"([^\"]+)\"", facts)[1]
+        dims = [dim for dim, size in enumerate(map(int, shape.split("x"))) if size % shards == 0]
+        if dims and "pipeline.slices" not in facts:
+            hints.append(f"{name}={dims[sum(map(ord, name)) % len(dims)]}")
+    return hints
 
 
 def _errors(text):

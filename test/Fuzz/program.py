@@ -70,6 +70,7 @@ class Program:
     stages: int = 1
     replicas: int = 1       # devices of the first stage, which share each microbatch
     schedule: str = ""
+    shards: int = 1         # devices of every layer, of one stage, which split the parameters that they can
     scopes: bool = True
     training: bool = True
     seed: int = 0

@@ -40,15 +40,17 @@ def title(program: Program, origin=""):
     parts = [f"{program.stages} stage{'s' * (program.stages > 1)}"]
     parts += [f"the first on {program.replicas} devices"] if program.replicas > 1 else []
     parts += [f"schedule {program.schedule}"] if program.schedule else []
+    parts += [f"split over {program.shards} shards"] if program.shards > 1 else []
     return f"{origin}{', '.join(parts)}, {MICROBATCHES} microbatches"
 
 
 def plan_of(text):
-    """(stages, devices of the first, schedule) of a program's file, from its first line."""
+    """(stages, devices of the first, schedule, shards) of a program's file, from its first line."""
     line = text.split("\n")[0]
-    patterns = r"(\d+) stages?", r"first on (\d+)", r"schedule ([\w-]+)"
-    stages, devices, schedule = (re.search(p, line) for p in patterns)
-    return int(stages[1]) if stages else 1, int(devices[1]) if devices else 1, schedule[1] if schedule else ""
+    patterns = r"(\d+) stages?", r"first on (\d+)", r"schedule ([\w-]+)", r"over (\d+) shards"
+    stages, devices, schedule, shards = (re.search(p, line) for p in patterns)
+    return (int(stages[1]) if stages else 1, int(devices[1]) if devices else 1, schedule[1] if schedule else "",
+            int(shards[1]) if shards else 1)
 
 
 def prepare(program, directory, origin="") -> Trial:
