@@ -36,12 +36,12 @@ def text(workshop):
 
 
 def command(workshop, text, stages, schedule, folder, steps, *flags):
-    """`schedule` may be the number of shards of every layer, of one stage."""
+    """`schedule` may be the number of shards of every layer."""
     module = workshop.module(MODEL)
-    artifact = workshop.path("shards", schedule, "swx") if isinstance(schedule, int) else workshop.artifact(MODEL, stages, schedule)
+    artifact = workshop.path("shards", stages, schedule, "swx") if isinstance(schedule, int) else workshop.artifact(MODEL, stages, schedule)
     if isinstance(schedule, int) and not artifact.exists():
-        tool("pp-compile", module, f"--cluster=local:{schedule}", f"--tensor-parallel={schedule}", f"--shard={SHARDS}",
-             "--microbatches=8", "--quiet", "-o", artifact)
+        tool("pp-compile", module, f"--cluster=local:{schedule * stages}", f"--tensor-parallel={schedule}",
+             f"--stages={stages}", f"--shard={SHARDS}", "--microbatches=8", "--quiet", "-o", artifact)
     return [BUILD / "bin/pp-run", artifact,
             f"--inputs={module.with_suffix('.inputs.safetensors')}", f"--data=ids={text}", f"--data=tgt={text}+1",
             f"--steps={steps}", f"--checkpoints={folder}", f"--metrics={folder}.jsonl", *flags]
@@ -120,7 +120,7 @@ def test_goes_on_with_another_plan(workshop, text):
     run(workshop, text, 1, 2, shards, 3)
     run(workshop, text, 2, "1f1b", shards, 5, "--resume")
     run(workshop, text, 1, 4, shards, 7, "--resume")
-    run(workshop, text, 1, 2, shards, 9, "--resume")
+    run(workshop, text, 2, 2, shards, 9, "--resume")
     assert np.allclose(losses(shards), losses(whole), rtol=1e-4)
     ours, theirs = load_file(newest(folder) / "params.safetensors"), load_file(newest(whole) / "params.safetensors")
     _, (parameters, *_), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")

@@ -112,10 +112,10 @@ def test_processes_have_the_bits_of_threads(tmp_path, imported, ways, stages):
 
 
 @NEEDED
-@pytest.mark.parametrize("model, ways, hints", (("gpt.py:gpt", 2, GPT), *thorough((("llama.py:llama", 2, LLAMA),))))
-def test_shards_on_devices(tmp_path, imported, model, ways, hints):
+@pytest.mark.parametrize("model, stages, hints", (("gpt.py:gpt", 1, GPT), ("gpt.py:gpt", 2, GPT), *thorough((("llama.py:llama", 1, LLAMA),))))
+def test_shards_on_devices(tmp_path, imported, model, stages, hints):
     folder = imported(model)
-    artifact = compiled(folder, tmp_path / "step.swx", ways, hints, "--target=cuda:sm_90a", cluster="h100")
+    artifact = compiled(folder, tmp_path / "step.swx", 2, hints, f"--stages={stages}", "--target=cuda:sm_90a", cluster="h100")
     out = tmp_path / "out.safetensors"
     tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}", env=emulated())
     wrong = golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(out))
