@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ShardLevels.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Planning/Planners.h"
 #include <limits>
 
@@ -13,44 +14,34 @@ using namespace mlir;
 
 namespace stagewright {
 
-/// The level and the shard of a layer, `h0.attn.t3.s1`, by its name.
-static std::pair<int64_t, int64_t> placeOf(StringRef layer) {
-  std::pair<int64_t, int64_t> place = {0, 0};
-  auto [before, shard] = layer.rsplit(".s");
-  (void)shard.getAsInteger(10, place.second);
-  (void)before.rsplit(".t").second.getAsInteger(10, place.first);
-  return place;
-}
-
 std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
                                  const Problem &problem, int64_t ways) {
-  std::vector<std::vector<std::string>> stages;
-  std::vector<Seconds> seconds;
-  std::vector<bool> isWhole;
+  struct Stage {
+    std::vector<std::string> layers;
+    Seconds seconds;
+    bool isWhole = false;
+  };
+  std::vector<Stage> stages;
   for (auto [number, name] : llvm::enumerate(graph.getLayers())) {
     StringRef layer = cast<StringAttr>(name).getValue();
-    auto [level, shard] = placeOf(layer);
-    if (int64_t(stages.size()) % ways == shard) {
-      stages.emplace_back();
-      seconds.emplace_back();
-      isWhole.push_back(level % 2 == 0);
-    }
-    stages.back().push_back(layer.str());
-    seconds.back() += problem.layers[number].times[0].total();
+    pipeline::ShardPlace place = pipeline::shardPlaceOf(layer);
+    if (int64_t(stages.size()) % ways == place.shard)
+      stages.push_back({{}, Seconds(), place.isWhole()});
+    stages.back().layers.push_back(layer.str());
+    stages.back().seconds += problem.layers[number].times[0].total();
   }
   while (int64_t(stages.size()) > ways && stages.size() % size_t(ways) != 0) {
-    auto &before = stages[stages.size() - 2];
-    before.insert(before.end(), stages.back().begin(), stages.back().end());
-    seconds[seconds.size() - 2] += seconds.back();
+    Stage last = std::move(stages.back());
     stages.pop_back();
-    seconds.pop_back();
+    llvm::append_range(stages.back().layers, last.layers);
+    stages.back().seconds += last.seconds;
   }
   std::vector<ShardLevel> levels;
-  for (size_t stage = 0; stage < stages.size(); ++stage) {
-    if (stage % size_t(ways) == 0)
-      levels.push_back({{}, Seconds(), isWhole[stage]});
-    levels.back().layers.push_back(std::move(stages[stage]));
-    levels.back().seconds = std::max(levels.back().seconds, seconds[stage]);
+  for (auto [number, stage] : llvm::enumerate(stages)) {
+    if (number % size_t(ways) == 0)
+      levels.push_back({{}, Seconds(), stage.isWhole});
+    levels.back().layers.push_back(std::move(stage.layers));
+    levels.back().seconds = std::max(levels.back().seconds, stage.seconds);
   }
   return levels;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sharder.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Analysis/Rows.h"
@@ -14,13 +15,6 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 namespace {
-
-/// A loop of which every shard has a part of each of `outer` chunks.
-struct SplitLoop {
-  unsigned number = 0;
-  int64_t outer = 1;
-  int64_t elements = 0; ///< Of the largest operand that asks for it.
-};
 
 /// The place of `loop` among the results of `map`: -1 where it is in none;
 /// nothing where it is not alone at one place.
@@ -37,24 +31,46 @@ std::optional<int64_t> placeOf(AffineMap map, unsigned loop) {
   return place;
 }
 
+/// What combines result `number` with what the loops add to it, if that is one
+/// operation.
+Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
+  SmallVector<Operation *> combiners;
+  bool found =
+      bool(matchReduction(op.getRegionOutputArgs(), number, combiners));
+  return found && combiners.size() == 1 ? combiners.front() : nullptr;
+}
+
 /// Whether result `number` adds something to its initial value, which is zero.
 bool isSumFromZero(linalg::LinalgOp op, unsigned number) {
-  OpOperand *init = op.getDpsInitOperand(number);
-  BlockArgument sum = op.getMatchingBlockArgument(init);
-  Operation *add =
-      op.getBlock()->getTerminator()->getOperand(number).getDefiningOp();
-  return add && isa<arith::AddFOp, arith::AddIOp>(add) && sum.hasOneUse() &&
-         *sum.user_begin() == add && isZero(init->get());
+  return isa_and_present<arith::AddFOp, arith::AddIOp>(
+             combinerOf(op, number)) &&
+         isZero(op.getDpsInitOperand(number)->get());
 }
 
 /// Whether result `number` is the largest of something: of parts as well.
 bool isLargest(linalg::LinalgOp op, unsigned number) {
-  OpOperand *init = op.getDpsInitOperand(number);
-  BlockArgument sum = op.getMatchingBlockArgument(init);
-  Operation *most =
-      op.getBlock()->getTerminator()->getOperand(number).getDefiningOp();
-  return most && isa<arith::MaximumFOp, arith::MaxSIOp>(most) &&
-         sum.hasOneUse() && *sum.user_begin() == most;
+  return isa_and_present<arith::MaximumFOp, arith::MaxSIOp>(
+      combinerOf(op, number));
+}
+
+/// A loop that an operand asks to be split, and how large that is.
+struct AskedLoop {
+  SplitLoop loop;
+  int64_t elements = 0;
+};
+
+/// How an operand is held where `loop` is split.
+Layout layoutOfOperand(linalg::LinalgOp op, OpOperand &operand,
+                       const SplitLoop &loop) {
+  if (!isa<RankedTensorType>(operand.get().getType()))
+    return {};
+  int64_t place = *placeOf(op.getMatchingIndexingMap(&operand), loop.number);
+  return place >= 0 ? Layout::split(place, loop.outer) : Layout();
+}
+
+/// Whether `operand` is an array that is written and not read.
+bool isOnlyWritten(linalg::LinalgOp op, OpOperand &operand) {
+  return op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand);
 }
 
 /// Layouts of the results if `loop` is split; nothing if it cannot be.
@@ -124,51 +140,62 @@ void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
 
 } // namespace
 
+Operation *Sharder::copyPart(linalg::LinalgOp op, const SplitLoop &loop,
+                             ArrayRef<Layout> results, int64_t shard) {
+  SmallVector<Value> operands;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Layout layout = layoutOfOperand(op, operand, loop);
+    if (!isOnlyWritten(op, operand)) {
+      operands.push_back(in(operand.get(), layout, shard));
+      continue;
+    }
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    operands.push_back(tensor::EmptyOp::create(
+        builder, at(op, shard), localType(type, layout, ways).getShape(),
+        type.getElementType()));
+  }
+  SmallVector<Type> types;
+  for (auto [result, layout] : llvm::zip_equal(op->getResults(), results))
+    types.push_back(
+        localType(cast<RankedTensorType>(result.getType()), layout, ways));
+  Operation *copied = copyWith(*op, operands, types, shard);
+  moveIndices(cast<linalg::LinalgOp>(copied), loop,
+              op.getStaticLoopRanges()[loop.number], ways, shard);
+  return copied;
+}
+
 bool Sharder::copyStructured(linalg::LinalgOp op) {
   if (op.hasDynamicShape() || !op.hasPureTensorSemantics())
     return false;
-  auto isRead = [&](OpOperand &operand) {
-    return isa<RankedTensorType>(operand.get().getType()) &&
-           op.payloadUsesValueFromOperand(&operand);
-  };
-  SmallVector<SplitLoop> asked;
+  SmallVector<AskedLoop> asked;
   for (OpOperand &operand : op->getOpOperands()) {
-    if (!isRead(operand) || !layoutOf(operand.get()).isSplit())
-      continue;
     Layout layout = layoutOf(operand.get());
+    if (!layout.isSplit() || !op.payloadUsesValueFromOperand(&operand))
+      continue;
     auto loop = dyn_cast<AffineDimExpr>(
         op.getMatchingIndexingMap(&operand).getResult(layout.dim));
     if (loop)
       asked.push_back(
-          {loop.getPosition(), layout.outer,
+          {{loop.getPosition(), layout.outer},
            cast<RankedTensorType>(operand.get().getType()).getNumElements()});
   }
-  llvm::stable_sort(asked, [](const SplitLoop &a, const SplitLoop &b) {
+  llvm::stable_sort(asked, [](const AskedLoop &a, const AskedLoop &b) {
     return a.elements > b.elements;
   });
   std::optional<SmallVector<Layout>> results;
   const SplitLoop *loop = nullptr;
-  for (const SplitLoop &next : asked)
-    if (!loop && (results = resultsOf(op, next, ways)))
-      loop = &next;
+  for (const AskedLoop &next : asked)
+    if (!loop && (results = resultsOf(op, next.loop, ways)))
+      loop = &next.loop;
   if (!loop)
     return false;
 
-  // How each operand is held; null layouts: a new array for the result.
-  SmallVector<Layout> wanted;
   SmallVector<Level> levels;
-  for (OpOperand &operand : op->getOpOperands()) {
-    Layout layout;
-    if (isa<RankedTensorType>(operand.get().getType()))
-      if (int64_t place =
-              *placeOf(op.getMatchingIndexingMap(&operand), loop->number);
-          place >= 0)
-        layout = Layout::split(place, loop->outer);
-    wanted.push_back(layout);
-    if (!op.isDpsInit(&operand) || isRead(operand))
+  for (OpOperand &operand : op->getOpOperands())
+    if (!isOnlyWritten(op, operand))
       levels.push_back(
-          levelOf(operand.get(), layoutOf(operand.get()) != layout));
-  }
+          levelOf(operand.get(), layoutOf(operand.get()) !=
+                                     layoutOfOperand(op, operand, *loop)));
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   for (Value value : captured)
@@ -176,24 +203,7 @@ bool Sharder::copyStructured(linalg::LinalgOp op) {
   enter(*op, /*isSplit=*/true, levels);
   SmallVector<SmallVector<Value>> copies(op->getNumResults());
   for (int64_t shard = 0; shard < ways; ++shard) {
-    SmallVector<Value> operands;
-    for (auto [operand, layout] :
-         llvm::zip_equal(op->getOpOperands(), wanted)) {
-      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-      if (type && op.isDpsInit(&operand) && !isRead(operand))
-        operands.push_back(tensor::EmptyOp::create(
-            builder, at(op, shard), localType(type, layout, ways).getShape(),
-            type.getElementType()));
-      else
-        operands.push_back(in(operand.get(), layout, shard));
-    }
-    SmallVector<Type> types;
-    for (auto [result, layout] : llvm::zip_equal(op->getResults(), *results))
-      types.push_back(
-          localType(cast<RankedTensorType>(result.getType()), layout, ways));
-    Operation *copied = copyWith(*op, operands, types, shard);
-    moveIndices(cast<linalg::LinalgOp>(copied), *loop,
-                op.getStaticLoopRanges()[loop->number], ways, shard);
+    Operation *copied = copyPart(op, *loop, *results, shard);
     for (auto [list, result] : llvm::zip(copies, copied->getResults()))
       list.push_back(result);
   }
@@ -215,29 +225,11 @@ Value Sharder::makePart(Value old, Layout layout, int64_t shard) {
   auto dim = dyn_cast<AffineDimExpr>(map.getResult(unsigned(layout.dim)));
   if (!dim)
     return {};
-  SplitLoop loop{dim.getPosition(), layout.outer, 0};
+  SplitLoop loop{dim.getPosition(), layout.outer};
   auto results = resultsOf(op, loop, ways);
   if (!results || results->front() != layout)
     return {};
-  SmallVector<Value> operands;
-  for (OpOperand &operand : op->getOpOperands()) {
-    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-    int64_t place =
-        type ? *placeOf(op.getMatchingIndexingMap(&operand), loop.number) : -1;
-    Layout its = place >= 0 ? Layout::split(place, loop.outer) : Layout();
-    if (op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand))
-      operands.push_back(tensor::EmptyOp::create(
-          builder, at(op, shard), localType(type, its, ways).getShape(),
-          type.getElementType()));
-    else
-      operands.push_back(in(operand.get(), its, shard));
-  }
-  Operation *copied = copyWith(
-      *op, operands,
-      localType(cast<RankedTensorType>(old.getType()), layout, ways), shard);
-  moveIndices(cast<linalg::LinalgOp>(copied), loop,
-              op.getStaticLoopRanges()[loop.number], ways, shard);
-  return copied->getResult(0);
+  return copyPart(op, loop, *results, shard)->getResult(0);
 }
 
 /// Looks rows up in an array that is split where the rows are numbered: who has

@@ -30,6 +30,17 @@ DenseI64ArrayAttr divided(MLIRContext *context, ArrayRef<int64_t> values,
   return DenseI64ArrayAttr::get(context, all);
 }
 
+/// Divides offset and size of a slice in `dim` by `ways`.
+template <typename SliceOp> auto resizeSlice(int64_t dim, int64_t ways) {
+  return [=](Operation *copied) {
+    auto slice = cast<SliceOp>(copied);
+    slice.setStaticOffsetsAttr(
+        divided(slice.getContext(), slice.getStaticOffsets(), dim, ways));
+    slice.setStaticSizesAttr(
+        divided(slice.getContext(), slice.getStaticSizes(), dim, ways));
+  };
+}
+
 std::optional<Plan> planExtract(tensor::ExtractSliceOp op, Layout source,
                                 int64_t ways) {
   int64_t dim = source.dim;
@@ -41,15 +52,9 @@ std::optional<Plan> planExtract(tensor::ExtractSliceOp op, Layout source,
   int64_t left = withoutDropped(op.getDroppedDims(), dim);
   if (!range || left < 0)
     return std::nullopt;
-  Plan plan{{source}, Layout::split(left, range->outer)};
-  plan.resize = [=](Operation *copied) {
-    auto slice = cast<tensor::ExtractSliceOp>(copied);
-    slice.setStaticOffsetsAttr(
-        divided(slice.getContext(), slice.getStaticOffsets(), dim, ways));
-    slice.setStaticSizesAttr(
-        divided(slice.getContext(), slice.getStaticSizes(), dim, ways));
-  };
-  return plan;
+  return Plan{{source},
+              Layout::split(left, range->outer),
+              resizeSlice<tensor::ExtractSliceOp>(dim, ways)};
 }
 
 std::optional<Plan> planInsert(tensor::InsertSliceOp op, Layout source,
@@ -58,7 +63,6 @@ std::optional<Plan> planInsert(tensor::InsertSliceOp op, Layout source,
     return std::nullopt;
   llvm::SmallBitVector dropped = op.getDroppedDims();
   RankedTensorType type = op.getDestType();
-  std::optional<Layout> result;
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     int64_t left = withoutDropped(dropped, dim);
     bool asks = source.isSplit() ? left == source.dim
@@ -73,19 +77,13 @@ std::optional<Plan> planInsert(tensor::InsertSliceOp op, Layout source,
         return std::nullopt;
       part = Layout::split(left, range->outer);
     }
-    result = aroundRange(Layout::split(dim, part.outer), type.getDimSize(dim),
-                         first, size);
+    auto result = aroundRange(Layout::split(dim, part.outer),
+                              type.getDimSize(dim), first, size);
     if (!result || !fits(type, *result, ways))
       return std::nullopt;
-    Plan plan{{part, *result}, *result};
-    plan.resize = [=](Operation *copied) {
-      auto slice = cast<tensor::InsertSliceOp>(copied);
-      slice.setStaticOffsetsAttr(
-          divided(slice.getContext(), slice.getStaticOffsets(), dim, ways));
-      slice.setStaticSizesAttr(
-          divided(slice.getContext(), slice.getStaticSizes(), dim, ways));
-    };
-    return plan;
+    return Plan{{part, *result},
+                *result,
+                resizeSlice<tensor::InsertSliceOp>(dim, ways)};
   }
   return std::nullopt;
 }

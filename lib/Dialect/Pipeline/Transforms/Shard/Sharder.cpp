@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Analysis/Scope.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -160,9 +161,9 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
 
 Location Sharder::at(Operation *op, int64_t shard) {
   auto name = names.find(here.number);
-  std::string layer = name == names.end() ? "step" : name->second;
-  layer += ".t" + std::to_string(std::max<int64_t>(here.number, 0)) + ".s" +
-           std::to_string(shard);
+  std::string layer =
+      layerName(name == names.end() ? "step" : StringRef(name->second),
+                {std::max<int64_t>(here.number, 0), shard});
   Location inner = op ? op->getLoc() : builder.getUnknownLoc();
   return NameLoc::get(builder.getStringAttr(layer + "/op"), inner);
 }

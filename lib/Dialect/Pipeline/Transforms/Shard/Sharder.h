@@ -30,6 +30,12 @@
 
 namespace stagewright::pipeline {
 
+/// A loop of which every shard has a part of each of `outer` chunks.
+struct SplitLoop {
+  unsigned number = 0;
+  int64_t outer = 1;
+};
+
 class Sharder {
 public:
   /// Of a step, whose whole values every shard makes for itself; without a
@@ -81,6 +87,10 @@ private:
   mlir::Operation *copyWith(mlir::Operation &op, mlir::ValueRange operands,
                             mlir::TypeRange types, int64_t shard,
                             std::pair<mlir::Value, mlir::Value> held = {});
+
+  /// The part of `shard` where `loop` is split, with such results.
+  mlir::Operation *copyPart(mlir::linalg::LinalgOp op, const SplitLoop &loop,
+                            llvm::ArrayRef<Layout> results, int64_t shard);
 
   //===--- Values ---------------------------------------------------------===//
   Entry &entryOf(mlir::Value old);

@@ -1,0 +1,37 @@
+//===- ShardPlace.h - where work of shards stands ---------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// pipeline-shard says by a name of the layer which level and which shard the
+// work of a location belongs to: `h0.attn.t3.s1`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_SHARDPLACE_H
+#define STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_SHARDPLACE_H
+
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace stagewright::pipeline {
+
+struct ShardPlace {
+  /// From 0 on. What is made on an even level is whole, on an odd one split.
+  int64_t level = 0;
+  int64_t shard = 0;
+
+  bool isWhole() const { return level % 2 == 0; }
+};
+
+/// The layer of work at `place`, in the scope that its level is named by.
+std::string layerName(llvm::StringRef scope, ShardPlace place);
+
+/// The place that the name of a layer says; 0 for what it does not say.
+ShardPlace shardPlaceOf(llvm::StringRef layer);
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_SHARDPLACE_H
