@@ -28,10 +28,6 @@ namespace stagewright {
 /// with less (Li et al., "PyTorch Distributed", VLDB 2020).
 static constexpr int64_t kDeviceBucketBytes = 25 << 20;
 
-template <typename Op> static bool has(ModuleOp module) {
-  return !module.getOps<Op>().empty();
-}
-
 static constexpr llvm::StringLiteral kEmbed = "embed-kernels";
 
 namespace {
@@ -151,10 +147,7 @@ static void buildTarget(OpPassManager &manager, const CompileOptions &options,
     return buildLLVMPipeline(manager);
   manager.addPass(std::make_unique<ModuleStep>(
       kEmbed, "compile kernels and put them where the runtime looks",
-      [device](ModuleOp module) {
-        TimingScope untimed;
-        return device->embed(module, untimed);
-      }));
+      [device](ModuleOp module) { return device->embed(module); }));
   buildDeviceLLVMPipeline(manager);
 }
 
@@ -170,10 +163,13 @@ createTarget(const CompileOptions &options, std::string &problem) {
   return failure();
 }
 
-void buildCompilePipeline(OpPassManager &manager, const CompileOptions &options,
+void buildCompilePipeline(OpPassManager &manager, const CompileOptions &asked,
                           Level to, From from,
                           std::shared_ptr<DeviceTarget> device,
                           CompileReport *report) {
+  CompileOptions options = asked;
+  if (options.shards == 1) // The layers are whole.
+    options.shards = std::nullopt;
   if (from != From::Rank) {
     buildSchedule(manager, options, to, from == From::Schedule, device);
     manager.addPass(std::make_unique<ModuleStep>(

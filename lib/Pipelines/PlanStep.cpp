@@ -33,10 +33,6 @@ void buildBodies(OpPassManager &manager, const DeviceTarget *device) {
 
 namespace {
 
-template <typename Op> bool has(ModuleOp module) {
-  return !module.getOps<Op>().empty();
-}
-
 /// What a schedule needs of the levels before it; absent: whatever is best.
 struct Needs {
   bool split = false; ///< The halves of backwards apart.

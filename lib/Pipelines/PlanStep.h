@@ -15,6 +15,10 @@ namespace stagewright {
 
 class DeviceTarget;
 
+template <typename Op> bool has(mlir::ModuleOp module) {
+  return !module.getOps<Op>().empty();
+}
+
 /// The pass that forms the graph of a module and, if `to` is behind that, cuts
 /// it into a program. Whether backwards are one body or two halves decides the
 /// schedule, or, where that is to be chosen as well, the better of both plans:

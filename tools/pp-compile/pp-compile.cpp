@@ -404,16 +404,12 @@ LogicalResult checkExplainTime() {
 }
 
 /// Refuses --shard without --tensor-parallel, and that with a plan.
-LogicalResult checkShards(CompileOptions &options) {
-  if (options.shards == 1) {
-    options.shards = std::nullopt;
-    options.shardHints.clear();
-  }
+LogicalResult checkShards(const CompileOptions &options) {
   const char *problem =
       !options.shards && !options.shardHints.empty()
           ? "--shard says what --tensor-parallel splits; give that too, as "
             "--tensor-parallel=2"
-      : options.shards && !options.plan.empty()
+      : options.shards.value_or(1) != 1 && !options.plan.empty()
           ? "--tensor-parallel places its stages itself; leave --plan out"
           : nullptr;
   if (!problem)

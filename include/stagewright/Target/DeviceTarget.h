@@ -16,7 +16,6 @@
 #define STAGEWRIGHT_TARGET_DEVICETARGET_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Support/Timing.h"
 #include "llvm/Support/Error.h"
 
 #include <memory>
@@ -31,8 +30,7 @@ public:
   /// Compiles the `gpu.module` in `module` and puts data that the runtime finds
   /// in its place; the manifest (module attribute `rank.manifest`) then says
   /// for what it is.
-  virtual mlir::LogicalResult embed(mlir::ModuleOp module,
-                                    mlir::TimingScope &timing) = 0;
+  virtual mlir::LogicalResult embed(mlir::ModuleOp module) = 0;
 
   /// Whether a library of the vendor's multiplies floats of 8 bits on one of
   /// the architectures.

@@ -132,6 +132,7 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
       continue;
     int64_t position = number(of, "pipeline.position", index);
     int64_t slice = number(of, "pipeline.slice", -1);
+    int64_t dim = number(of, "pipeline.slice_dim", -1);
     std::string name = text(of, "pipeline.name");
     // The type a file has, where it differs in sign from the one computed with.
     std::string dtype = text(of, "pipeline.dtype");
@@ -145,7 +146,6 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     if (slice >= 0 && !entry.empty()) {
       int64_t slices = *entry.getInteger("slices") + 1;
       entry["slices"] = slices;
-      int64_t dim = number(of, "pipeline.slice_dim", -1);
       int64_t each = dim < 0 ? 1 : tensor.getDimSize(dim);
       (*entry.getArray("shape"))[std::max<int64_t>(dim, 0)] = slices * each;
       continue;
@@ -155,7 +155,6 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     entry["role"] = text(of, "pipeline.role");
     entry["dtype"] = dtype;
     json::Array shape = shapeOf(tensor);
-    int64_t dim = number(of, "pipeline.slice_dim", -1);
     if (slice >= 0 && dim < 0) // the slices are the rows of a stacked tensor
       shape.insert(shape.begin(), 1);
     entry["shape"] = std::move(shape);

@@ -35,9 +35,9 @@ public:
       : names(std::move(architectures)), ptxNames(std::move(ptx)),
         cache(folder) {}
 
-  LogicalResult embed(ModuleOp module, TimingScope &timing) override {
+  LogicalResult embed(ModuleOp module) override {
     auto kernels = *module.getOps<gpu::GPUModuleOp>().begin();
-    auto code = compile(kernels, timing);
+    auto code = compile(kernels);
     if (!code)
       return module.emitError() << llvm::toString(code.takeError());
     kernels.erase();
@@ -73,14 +73,10 @@ private:
     return translate(kernels);
   }
 
-  llvm::Expected<llvm::SmallVector<char, 0>> compile(Operation *kernels,
-                                                     TimingScope &timing) {
-    TimingScope lowering = timing.nest("kernels to NVVM");
+  llvm::Expected<llvm::SmallVector<char, 0>> compile(Operation *kernels) {
     auto bitcode = lower(kernels);
     if (!bitcode)
       return bitcode.takeError();
-    lowering.stop();
-    TimingScope scope = timing.nest("kernels to machine code");
     auto assembler = stampOfAssembler();
     if (!assembler)
       return assembler.takeError();
