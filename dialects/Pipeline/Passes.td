@@ -82,9 +82,12 @@ def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
     Option<"ways", "ways", "int64_t", "1", "Number of shards">,
     Option<"hints", "hints", "std::string", "\"\"",
            "How parameters are split, by name: GLOB=DIM, GLOB=DIM:CHUNKS where a dimension holds several arrays side by "
-           "side, or GLOB=whole, with commas between; else as `pipeline.split_dim` says">];
+           "side, or GLOB=whole, with commas between; else as `pipeline.split_dim` says">,
+    Option<"scatters", "sequence-parallel", "bool", "true",
+           "Let each shard go on with its rows of large sums, up to the next contraction">];
   let statistics = [Statistic<"numSplit", "split", "Parameters split">,
                     Statistic<"numSums", "sums", "Values that are added up over the shards">,
+                    Statistic<"numScatters", "scatters", "Sums of which each shard has its rows">,
                     Statistic<"numJoins", "joins", "Values that are joined from their parts">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];

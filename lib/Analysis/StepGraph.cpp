@@ -64,6 +64,7 @@ FailureOr<StepGraph> StepGraph::create(FunctionOpInterface step) {
     StepOp entry;
     entry.op = &op;
     entry.work = workOf(&op);
+    entry.forward = op.hasAttr(PipelineDialect::kForward);
     graph.collectOperands(entry);
     graph.ops.push_back(std::move(entry));
   }

@@ -65,6 +65,10 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
                 llvm::cl::init(-1)};
   Text shardHints{*this, "shard",
                   llvm::cl::desc("Which parameters they split, as */fc=1")};
+  Option<bool> sequenceParallel{
+      *this, "sequence-parallel",
+      llvm::cl::desc("Let shards go on with rows of large sums"),
+      llvm::cl::init(true)};
   Text plan{*this, "plan", llvm::cl::desc("Stages, as \"[0,3)x2 [3,6)x1\"")};
   Text schedule{*this, "schedule",
                 llvm::cl::desc("Name of a generator, plan, auto or FILE.csv"),
@@ -106,6 +110,7 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
     values.offload = offload;
     values.shards = number(shards);
     values.shardHints = shardHints;
+    values.sequenceParallel = sequenceParallel;
     values.plan = plan;
     values.schedule = schedule;
     values.objective = objective;

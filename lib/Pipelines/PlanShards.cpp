@@ -16,10 +16,9 @@ using namespace mlir;
 
 namespace stagewright {
 
-/// The schedules unless one is asked for: where all devices share all layers,
-/// several stages on each, which has the activations of few microbatches alive;
+/// The schedules unless one is asked for: where all devices share all layers;
 /// and of one stage, or one pipeline of such groups.
-static constexpr const char *kOfLevels = "interleaved", *kOfStages = "1f1b";
+static constexpr const char *kOfLevels = "levels", *kOfStages = "1f1b";
 
 namespace {
 /// Which devices have what: a pipeline of groups that share layers.

@@ -25,7 +25,7 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
   for (auto [number, name] : llvm::enumerate(graph.getLayers())) {
     StringRef layer = cast<StringAttr>(name).getValue();
     pipeline::ShardPlace place = pipeline::shardPlaceOf(layer);
-    if (int64_t(stages.size()) % ways == place.shard)
+    if (stages.empty() || int64_t(stages.size()) % ways == place.shard)
       stages.push_back({{}, Seconds(), place.isWhole()});
     stages.back().layers.push_back(layer.str());
     stages.back().seconds += problem.layers[number].times[0].total();

@@ -23,7 +23,8 @@ MPI = pytest.mark.skipif(not shutil.which("mpirun") or not (BUILD / "lib/libstag
 CASES = [
     ("gpt.py:gpt", 2, GPT, ()), ("gpt.py:gpt", 4, GPT, ()),
     ("gpt.py:gpt_tied", 2, GPT, ()), ("gpt.py:gpt_dropout", 2, GPT, ()), ("gpt.py:gpt_forward", 2, GPT, ()),
-    ("gpt.py:gpt", 2, GPT, ("--schedule=interleaved-zb",)), ("gpt.py:gpt", 2, GPT, ("--schedule=looped-bfs",)),
+    ("gpt.py:gpt", 2, GPT, ("--sequence-parallel=false",)), ("gpt.py:gpt_dropout", 4, GPT, ("--sequence-parallel=false",)),
+    ("gpt.py:gpt", 2, GPT, ("--schedule=interleaved",)), ("gpt.py:gpt", 2, GPT, ("--schedule=interleaved-zb",)), ("gpt.py:gpt", 2, GPT, ("--schedule=looped-bfs",)),
     ("gpt.py:gpt", 2, f"{GPT},params/head=1,params/wte=0", ()),
     ("llama.py:llama", 2, LLAMA, ()), ("llama.py:llama", 4, LLAMA, ()),
     ("encoder_decoder.py:encoder_decoder", 2, TRANSLATOR, ()), ("encoder_decoder.py:encoder_decoder", 4, TRANSLATOR, ()),
@@ -123,22 +124,31 @@ def test_shards_on_devices(tmp_path, imported, model, stages, hints):
 
 
 def messages(artifact):
-    """Bytes of a microbatch that ranks send each other, by size of a message."""
+    """How many messages of a microbatch ranks send each other, by size; gradients cross once a step."""
     sizes = {}
     for channel in json.loads(tool("pp-run", artifact, "--info=json"))["channels"]:
-        sizes[channel["bytes"]] = sizes.get(channel["bytes"], 0) + 1
+        if not channel["name"].startswith("gradient."):
+            sizes[channel["bytes"]] = sizes.get(channel["bytes"], 0) + 1
     return sizes
 
 
-@pytest.mark.parametrize("model, hints, layers, activation", (
-    ("gpt.py:gpt", GPT, 2, 2 * 16 * 32 * 4), ("llama.py:llama", LLAMA, 2, 16384)), ids=("gpt", "llama"))
-def test_a_block_adds_up_four_times(tmp_path, imported, model, hints, layers, activation):
-    """Two sums in the forward, two in the backward, as Megatron-LM has: both shards send the other what they have. In LLaMA's
-    backward the gradients by q, k and v, and by gate and up, are added before they are sent. One message more takes what the
-    first shard has to the last stage, which the loss is in."""
-    sizes = messages(compiled(imported(model), tmp_path / "step.swx", 2, hints))
-    assert sizes.pop(activation) == 2 * 4 * layers + 1
-    assert sum(size * count for size, count in sizes.items()) < activation / 2
+@pytest.mark.parametrize("model, ways, hints, layers, activation", (
+    ("gpt.py:gpt", 2, GPT, 2, 2 * 16 * 32 * 4), ("gpt.py:gpt", 4, GPT, 2, 2 * 16 * 32 * 4),
+    ("llama.py:llama", 2, LLAMA, 2, 16384)), ids=("gpt-2", "gpt-4", "llama-2"))
+def test_a_block_adds_up_four_times(tmp_path, imported, model, ways, hints, layers, activation):
+    """Two sums in the forward, two in the backward, as Megatron-LM has. In LLaMA's backward the gradients by q, k and v, and by
+    gate and up, are added before they are sent. The last sum of all is for the one shard that has the table of words.
+
+    A scatter, and a join, takes a part of what every shard has to every other: together 2 (N - 1) / N of it from each, as a
+    ring. With sequence parallelism the first layer finds its input whole, and what the head gives back is joined once more."""
+    folder, sums, exchange = imported(model), 4 * layers, ways * (ways - 1)
+    parts = messages(compiled(folder, tmp_path / "step.swx", ways, hints))
+    assert parts == {activation // ways: exchange * (2 * sums - 1), activation: ways - 1}
+    whole = messages(compiled(folder, tmp_path / "step.swx", ways, hints, "--sequence-parallel=false"))
+    if ways == 2:  # All of it, to the other.
+        assert whole == {activation: 2 * sums - 1}
+    else:
+        assert whole == {activation // ways: exchange * 2 * (sums - 1), activation: ways - 1}
 
 
 @pytest.mark.parametrize("devices", (1, 2))

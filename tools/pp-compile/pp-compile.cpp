@@ -86,6 +86,12 @@ cl::opt<std::string> shardHints(
              "GLOB=whole; the first that fits a name counts, before what the "
              "model's own file says"),
     cl::value_desc("glob=dim,..."), cl::cat(category));
+cl::opt<bool> sequenceParallel(
+    "sequence-parallel",
+    cl::desc("Whether each shard of --tensor-parallel goes on with its rows of "
+             "what the shards add up, until a layer needs all of them: norms "
+             "and the like are shared, too; true unless given"),
+    cl::init(true), cl::cat(category));
 cl::opt<std::string>
     schedule("schedule",
              cl::desc("Schedule, such as gpipe, 1f1b or zb-h1; plan, the "
@@ -431,6 +437,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   options.profile = profile;
   options.layers = layers;
   options.shardHints = shardHints;
+  options.sequenceParallel = sequenceParallel;
   options.target = deviceTarget;
   options.ptx = ptx;
   options.tf32 = tf32;

@@ -37,7 +37,8 @@ struct StepOp {
   llvm::SmallVector<unsigned, 4> users;
   /// A result of the step depends on it.
   bool live = false;
-  /// The loss, or a result that is no gradient, depends on it.
+  /// The loss, or a result that is no gradient, depends on it, or it says so
+  /// itself (`pipeline.forward`).
   bool forward = false;
   /// It may be copied into every node that needs it rather than be sent: it
   /// depends on no argument, or is a short chain of cheap operations on

@@ -61,6 +61,7 @@ struct CompileOptions {
   /// they split, as pipeline-shard says. Absent: layers are whole.
   std::optional<int64_t> shards;
   std::string shardHints;
+  bool sequenceParallel = true; ///< Shards go on with rows of large sums.
   std::string plan; ///< stages with their replicas, as pp-plan --plan takes it
   /// Name of a generator; `plan`: what the planner finds fastest; `auto`: what
   /// a search finds fastest for the plan; a file `….csv` as PyTorch writes it.

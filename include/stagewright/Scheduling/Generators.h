@@ -181,6 +181,14 @@ Result<Schedule> generateChimera(const ScheduleShape &shape);
 /// another. No bubble between groups if M is a multiple of p.
 Result<Schedule> generateForwardOnly(const ScheduleShape &shape);
 
+/// What shards run, of which every p stages in a row are a level: G (`group` or
+/// 2) microbatches go through all levels by turns, forwards and backwards,
+/// before the next begin, so that one crosses to the other ranks while another
+/// computes. Holds G; no bubble where the ranks of a level do not wait for one
+/// another and a crossing is shorter than a stage. In a pipeline, whose stages
+/// do wait, all but one rank are idle. Not in the list of all generators.
+Result<Schedule> generateLevels(const ScheduleShape &shape);
+
 /// The best order that a search finds for the shape's costs and memory
 /// (AutoSchedule.h); backwards are whole. Not in the list of all generators: it
 /// is what a plan is improved with in the end. For up to 2^14 actions.
@@ -215,8 +223,11 @@ std::span<const Generator> allGenerators();
 /// The generator that searches, with I and W apart or backwards whole.
 const Generator &searchedGenerator(bool splitsBackward);
 
-/// The generator called `name`, `dapple-a` or `dapple-b`, or one that searches;
-/// the error lists those that go by a rule.
+/// The generator of shards.
+const Generator &levelsGenerator();
+
+/// The generator called `name`, `dapple-a` or `dapple-b`, that of shards, or
+/// one that searches; the error lists the others.
 Result<Generator> findGenerator(std::string_view name);
 
 /// A schedule as a function of the number of microbatches.

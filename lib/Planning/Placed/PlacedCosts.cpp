@@ -193,9 +193,12 @@ Result<ScheduleProblem> scheduleProblemOf(const Problem &problem,
     StageTimes times = timesOf(problem, stages[s], classOf);
     StageMemory memory = stageMemory(problem, stages[s]);
     auto [activation, kept] = heldOf(memory);
+    // What arrives in the backward is no input of its forward.
+    int64_t arrived =
+        memory.receivedStash.toInput + memory.receivedStash.toWeight;
     result.stages.push_back({times.forward, times.inputGradient,
                              times.weightGradient, activation, kept,
-                             double(memory.receivedStash.all())});
+                             double(arrived)});
     if (s + 1 < stages.size())
       result.hops.push_back(
           hopOf(problem, network, stages[s], stages[s + 1], loads[s]));

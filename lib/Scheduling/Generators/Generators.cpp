@@ -67,6 +67,20 @@ std::span<const Generator> allGenerators() {
   return generators;
 }
 
+const Generator &levelsGenerator() {
+  static constexpr Generator levels = {
+      "levels",
+      "levels",
+      Placement::Loop,
+      1,
+      0,
+      false,
+      false,
+      "shards: two microbatches at a time, level by level",
+      generateLevels};
+  return levels;
+}
+
 const Generator &searchedGenerator(bool splitsBackward) {
   using enum Placement;
   static constexpr Generator whole = {"searched",
@@ -99,6 +113,8 @@ Result<Generator> findGenerator(std::string_view name) {
   for (bool splitsBackward : {false, true})
     if (name == searchedGenerator(splitsBackward).name)
       return searchedGenerator(splitsBackward);
+  if (name == levelsGenerator().name)
+    return levelsGenerator();
   // DAPPLE's names for two orders that others have found as well.
   if (name == "dapple-a")
     name = "1f1b";

@@ -36,7 +36,7 @@
 // MULTIPLE: error: 3 stages are no multiple of 2 on each device; give a multiple with --stages
 // AROUND: error: stages of shards go around the devices, as for 1f1b, zb-h1 or interleaved; 'zb-v' with 2 on each places them otherwise
 // CHUNKED: error: layers are split over 2 shards, which places stages by itself; leave out a number of chunks
-// NAMED: error: layers that are split over shards take a schedule by its name, such as interleaved, not 'auto'
+// NAMED: error: layers that are split over shards take a schedule by its name, such as levels, not 'auto'
 // PLAN: error: --tensor-parallel places its stages itself
 
 func.func @step(%w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name = "w"},

@@ -1,5 +1,7 @@
-// RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1,down=0" | FileCheck %s
-// RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1,down=0" --pipeline-form-graph=layers=1 | FileCheck %s --check-prefix=GRAPH
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1,down=0 sequence-parallel=false" | FileCheck %s
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1,down=0 sequence-parallel=false" --pipeline-form-graph=layers=1 | FileCheck %s --check-prefix=GRAPH
+// RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1,down=0" | FileCheck %s --check-prefix=ROWS
+// RUN: pp-opt %s --pipeline-shard="ways=4 hints=up=1:3,down=0:3 sequence-parallel=false" | FileCheck %s --check-prefix=PARTS
 // RUN: pp-opt %s --pipeline-shard="ways=2 hints=up=1:3,down=0:3" | FileCheck %s --check-prefix=CHUNKS
 // RUN: pp-opt %s --pipeline-shard | FileCheck %s --check-prefix=NONE
 // RUN: pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=up=1,down=0 --microbatches=2 --emit=schedule | FileCheck %s --check-prefix=PLAN
@@ -18,17 +20,40 @@
 // CHECK: %[[H1:.*]] = linalg.matmul ins(%arg4, %arg1 :
 // CHECK: %[[Y0:.*]] = linalg.matmul ins(%[[H0]], %arg2 : tensor<8x6xf32>, tensor<6x4xf32>)
 // CHECK: %[[Y1:.*]] = linalg.matmul ins(%[[H1]], %arg3 : tensor<8x6xf32>, tensor<6x4xf32>)
-// CHECK: arith.addf %[[Y0]], %[[Y1]] : tensor<8x4xf32>
-// CHECK: arith.addf %[[Y0]], %[[Y1]] : tensor<8x4xf32>
+// CHECK: arith.addf %[[Y0]], %[[Y1]] {{.*}}: tensor<8x4xf32>
+// CHECK: arith.addf %[[Y0]], %[[Y1]] {{.*}}: tensor<8x4xf32>
 
 // Layers of one level read nothing of each other; the sums of the backward are not there, for nothing reads dx.
 // GRAPH-LABEL: pipeline.graph @step
 // GRAPH: pipeline.node "net.t1.s0.F" {{.*}} layer 0
 // GRAPH: pipeline.node "net.t1.s1.F" {{.*}} layer 1
+// Both shards have all of the forward, one of them the loss.
 // GRAPH: pipeline.node "net.t2.s0.F" {{.*}} layer 2(%net.t1.s0.F
+// GRAPH: pipeline.node "net.t2.s1.F" {{.*}} layer 3(%net.t1.s0.F{{.*}}tensor<f32>)
+// GRAPH: pipeline.node "net.t2.s1.{{[BIW]}}" {{.*}} layer 3
 // GRAPH: pipeline.node "net.t2.s0.{{[BIW]}}" {{.*}} layer 2
 // GRAPH: pipeline.node "net.t1.s1.{{[BIW]}}" {{.*}} layer 1
 // GRAPH: pipeline.node "net.t1.s0.{{[BIW]}}" {{.*}} layer 0
+
+// Each shard adds up half of the rows and goes on with them: to the loss, which both add up, and to dy, which both join.
+// ROWS-DAG: %[[Y0:.*]] = linalg.matmul ins(%{{.*}}, %arg2 :
+// ROWS-DAG: %[[Y1:.*]] = linalg.matmul ins(%{{.*}}, %arg3 :
+// ROWS-DAG: %[[P00:.*]] = tensor.extract_slice %[[Y0]][0, 0] [4, 4]
+// ROWS-DAG: %[[P10:.*]] = tensor.extract_slice %[[Y1]][0, 0] [4, 4]
+// ROWS-DAG: %[[R0:.*]] = arith.addf %[[P00]], %[[P10]] {{.*}}: tensor<4x4xf32>
+// ROWS-DAG: %[[P01:.*]] = tensor.extract_slice %[[Y0]][4, 0] [4, 4]
+// ROWS-DAG: %[[P11:.*]] = tensor.extract_slice %[[Y1]][4, 0] [4, 4]
+// ROWS-DAG: %[[R1:.*]] = arith.addf %[[P01]], %[[P11]] {{.*}}: tensor<4x4xf32>
+// ROWS: %[[L0:.*]] = linalg.generic {{.*}} ins(%[[R0]] : tensor<4x4xf32>) outs({{.*}} : tensor<f32>)
+// ROWS: %[[L1:.*]] = linalg.generic {{.*}} ins(%[[R1]] : tensor<4x4xf32>) outs({{.*}} : tensor<f32>)
+// ROWS: %[[D0:.*]] = linalg.add ins(%[[R0]], %[[R0]] :
+// ROWS: %[[D1:.*]] = linalg.add ins(%[[R1]], %[[R1]] :
+// ROWS: tensor.insert_slice %[[D0]] into {{.*}}[0, 0] [4, 4]
+// ROWS: arith.addf %[[L0]], %[[L1]] : tensor<f32>
+
+// Without, four shards add up a part each, which all join at once.
+// PARTS: arith.addf {{.*}} : tensor<2x4xf32>
+// PARTS: tensor.insert_slice {{.*}} : tensor<2x4xf32> into tensor<8x4xf32>
 
 // CHUNKS: %arg0: tensor<4x6xf32> {{.*}}pipeline.slice_dim = 1 : i64, pipeline.slice_outer = 3 : i64}, %arg2: tensor<6x4xf32>
 
@@ -62,7 +87,7 @@ func.func @step(%up: tensor<4x12xf32> {pipeline.role = "parameter", pipeline.nam
     linalg.yield %a : f32
   } -> tensor<f32> loc(#forward)
   // dy = 2 y, ddown = h^T dy, dh = dy down^T, dup = x^T dh.
-  %dy = arith.addf %y, %y : tensor<8x4xf32> loc(#backward)
+  %dy = linalg.add ins(%y, %y : tensor<8x4xf32>, tensor<8x4xf32>) outs(%ey : tensor<8x4xf32>) -> tensor<8x4xf32> loc(#backward)
   %ed = tensor.empty() : tensor<12x4xf32>
   %zd = linalg.fill ins(%zero : f32) outs(%ed : tensor<12x4xf32>) -> tensor<12x4xf32>
   %ddown = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}

@@ -118,6 +118,14 @@ TEST(Orders, BreadthFirstGoesBackInIncreasingOrder) {
   EXPECT_EQ(ordersOf("breadth-first", {2, 3, false, 2}), rank + rank);
 }
 
+TEST(Orders, LevelsByPairsOfMicrobatches) {
+  std::string rank = "Fa0 Fa1 Fb0 Fb1 Bb0 Bb1 Ba0 Ba1 Fa2 Fb2 Bb2 Ba2\n";
+  EXPECT_EQ(ordersOf("levels", {2, 3, false, 2}), rank + rank);
+  EXPECT_EQ(ordersOf("levels", {1, 2, false, 2, 1}),
+            "Fa0 Fb0 Bb0 Ba0 Fa1 Fb1 Bb1 Ba1\n");
+  EXPECT_EQ(ordersOf("levels", {1, 3, true, 2}), "Fa0 Fa1 Fb0 Fb1 Fa2 Fb2\n");
+}
+
 TEST(Orders, InterleavedZb) {
   EXPECT_EQ(ordersOf("interleaved-zb", {2, 4, false, 2}),
             "Fa0 Fa1 Fb0 Fb1 Ib0 Wb0 Fa2 Ib1 Wb1 Fa3 Ia0 Wa0 Fb2 Ia1 Wa1 Fb3 "

@@ -72,6 +72,8 @@ struct FormGraphPass : impl::FormGraphBase<FormGraphPass> {
     FailureOr<StepGraph> graph = StepGraph::create(step);
     if (failed(graph))
       return failure();
+    for (StepOp &entry : graph->ops)
+      entry.op->removeAttr(PipelineDialect::kForward);
     Layers layers = assignLayers(*graph, options);
     std::vector<ResultPart> parts = splitResults(*graph, layers);
     SmallVector<Value> roots;

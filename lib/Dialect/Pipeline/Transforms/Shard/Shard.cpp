@@ -80,7 +80,7 @@ private:
           update.getLoc(), "trial",
           builder.getFunctionType(TypeRange(), TypeRange()));
       builder.setInsertionPointToStart(trial->addEntryBlock());
-      Sharder sharder(nullptr, ways, builder);
+      Sharder sharder(nullptr, ways, /*scatters=*/false, builder);
       addArguments(update, layouts, trial->front(), sharder);
       sharder.copy(update.getBody().front());
       changed = false;
@@ -133,7 +133,7 @@ private:
     made.setVisibility(function.getVisibility());
     Block *block = made.addEntryBlock();
     builder.setInsertionPointToStart(block);
-    Sharder sharder(graph, ways, builder);
+    Sharder sharder(graph, ways, scatters, builder);
     SmallVector<int64_t> firsts =
         addArguments(function, layouts, *block, sharder);
     sharder.copy(function.getBody().front());
@@ -154,7 +154,9 @@ private:
       if (of)
         layout = layouts[of.getInt()];
       for (int64_t part = 0; part < partsOf(layout); ++part) {
-        results.push_back(sharder.in(end->getOperand(i), layout, part));
+        // The last shard gives what is whole: its stage is the last one.
+        results.push_back(sharder.in(end->getOperand(i), layout,
+                                     layout.isSplit() ? part : ways - 1));
         NamedAttrList own(
             partAttributes(function.getResultAttrDict(i), layout, part));
         if (of)
@@ -173,8 +175,31 @@ private:
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
       if (isOpTriviallyDead(&op))
         op.erase();
+    dropNeedlessMarks(made);
     numSums += sharder.numSums;
+    numScatters += sharder.numScatters;
     numJoins += sharder.numJoins;
+  }
+
+  /// Leaves `pipeline.forward` on what no result of the forward depends on.
+  static void dropNeedlessMarks(func::FuncOp function) {
+    llvm::DenseSet<Operation *> forward;
+    Operation *end = function.getBody().front().getTerminator();
+    auto isForward = [&](unsigned result) {
+      auto role = function.getResultAttrOfType<StringAttr>(
+          result, PipelineDialect::kRole);
+      return !role || role.getValue() != "gradient";
+    };
+    for (OpOperand &result : end->getOpOperands())
+      if (isForward(result.getOperandNumber()))
+        forward.insert(result.get().getDefiningOp());
+    for (Operation &op : llvm::reverse(function.getBody().front())) {
+      if (!forward.contains(&op))
+        continue;
+      op.removeAttr(PipelineDialect::kForward);
+      for (Value value : readsOf(op))
+        forward.insert(value.getDefiningOp());
+    }
   }
 
   /// Attributes of an argument or result for one part of it.

@@ -53,11 +53,16 @@ bool isLargest(linalg::LinalgOp op, unsigned number) {
       combinerOf(op, number));
 }
 
-/// A loop that an operand asks to be split, and how large that is.
-struct AskedLoop {
-  SplitLoop loop;
-  int64_t elements = 0;
-};
+/// Whether every element is worked on by itself, or with others of its row: a
+/// contraction joins rows of one operand and columns of another.
+bool goesByRows(linalg::LinalgOp op) {
+  return op.getNumReductionLoops() == 0 ||
+         llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+           return op.getMatchingIndexingMap(input).isProjectedPermutation() &&
+                  op.getMatchingIndexingMap(input).getNumResults() ==
+                      op.getNumLoops();
+         });
+}
 
 /// How an operand is held where `loop` is split.
 Layout layoutOfOperand(linalg::LinalgOp op, OpOperand &operand,
@@ -164,31 +169,69 @@ Operation *Sharder::copyPart(linalg::LinalgOp op, const SplitLoop &loop,
   return copied;
 }
 
+/// Loops that `layout` of an operand asks to be split.
+static std::optional<SplitLoop> loopFor(linalg::LinalgOp op, OpOperand &operand,
+                                        Layout layout, bool scattered) {
+  auto loop = dyn_cast<AffineDimExpr>(
+      op.getMatchingIndexingMap(&operand).getResult(unsigned(layout.dim)));
+  if (!loop)
+    return std::nullopt;
+  return SplitLoop{loop.getPosition(), layout.outer, scattered};
+}
+
+static bool worksOnParts(linalg::LinalgOp op) {
+  return !op.hasDynamicShape() && op.hasPureTensorSemantics();
+}
+
+static int64_t elementsOf(OpOperand *operand) {
+  return cast<RankedTensorType>(operand->get().getType()).getNumElements();
+}
+
 bool Sharder::copyStructured(linalg::LinalgOp op) {
-  if (op.hasDynamicShape() || !op.hasPureTensorSemantics())
+  if (!worksOnParts(op))
     return false;
-  SmallVector<AskedLoop> asked;
-  for (OpOperand &operand : op->getOpOperands()) {
-    Layout layout = layoutOf(operand.get());
-    if (!layout.isSplit() || !op.payloadUsesValueFromOperand(&operand))
-      continue;
-    auto loop = dyn_cast<AffineDimExpr>(
-        op.getMatchingIndexingMap(&operand).getResult(layout.dim));
-    if (loop)
-      asked.push_back(
-          {{loop.getPosition(), layout.outer},
-           cast<RankedTensorType>(operand.get().getType()).getNumElements()});
-  }
-  llvm::stable_sort(asked, [](const AskedLoop &a, const AskedLoop &b) {
-    return a.elements > b.elements;
+  SmallVector<OpOperand *> split;
+  bool goesOn = scatters && goesByRows(op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (layoutOf(operand.get()).isSplit() &&
+        op.payloadUsesValueFromOperand(&operand) &&
+        (goesOn || !entryOf(operand.get()).scattered))
+      split.push_back(&operand);
+  llvm::stable_sort(split, [](OpOperand *a, OpOperand *b) {
+    return elementsOf(a) > elementsOf(b);
   });
+  SmallVector<SplitLoop> candidates;
+  for (OpOperand *operand : split)
+    if (auto loop = loopFor(op, *operand, layoutOf(operand->get()),
+                            entryOf(operand->get()).scattered))
+      candidates.push_back(*loop);
+  return copySplit(op, candidates);
+}
+
+bool Sharder::copyScattered(linalg::LinalgOp op) {
+  if (!worksOnParts(op) || !scatters || !goesByRows(op))
+    return false;
+  SmallVector<SplitLoop> candidates;
+  for (OpOperand *operand : op.getDpsInputOperands())
+    if (std::optional<Layout> layout = scatteredLayout(operand->get()))
+      if (auto loop = loopFor(op, *operand, *layout, /*scattered=*/true))
+        candidates.push_back(*loop);
+  return copySplit(op, candidates);
+}
+
+bool Sharder::copySplit(linalg::LinalgOp op, ArrayRef<SplitLoop> candidates) {
   std::optional<SmallVector<Layout>> results;
   const SplitLoop *loop = nullptr;
-  for (const AskedLoop &next : asked)
-    if (!loop && (results = resultsOf(op, next.loop, ways)))
-      loop = &next.loop;
+  for (const SplitLoop &next : candidates)
+    if (!loop && (results = resultsOf(op, next, ways)))
+      loop = &next;
   if (!loop)
     return false;
+  for (OpOperand *operand : op.getDpsInputOperands())
+    if (std::optional<Layout> layout = scatteredLayout(operand->get());
+        layout && loop->scattered &&
+        *layout == layoutOfOperand(op, *operand, *loop))
+      scatter(operand->get(), *layout);
 
   SmallVector<Level> levels;
   for (OpOperand &operand : op->getOpOperands())
@@ -200,16 +243,23 @@ bool Sharder::copyStructured(linalg::LinalgOp op) {
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   for (Value value : captured)
     levels.push_back(levelOf(value, /*isWhole=*/true));
-  enter(*op, /*isSplit=*/true, levels);
+  enter(*op, /*isSplit=*/!loop->scattered, levels);
+  // What is scattered on the last level of a backward could not be joined.
+  if (loop->scattered && here.backward && here.number < 1)
+    return false;
   SmallVector<SmallVector<Value>> copies(op->getNumResults());
   for (int64_t shard = 0; shard < ways; ++shard) {
     Operation *copied = copyPart(op, *loop, *results, shard);
     for (auto [list, result] : llvm::zip(copies, copied->getResults()))
       list.push_back(result);
   }
+  bool isProduct = !goesByRows(op);
   for (auto [old, list, layout] :
-       llvm::zip_equal(op->getResults(), copies, *results))
-    set(old, layout, list);
+       llvm::zip_equal(op->getResults(), copies, *results)) {
+    Entry &entry = set(old, layout, list);
+    entry.scattered = layout.isSplit() && loop->scattered;
+    entry.isProduct = isProduct;
+  }
   return true;
 }
 
@@ -282,7 +332,7 @@ bool Sharder::copyLookup(linalg::LinalgOp op) {
     end->setOperand(0, arith::SelectOp::create(inside, loc, has, own, zero));
     copies.push_back(copied->getResult(0));
   }
-  set(op->getResult(0), Layout{Layout::Partial}, copies);
+  set(op->getResult(0), Layout{Layout::Partial}, copies).isProduct = true;
   return true;
 }
 
@@ -296,6 +346,9 @@ bool Sharder::copyMoves(linalg::LinalgOp op) {
     return isa<RankedTensorType>(in->get().getType()) &&
            layoutOf(in->get()).kind == Layout::Partial;
   });
+  // What is whole already costs nothing more.
+  partial &= llvm::any_of(
+      inputs, [&](OpOperand *in) { return entryOf(in->get()).boxed.empty(); });
   Block *body = op.getBlock();
   Value yielded = body->getTerminator()->getOperand(0);
   Operation *add = yielded.getDefiningOp();
@@ -331,7 +384,10 @@ bool Sharder::copyMoves(linalg::LinalgOp op) {
     copies.push_back(
         copyWith(*op, operands, op->getResultTypes(), shard)->getResult(0));
   }
-  set(op->getResult(0), Layout{Layout::Partial}, copies);
+  bool isProduct = llvm::any_of(inputs, [&](OpOperand *input) {
+    return entryOf(input->get()).isProduct;
+  });
+  set(op->getResult(0), Layout{Layout::Partial}, copies).isProduct = isProduct;
   return true;
 }
 

@@ -148,11 +148,21 @@ bool Sharder::copyTensorOp(Operation &op) {
   }
   if (!plan || plan->operands.size() != op.getNumOperands())
     return false;
+  bool scattered = llvm::all_of(op.getOperands(),
+                                [&](Value operand) {
+                                  return !layoutOf(operand).isSplit() ||
+                                         entryOf(operand).scattered;
+                                }) &&
+                   plan->result.isSplit();
+  if (scattered && !scatters)
+    return false;
   SmallVector<Level> levels;
   for (auto [operand, layout] :
        llvm::zip_equal(op.getOperands(), plan->operands))
     levels.push_back(levelOf(operand, layoutOf(operand) != layout));
-  enter(op, /*isSplit=*/true, levels);
+  enter(op, /*isSplit=*/!scattered, levels);
+  if (scattered && here.backward && here.number < 1)
+    return false;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   SmallVector<Value> copies;
   for (int64_t shard = 0; shard < ways; ++shard) {
@@ -165,7 +175,10 @@ bool Sharder::copyTensorOp(Operation &op) {
     plan->resize(copied);
     copies.push_back(copied->getResult(0));
   }
-  set(op.getResult(0), plan->result, copies);
+  bool isProduct = entryOf(op.getOperand(0)).isProduct;
+  Entry &entry = set(op.getResult(0), plan->result, copies);
+  entry.scattered = scattered;
+  entry.isProduct = isProduct;
   return true;
 }
 

@@ -1,4 +1,4 @@
-//===- Sharder.cpp - values, boxes and levels of shards -------------------===//
+//===- Sharder.cpp - values and levels of shards --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Analysis/Scope.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -43,83 +44,48 @@ Sharder::Entry &Sharder::entryOf(Value old) {
   return found->second;
 }
 
-void Sharder::set(Value old, Layout layout, ArrayRef<Value> copies) {
+Sharder::Entry &Sharder::set(Value old, Layout layout, ArrayRef<Value> copies) {
   Entry &entry = entries[old];
   entry.layout = layout;
   entry.copies.assign(copies.begin(), copies.end());
   const StepOp *op = entryIn(old);
   entry.level = op && op->free ? Level() : here;
-}
-
-Sharder::Level Sharder::levelOf(Value old, bool isWhole) {
-  Entry &entry = entryOf(old);
-  Level level = entry.level;
-  if (isWhole && entry.layout.kind != Layout::Whole && !entry.shared)
-    level.number = level.backward ? std::max<int64_t>(level.number - 1, 0)
-                                  : std::max<int64_t>(level.number, 1) + 1;
-  return level;
-}
-
-/// What two shards have of a value, together.
-static Value joinTwo(OpBuilder &builder, Location loc, Layout layout, Value a,
-                     Value b) {
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
-  if (layout.kind == Layout::Largest)
-    return isFloat ? Value(arith::MaximumFOp::create(builder, loc, a, b))
-                   : Value(arith::MaxSIOp::create(builder, loc, a, b));
-  return isFloat ? Value(arith::AddFOp::create(builder, loc, a, b))
-                 : Value(arith::AddIOp::create(builder, loc, a, b));
-}
-
-/// Makes a value whole in every shard.
-void Sharder::box(Value old) {
-  Level before = here;
-  here = levelOf(old, /*isWhole=*/true);
-  Entry &entry = entryOf(old);
-  SmallVector<Value> boxed;
-  for (int64_t shard = 0; shard < (graph ? ways : 1); ++shard) {
-    Location loc = at(old.getDefiningOp(), shard);
-    if (entry.layout.isSplit()) {
-      boxed.push_back(joinParts(builder, loc,
-                                cast<RankedTensorType>(old.getType()),
-                                entry.copies, entry.layout));
-      continue;
-    }
-    // In the same order in every shard, so all have the same bits.
-    Value sum = entry.copies[0];
-    for (Value part : ArrayRef(entry.copies).drop_front())
-      sum = joinTwo(builder, loc, entry.layout, sum, part);
-    boxed.push_back(sum);
-  }
-  ++(entry.layout.isSplit() ? numJoins : numSums);
-  boxed.resize(ways, boxed.front());
-  entry.boxed = std::move(boxed);
-  here = before;
-}
-
-Value Sharder::whole(Value old, int64_t shard) {
-  if (entryOf(old).layout.kind == Layout::Whole)
-    return entryOf(old).copies[shard];
-  if (entryOf(old).boxed.empty())
-    box(old);
-  return entryOf(old).boxed[shard];
-}
-
-Value Sharder::in(Value old, Layout layout, int64_t shard) {
-  if (layoutOf(old) == layout)
-    return entryOf(old).copies[shard];
-  Value all = whole(old, shard);
-  if (!layout.isSplit())
-    return all;
-  if (Value made = makePart(old, layout, shard))
-    return made;
-  return takePart(builder, at(old.getDefiningOp(), shard), all, layout, ways,
-                  shard);
+  return entry;
 }
 
 //===----------------------------------------------------------------------===//
 // Places
 //===----------------------------------------------------------------------===//
+
+/// The argument that `value` only moves, or `value`.
+static Value originOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (op->getNumRegions() > 1 || op->getNumOperands() == 0)
+      break;
+    auto structured = dyn_cast<linalg::LinalgOp>(op);
+    if (structured ? structured.getNumDpsInputs() != 1
+                   : !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                          tensor::ExtractSliceOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+int64_t Sharder::levelByParameters(Operation &op, int64_t bound) const {
+  int64_t level = -1;
+  for (Value operand : op.getOperands()) {
+    auto argument = dyn_cast<BlockArgument>(originOf(operand));
+    auto found = readers.find(argument);
+    if (!argument || !graph->isParameter(argument.getArgNumber()) ||
+        found == readers.end())
+      continue;
+    auto above = found->second.upper_bound(bound);
+    if (above != found->second.begin())
+      level = std::max(level, *std::prev(above));
+  }
+  return level;
+}
 
 void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
   const StepOp *entry = op.getNumResults() ? entryIn(op.getResult(0)) : nullptr;
@@ -146,12 +112,19 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
   level += isOdd(level) != isSplit;
   if (backward && bound) {
     int64_t below = *bound - (isOdd(*bound) != isSplit);
-    level = below >= forward && below >= 0 ? below : std::min(level, *bound);
+    // Where its forward is, if it reads a parameter, which tells.
+    int64_t own = levelByParameters(op, below);
+    own = own < 0 ? below : own + (isOdd(own) != isSplit);
+    level = below >= forward && below >= 0
+                ? std::max(level, std::min(own, below))
+                : std::min(level, *bound);
   }
   here = {level, backward && !isFactor};
   if (backward)
     return;
   top = std::max(top, level);
+  for (Value operand : op.getOperands())
+    readers[originOf(operand)].insert(level);
   if (scope.empty())
     return;
   names.try_emplace(level, scope);
@@ -160,10 +133,14 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
 }
 
 Location Sharder::at(Operation *op, int64_t shard) {
-  auto name = names.find(here.number);
-  std::string layer =
-      layerName(name == names.end() ? "step" : StringRef(name->second),
-                {std::max<int64_t>(here.number, 0), shard});
+  int64_t level = std::max<int64_t>(here.number, 0);
+  std::string scope =
+      op && !here.backward ? llvm::join(scopeOf(op->getLoc()), ".") : "";
+  if (!scope.empty())
+    names.try_emplace(level, scope);
+  auto name = names.find(level);
+  std::string layer = layerName(
+      name == names.end() ? "step" : StringRef(name->second), {level, shard});
   Location inner = op ? op->getLoc() : builder.getUnknownLoc();
   return NameLoc::get(builder.getStringAttr(layer + "/op"), inner);
 }
@@ -182,8 +159,7 @@ static bool makesTensors(Operation &op) {
                       [](Type type) { return isa<RankedTensorType>(type); });
 }
 
-/// What an operation and its regions read.
-static SetVector<Value> readsOf(Operation &op) {
+SetVector<Value> readsOf(Operation &op) {
   SetVector<Value> reads(op.operand_begin(), op.operand_end());
   getUsedValuesDefinedAbove(op.getRegions(), reads);
   return reads;
@@ -192,16 +168,23 @@ static SetVector<Value> readsOf(Operation &op) {
 void Sharder::copy(Operation &op) {
   const StepOp *entry = op.getNumResults() ? entryIn(op.getResult(0)) : nullptr;
   bool chained = entry && (entry->isChained() || entry->isBackward());
+  isForward = entry && entry->isChained();
   bool onShared = llvm::all_of(
       readsOf(op), [&](Value value) { return entryOf(value).shared; });
   if (onShared && (!chained || !makesTensors(op)))
     return copyShared(op);
   auto structured = dyn_cast<linalg::LinalgOp>(op);
-  bool done = structured ? copyStructured(structured) ||
-                               copyMoves(structured) || copyLookup(structured)
-                         : copyTensorOp(op);
+  bool done = structured
+                  ? copyStructured(structured) || copyMoves(structured) ||
+                        copyLookup(structured) || copyScattered(structured)
+                  : copyTensorOp(op);
   if (!done)
     graph ? copyWhole(op) : copyShared(op);
+}
+
+void Sharder::mark(Operation &op) {
+  if (isForward)
+    op.setAttr(PipelineDialect::kForward, builder.getUnitAttr());
 }
 
 void Sharder::copyShared(Operation &op) {
@@ -227,6 +210,7 @@ Operation *Sharder::copyWith(Operation &op, ValueRange operands,
   Operation *copied = builder.clone(op, mapping);
   copied->setOperands(operands);
   copied->setLoc(at(&op, shard));
+  mark(*copied);
   for (auto [result, type] : llvm::zip_equal(copied->getResults(), types))
     result.setType(type);
   return copied;

@@ -11,11 +11,18 @@
 // operation needs more than its shard has, a box stands before it: partial sums
 // are added up, parts joined, in every shard.
 //
-// Values have levels, even where they are whole and odd where they are split:
-// from one to the next data may cross between shards, in the forward upwards
-// and in the backward downwards, within a level it never does. So the
-// operations of one level and one shard are a layer of the pipeline, named by
-// their location, and no two layers wait for each other both ways.
+// Large partial sums are scattered: each shard adds up its part of them, and
+// what works element by element or row by row goes on with parts, up to the
+// next contraction, which the parts are joined for (sequence parallelism;
+// Korthikanti et al., MLSys 2023). A scatter and a join send what one sum for
+// all would, or less.
+//
+// Values have levels, even where they are whole or scattered and odd where they
+// are split by a hint: from one to the next data may cross between shards, in
+// the forward upwards and in the backward downwards, within a level it never
+// does. So the operations of one level and one shard are a layer of the
+// pipeline, named by their location, and no two layers wait for each other both
+// ways.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +34,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "stagewright/Analysis/StepGraph.h"
 #include "llvm/ADT/StringMap.h"
+#include <set>
 
 namespace stagewright::pipeline {
 
@@ -34,14 +42,21 @@ namespace stagewright::pipeline {
 struct SplitLoop {
   unsigned number = 0;
   int64_t outer = 1;
+  bool scattered = false; ///< Along what a sum was scattered by.
 };
+
+/// What an operation and its regions read.
+mlir::SetVector<mlir::Value> readsOf(mlir::Operation &op);
 
 class Sharder {
 public:
   /// Of a step, whose whole values every shard makes for itself; without a
-  /// graph, of an optimizer, whose whole values are made once.
-  Sharder(const StepGraph *graph, int64_t ways, mlir::OpBuilder &builder)
-      : graph(graph), ways(ways), builder(builder) {}
+  /// graph, of an optimizer, whose whole values are made once. `scatters` says
+  /// whether operations go on with parts of large sums.
+  Sharder(const StepGraph *graph, int64_t ways, bool scatters,
+          mlir::OpBuilder &builder)
+      : graph(graph), ways(ways), scatters(scatters && graph),
+        builder(builder) {}
 
   /// An argument of the step: one value for all shards, or the part of each.
   void setArgument(mlir::Value old, mlir::Value whole);
@@ -55,7 +70,7 @@ public:
   mlir::Value whole(mlir::Value old, int64_t shard);
   mlir::Value in(mlir::Value old, Layout layout, int64_t shard);
 
-  int64_t numSums = 0, numJoins = 0; ///< Boxes.
+  int64_t numSums = 0, numScatters = 0, numJoins = 0; ///< Boxes.
 
 private:
   /// How far into the forward, or into the backward, something is; -1: before
@@ -68,7 +83,9 @@ private:
     Layout layout;
     llvm::SmallVector<mlir::Value> copies; ///< By shard.
     Level level;
-    bool shared = false;                  ///< One value for all.
+    bool shared = false;    ///< One value for all.
+    bool scattered = false; ///< Split by a scatter.
+    bool isProduct = false; ///< Partial, by a contraction or a look-up.
     llvm::SmallVector<mlir::Value> boxed; ///< Whole, by shard, once needed.
   };
 
@@ -79,6 +96,10 @@ private:
   void copyWhole(mlir::Operation &op);
   /// Each fails, having written nothing, where operands have to be whole.
   bool copyStructured(mlir::linalg::LinalgOp op);
+  /// Scatters operands that are partial, and goes on with the parts.
+  bool copyScattered(mlir::linalg::LinalgOp op);
+  bool copySplit(mlir::linalg::LinalgOp op,
+                 llvm::ArrayRef<SplitLoop> candidates);
   bool copyMoves(mlir::linalg::LinalgOp op);
   bool copyLookup(mlir::linalg::LinalgOp op);
   bool copyTensorOp(mlir::Operation &op);
@@ -94,12 +115,19 @@ private:
 
   //===--- Values ---------------------------------------------------------===//
   Entry &entryOf(mlir::Value old);
-  void set(mlir::Value old, Layout layout, mlir::ArrayRef<mlir::Value> copies);
+  Entry &set(mlir::Value old, Layout layout,
+             mlir::ArrayRef<mlir::Value> copies);
   /// Of the operation that makes `value`; null where there is no graph.
   const StepOp *entryIn(mlir::Value value) const;
   /// The level of a value as an operand: whole values behind their box.
   Level levelOf(mlir::Value old, bool isWhole);
   void box(mlir::Value old);
+  /// How the parts of a partial value would lie if it was scattered; nothing
+  /// where it is none that should be.
+  std::optional<Layout> scatteredLayout(mlir::Value old);
+  void scatter(mlir::Value old, Layout layout);
+  /// Whether a partial value becomes whole by parts that each shard adds up.
+  bool boxesByParts(mlir::Value old);
   /// A part of what costs nothing to make again (a mask, a fill), made as a
   /// part; null where it does.
   mlir::Value makePart(mlir::Value old, Layout layout, int64_t shard);
@@ -107,17 +135,26 @@ private:
   //===--- Places ---------------------------------------------------------===//
   /// Lets what is written next stand at the level that its operands allow.
   void enter(mlir::Operation &op, bool isSplit, llvm::ArrayRef<Level> operands);
+  /// The highest level, at most `bound`, at which the forward reads a parameter
+  /// that `op` reads; -1 where there is none.
+  int64_t levelByParameters(mlir::Operation &op, int64_t bound) const;
+  /// Marks what all shards do for the loss, which the step has of one of them.
+  void mark(mlir::Operation &op);
   /// Lets it be in `shard`.
   mlir::Location at(mlir::Operation *op, int64_t shard);
 
   const StepGraph *graph;
   int64_t ways;
+  bool scatters;
   mlir::OpBuilder &builder;
   llvm::DenseMap<mlir::Value, Entry> entries;
-  Level here;                                 ///< Of what is being written.
+  Level here;             ///< Of what is being written.
+  bool isForward = false; ///< Whether that is for the forward.
   llvm::DenseMap<int64_t, std::string> names; ///< Of levels.
   llvm::StringMap<int64_t> topOfScope;        ///< Of the forward, by scope.
-  int64_t top = 0;                            ///< Of the forward.
+  /// By argument: levels of the forward that read it.
+  llvm::DenseMap<mlir::Value, std::set<int64_t>> readers;
+  int64_t top = 0; ///< Of the forward.
 };
 
 } // namespace stagewright::pipeline
