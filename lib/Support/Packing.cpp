@@ -8,6 +8,8 @@
 #include "stagewright/Support/Packing.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <tuple>
@@ -39,6 +41,35 @@ std::vector<Moment> momentsOf(const std::vector<PackItem> &items) {
   });
   return moments;
 }
+
+/// Pairs of numbers below `count`. Memory is that of the pages which pairs lie
+/// on; where all pairs would take over 256 MiB nothing is remembered.
+class Pairs {
+public:
+  explicit Pairs(size_t count) {
+    constexpr size_t kMost = size_t(1) << 16;
+    if (count > 0 && count <= kMost)
+      bytes.reset(
+          static_cast<uint8_t *>(std::calloc(count * (count + 1) / 16 + 1, 1)));
+  }
+  bool remembers() const { return bytes != nullptr; }
+  /// Whether `a` and `b` are no pair yet; they are one from now on.
+  bool insert(size_t a, size_t b) {
+    auto [low, high] = std::minmax(a, b);
+    size_t pair = high * (high + 1) / 2 + low;
+    uint8_t &byte = bytes.get()[pair / 8];
+    auto bit = uint8_t(1 << pair % 8);
+    bool isNew = !(byte & bit);
+    byte |= bit;
+    return isNew;
+  }
+
+private:
+  struct Free {
+    void operator()(uint8_t *memory) const { std::free(memory); }
+  };
+  std::unique_ptr<uint8_t, Free> bytes;
+};
 
 class Packer {
 public:
@@ -74,10 +105,9 @@ constexpr int64_t kMostVisits = 4'000'000, kMostOrders = 2'000;
 } // namespace
 
 void Packer::findMeetings() {
-  // Items of several lives may meet several times: of a few, pairs are
-  // remembered; of many, sorted out below.
-  size_t count = items.size();
-  std::vector<bool> met(count <= 4096 ? count * count : 0);
+  // Items of several lives may meet several times: pairs are remembered, or
+  // sorted out below.
+  Pairs met(items.size());
   std::vector<int> alive;
   for (const Moment &moment : momentsOf(items)) {
     if (!moment.begins) {
@@ -85,21 +115,18 @@ void Packer::findMeetings() {
       continue;
     }
     for (int other : alive) {
-      if (!met.empty()) {
-        size_t pair =
-            std::min(other, moment.item) * count + std::max(other, moment.item);
-        if (met[pair])
-          continue;
-        met[pair] = true;
-      }
+      if (met.remembers() && !met.insert(size_t(other), size_t(moment.item)))
+        continue;
       meets[moment.item].push_back(other);
       meets[other].push_back(moment.item);
     }
     alive.push_back(moment.item);
   }
   for (std::vector<int> &others : meets) {
-    std::sort(others.begin(), others.end());
-    others.erase(std::unique(others.begin(), others.end()), others.end());
+    if (!met.remembers()) {
+      std::sort(others.begin(), others.end());
+      others.erase(std::unique(others.begin(), others.end()), others.end());
+    }
     pairs += others.size();
   }
 }

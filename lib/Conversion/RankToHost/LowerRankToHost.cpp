@@ -36,6 +36,7 @@ struct Writer {
 
   DenseMap<Value, int64_t> buffers = numberBuffers(program);
   llvm::MapVector<StringAttr, int64_t> nodes = numberNodes(program);
+  rank::LiveWorkspaces workspaces = {};
   IRMapping mapping = {};
   Value context = {}; ///< the `sw_rank *` of the entry
 
@@ -213,7 +214,7 @@ struct Writer {
     call(loc, "sw_node_begin", {node});
     func::CallOp::create(builder, loc, body, arguments);
     call(loc, "sw_node_end",
-         {node, constant(loc, rank::getLiveWorkspaceBytes(op))});
+         {node, constant(loc, workspaces.of(op->getBlock()).bytesOf(op))});
   }
 
   /// A slot is contiguous, and zero of every type has no bit set.

@@ -67,6 +67,7 @@ private:
   llvm::SmallMapVector<Value, StringRef, 4> summed;
   DenseMap<Operation *, int32_t> calls;
   SmallVector<int64_t> callBytes;
+  LiveWorkspaces workspaces;
   char action = 0;
   int64_t actionMicrobatch = 0;
   int64_t turns = 0;
@@ -303,7 +304,7 @@ int32_t Unroller::callOf(CallOp call) {
     return known->second;
   CallMemory &memory = rank.calls.emplace_back();
   int64_t bytes = 0;
-  for (WorkspaceRange range : getLiveWorkspace(call)) {
+  for (WorkspaceRange range : workspaces.of(call->getBlock()).of(call)) {
     memory.ranges.emplace_back(range.begin, range.end);
     bytes += range.end - range.begin;
   }

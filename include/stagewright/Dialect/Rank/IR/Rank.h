@@ -57,13 +57,31 @@ int64_t getSlotCount(int64_t depth, int64_t microbatches);
 
 namespace stagewright::rank {
 
-/// What lives in the workspace while `call` runs, placed stashes apart: the
-/// values of its block from the first operation that uses them to the last, and
-/// last its own workspace.
-llvm::SmallVector<WorkspaceRange> getLiveWorkspace(CallOp call);
+/// What lives in the workspace while each call of a block runs, placed stashes
+/// apart: the values of the block from the first operation that uses them to
+/// the last, and last the call's own workspace.
+class LiveWorkspace {
+public:
+  explicit LiveWorkspace(mlir::Block &block);
 
-/// The sum of the above, in bytes.
-int64_t getLiveWorkspaceBytes(CallOp call);
+  llvm::ArrayRef<WorkspaceRange> of(CallOp call) const {
+    return ofCalls.find(call)->second;
+  }
+  int64_t bytesOf(CallOp call) const;
+
+private:
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<WorkspaceRange>> ofCalls;
+};
+
+/// The same of every block that is asked for, found once: the blocks must not
+/// change in between.
+class LiveWorkspaces {
+public:
+  const LiveWorkspace &of(mlir::Block *block);
+
+private:
+  llvm::DenseMap<mlir::Block *, std::unique_ptr<LiveWorkspace>> ofBlocks;
+};
 
 } // namespace stagewright::rank
 
