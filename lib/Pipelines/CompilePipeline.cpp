@@ -65,6 +65,9 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
                 llvm::cl::init(-1)};
   Text shardHints{*this, "shard",
                   llvm::cl::desc("Which parameters they split, as */fc=1")};
+  Number dataParallel{*this, "data-parallel",
+                      llvm::cl::desc("Copies of all shards"),
+                      llvm::cl::init(-1)};
   Option<bool> sequenceParallel{
       *this, "sequence-parallel",
       llvm::cl::desc("Let shards go on with rows of large sums"),
@@ -110,6 +113,7 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
     values.offload = offload;
     values.shards = number(shards);
     values.shardHints = shardHints;
+    values.dataParallel = number(dataParallel);
     values.sequenceParallel = sequenceParallel;
     values.plan = plan;
     values.schedule = schedule;

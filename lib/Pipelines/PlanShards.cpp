@@ -21,9 +21,11 @@ namespace stagewright {
 static constexpr const char *kOfLevels = "levels", *kOfStages = "1f1b";
 
 namespace {
-/// Which devices have what: a pipeline of groups that share layers.
+/// Which devices have what: a pipeline of groups that share layers, and copies
+/// of it that take microbatches in turn.
 struct Groups {
   int64_t stages = 1, chunks = 1; ///< Of the pipeline.
+  int64_t copies = 1;
   Placement placement = Placement::Linear;
   std::string schedule;
 
@@ -38,6 +40,7 @@ static FailureOr<Groups> groupsOf(Location loc, const CompileOptions &options) {
   if (groups.stages < 1)
     return emitError(loc) << "number of stages must be at least 1, got "
                           << groups.stages;
+  groups.copies = options.dataParallel.value_or(1);
   auto generator = findGenerator(options.schedule);
   if (!generator && options.schedule != "plan")
     return emitError(loc)
@@ -87,12 +90,14 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
       graph->getParentOfType<ModuleOp>(), options.cluster);
   if (failed(cluster))
     return failure();
-  int64_t devices = ways * groups->count();
+  int64_t ofCopy = ways * groups->count(), devices = ofCopy * groups->copies;
   if (!*cluster || int64_t((*cluster)->devices.size()) < devices) {
     auto error = emitError(loc);
     error << ways << " shards ";
     if (groups->count() > 1)
       error << "of " << groups->count() << " stages at a time ";
+    if (groups->copies > 1)
+      error << "in " << groups->copies << " copies ";
     return error << "need " << devices << " devices, and there are "
                  << (*cluster ? (*cluster)->devices.size() : 0)
                  << "; name a larger cluster, as --cluster=local:" << devices;
@@ -112,10 +117,12 @@ FailureOr<std::string> planShards(pipeline::GraphOp graph,
         int64_t first = rankOf(groups->placement, groups->count(),
                                groups->chunks, int64_t(stage)) *
                         ways;
-        list.push_back(llvm::json::Object{
-            {"nodes", llvm::json::Array(layers)},
-            {"devices", llvm::json::Array{
-                            (*cluster)->devices[size_t(first) + shard].name}}});
+        llvm::json::Array names;
+        for (int64_t device = first + int64_t(shard); device < devices;
+             device += ofCopy)
+          names.push_back((*cluster)->devices[size_t(device)].name);
+        list.push_back(llvm::json::Object{{"nodes", llvm::json::Array(layers)},
+                                          {"devices", std::move(names)}});
       }
   if (groups->schedule.empty())
     groups->schedule = levels.size() > 1 ? kOfLevels : kOfStages;

@@ -11,9 +11,12 @@
 
 namespace stagewright {
 
-std::optional<Gangs> gangsOf(const std::vector<std::vector<int64_t>> &ranks) {
+std::optional<Gangs> gangsOf(const ReplicaRanks &ranks) {
+  // Pipelines side by side are alike.
+  size_t copies = ranks.empty() ? 0 : ranks[0].size();
   if (std::any_of(ranks.begin(), ranks.end(),
-                  [](const auto &stage) { return stage.size() != 1; }))
+                  [&](const auto &stage) { return stage.size() != copies; }) ||
+      (copies != 1 && !areReplicas(ranks)))
     return std::nullopt;
   // The first rank that comes again ends the first level.
   Gangs gangs;

@@ -36,12 +36,15 @@ def text(workshop):
 
 
 def command(workshop, text, stages, schedule, folder, steps, *flags):
-    """`schedule` may be the number of shards of every layer."""
+    """`schedule` may be the number of shards of every layer, and of copies of all."""
     module = workshop.module(MODEL)
-    artifact = workshop.path("shards", stages, schedule, "swx") if isinstance(schedule, int) else workshop.artifact(MODEL, stages, schedule)
-    if isinstance(schedule, int) and not artifact.exists():
-        tool("pp-compile", module, f"--cluster=local:{schedule * stages}", f"--tensor-parallel={schedule}",
-             f"--stages={stages}", f"--shard={SHARDS}", "--microbatches=8", "--quiet", "-o", artifact)
+    if isinstance(schedule, tuple):
+        shards, copies = schedule
+        artifact = workshop.path("shards", stages, shards, copies, "swx")
+        tool("pp-compile", module, f"--cluster=local:{shards * copies * stages}", f"--tensor-parallel={shards}",
+             f"--data-parallel={copies}", f"--stages={stages}", f"--shard={SHARDS}", "--microbatches=8", "--quiet", "-o", artifact)
+    else:
+        artifact = workshop.artifact(MODEL, stages, schedule)
     return [BUILD / "bin/pp-run", artifact,
             f"--inputs={module.with_suffix('.inputs.safetensors')}", f"--data=ids={text}", f"--data=tgt={text}+1",
             f"--steps={steps}", f"--checkpoints={folder}", f"--metrics={folder}.jsonl", *flags]
@@ -117,10 +120,11 @@ def test_goes_on_with_another_plan(workshop, text):
     assert np.allclose(losses(folder), losses(whole), rtol=1e-4)
     # Checkpoints hold whole tensors, also where every rank has parts of them.
     shards = workshop.path("plans.shards")
-    run(workshop, text, 1, 2, shards, 3)
-    run(workshop, text, 2, "1f1b", shards, 5, "--resume")
-    run(workshop, text, 1, 4, shards, 7, "--resume")
-    run(workshop, text, 2, 2, shards, 9, "--resume")
+    run(workshop, text, 1, (2, 1), shards, 2)
+    run(workshop, text, 2, "1f1b", shards, 4, "--resume")
+    run(workshop, text, 1, (4, 1), shards, 6, "--resume")
+    run(workshop, text, 2, (2, 1), shards, 8, "--resume")
+    run(workshop, text, 1, (2, 2), shards, 9, "--resume")
     assert np.allclose(losses(shards), losses(whole), rtol=1e-4)
     ours, theirs = load_file(newest(folder) / "params.safetensors"), load_file(newest(whole) / "params.safetensors")
     _, (parameters, *_), _ = load_model(f"{HERE / 'models/training.py'}:gpt_adamw")

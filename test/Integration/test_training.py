@@ -79,13 +79,14 @@ def test_replicas_train_as_jax_and_optax(workshop, golden):
     trains(path, golden("slices_adamw", STEPS), STEPS)
 
 
-@pytest.mark.parametrize("name, ways, stages", (("gpt_adamw", 2, 1), ("gpt_adamw", 4, 1), ("tied_adamw", 2, 1), ("gpt_adamw", 2, 2),
-                                                ("tied_adamw", 2, 2)))
-def test_shards_train_as_jax_and_optax(workshop, golden, name, ways, stages):
+@pytest.mark.parametrize("name, ways, stages, copies", (
+    ("gpt_adamw", 2, 1, 1), ("gpt_adamw", 4, 1, 1), ("tied_adamw", 2, 1, 1), ("gpt_adamw", 2, 2, 1), ("tied_adamw", 2, 2, 1),
+    ("gpt_adamw", 2, 1, 2), ("tied_adamw", 2, 2, 2)))
+def test_shards_train_as_jax_and_optax(workshop, golden, name, ways, stages, copies):
     """Parameters, gradients and both moments are split; the norm that clips is of all shards."""
-    path = workshop.path("training", f"{name}-shards-{ways}-{stages}", "swx")
-    tool("pp-compile", workshop.module(f"training.py:{name}"), f"--cluster=local:{ways * stages}", f"--tensor-parallel={ways}",
-         f"--stages={stages}", "--shard=*/qkv=1:3,*/o=0,*/fc=1,*/proj=0", "--microbatches=8", "--quiet", "-o", path)
+    path = workshop.path("training", f"{name}-shards-{ways}-{stages}-{copies}", "swx")
+    tool("pp-compile", workshop.module(f"training.py:{name}"), f"--cluster=local:{ways * stages * copies}",
+         f"--tensor-parallel={ways}", f"--stages={stages}", f"--data-parallel={copies}", "--shard=*/qkv=1:3,*/o=0,*/fc=1,*/proj=0", "--microbatches=8", "--quiet", "-o", path)
     trains(path, golden(name, STEPS), STEPS)
 
 

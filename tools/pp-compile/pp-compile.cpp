@@ -86,6 +86,12 @@ cl::opt<std::string> shardHints(
              "GLOB=whole; the first that fits a name counts, before what the "
              "model's own file says"),
     cl::value_desc("glob=dim,..."), cl::cat(category));
+cl::opt<std::string> dataParallel(
+    "data-parallel",
+    cl::desc("Copies of all shards and stages of --tensor-parallel, each on "
+             "devices of its own, which take microbatches in turn; 1 unless "
+             "given. Without shards see --max-replicas and --plan"),
+    cl::value_desc("copies"), cl::cat(category));
 cl::opt<bool> sequenceParallel(
     "sequence-parallel",
     cl::desc("Whether each shard of --tensor-parallel goes on with its rows of "
@@ -415,6 +421,10 @@ LogicalResult checkShards(const CompileOptions &options) {
       !options.shards && !options.shardHints.empty()
           ? "--shard says what --tensor-parallel splits; give that too, as "
             "--tensor-parallel=2"
+      : options.dataParallel && options.shards.value_or(1) == 1
+          ? "--data-parallel says how many copies of the shards of "
+            "--tensor-parallel there are; without shards give --max-replicas "
+            "or --plan"
       : options.shards.value_or(1) != 1 && !options.plan.empty()
           ? "--tensor-parallel places its stages itself; leave --plan out"
           : nullptr;
@@ -446,6 +456,7 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
       failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
       failed(readNumber(shards, options.shards)) ||
+      failed(readNumber(dataParallel, options.dataParallel)) ||
       failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
       failed(readNumber(recomputeLevel, options.recomputeLevel, 0)) ||

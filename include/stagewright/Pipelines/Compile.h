@@ -61,6 +61,9 @@ struct CompileOptions {
   /// they split, as pipeline-shard says. Absent: layers are whole.
   std::optional<int64_t> shards;
   std::string shardHints;
+  /// Copies of all shards and stages, which take microbatches in turn. Absent:
+  /// one, or what the planner finds where there are no shards.
+  std::optional<int64_t> dataParallel;
   bool sequenceParallel = true; ///< Shards go on with rows of large sums.
   std::string plan; ///< stages with their replicas, as pp-plan --plan takes it
   /// Name of a generator; `plan`: what the planner finds fastest; `auto`: what

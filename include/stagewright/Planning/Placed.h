@@ -56,11 +56,13 @@ ScheduleShape shapeOf(const Generator &generator,
 Result<StagePlacement>
 placementOf(const std::vector<std::vector<int64_t>> &ranks);
 
-/// What `generator` makes for the pipeline of `gangs`, on all of their ranks;
-/// `shape` says microbatches, group and whether there are backwards. No
-/// generator is told of hops or costs, so one that searches will not do.
+/// What `generator` makes for the pipeline of `gangs`, on all of the ranks of
+/// its stages, several pipelines side by side among them; `shape` says
+/// microbatches, group and whether there are backwards. No generator is told of
+/// hops or costs, so one that searches will not do.
 Result<Schedule> generateInGangs(const Generator &generator, const Gangs &gangs,
-                                 ScheduleShape shape);
+                                 ScheduleShape shape,
+                                 const ReplicaRanks &ofStages);
 
 /// What a schedule of `stages` has to cope with: seconds of the slower device
 /// where a stage has two, hops of everything that goes from a stage to the

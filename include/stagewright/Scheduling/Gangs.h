@@ -18,7 +18,7 @@
 #ifndef STAGEWRIGHT_SCHEDULING_GANGS_H
 #define STAGEWRIGHT_SCHEDULING_GANGS_H
 
-#include "stagewright/Scheduling/Schedule.h"
+#include "stagewright/Scheduling/Replicas.h"
 #include <optional>
 
 namespace stagewright {
@@ -29,9 +29,10 @@ struct Gangs {
   std::vector<int64_t> ends;  ///< By stage of the gangs: behind its last stage.
 };
 
-/// The gangs that stages on `ranks` make up; nothing where stages have several
-/// ranks, or where there are no two gangs of two ranks or more.
-std::optional<Gangs> gangsOf(const std::vector<std::vector<int64_t>> &ranks);
+/// The gangs that stages on `ranks` make up, of the first of several pipelines
+/// side by side; nothing where stages have several ranks otherwise, or where
+/// there are no two gangs of two ranks or more.
+std::optional<Gangs> gangsOf(const ReplicaRanks &ranks);
 
 /// `schedule`, of stages of `gangs`, rank by rank: whoever is in a gang runs
 /// its own stages in the order of the forward, or backwards. As no stage waits

@@ -78,7 +78,7 @@ static Result<Schedule> scheduleOf(const Problem &problem, const Problem &first,
     ScheduleShape shape;
     shape.microbatches = problem.microbatches;
     shape.forwardOnly = problem.forwardOnly;
-    return generateInGangs(generator, *gangs, shape);
+    return generateInGangs(generator, *gangs, shape, ranks.ofStages);
   }
   std::vector<StagePlan> firsts = plan.stages;
   std::vector<std::vector<int64_t>> lie = ranks.ofStages;

@@ -79,7 +79,8 @@ placementOf(const std::vector<std::vector<int64_t>> &ranks) {
 }
 
 Result<Schedule> generateInGangs(const Generator &generator, const Gangs &gangs,
-                                 ScheduleShape shape) {
+                                 ScheduleShape shape,
+                                 const ReplicaRanks &ofStages) {
   if (generator.isSearched)
     return Error{std::string(generator.name) +
                  " is not for stages that several devices share; take a "
@@ -95,8 +96,14 @@ Result<Schedule> generateInGangs(const Generator &generator, const Gangs &gangs,
   shape.ranks = where->ranks;
   shape.chunks = where->chunks;
   shape.spare = where->spare;
-  Result<Schedule> made = generator.generate(shape);
-  return made ? runInGangs(*made, gangs) : made;
+  auto make = [&](int64_t microbatches) -> Result<Schedule> {
+    shape.microbatches = microbatches;
+    Result<Schedule> made = generator.generate(shape);
+    return made ? runInGangs(*made, gangs) : made;
+  };
+  return pipelinesOf(ofStages) > 1
+             ? sideBySide(make, shape.microbatches, ofStages)
+             : make(shape.microbatches);
 }
 
 } // namespace stagewright

@@ -18,6 +18,8 @@
 // RUN: pp-compile %s --cluster=local:2 --tensor-parallel=1 --shard=w=0 --microbatches=1 --emit=rank > /dev/null
 // RUN: not pp-compile %s --cluster=local:2 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=OVER
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 "--plan=[0,1)" --emit=rank 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: not pp-compile %s --cluster=local:4 --tensor-parallel=2 --data-parallel=3 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=COPIES
+// RUN: not pp-compile %s --cluster=local:4 --data-parallel=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=ALONE
 
 // RANGE: error: parameter 'w' of type {{.*}}tensor<4x4xf32>{{.*}} cannot be split over 2 shards by 'w=2': dimension 2 must be a multiple of 2
 // ODD: error: parameter 'w' of type {{.*}} cannot be split over 3 shards by 'w=0': dimension 0 must be a multiple of 3
@@ -38,6 +40,8 @@
 // CHUNKED: error: layers are split over 2 shards, which places stages by itself; leave out a number of chunks
 // NAMED: error: layers that are split over shards take a schedule by its name, such as levels, not 'auto'
 // PLAN: error: --tensor-parallel places its stages itself
+// COPIES: error: 2 shards in 3 copies need 6 devices, and there are 4; name a larger cluster, as --cluster=local:6
+// ALONE: error: --data-parallel says how many copies of the shards of --tensor-parallel there are; without shards give --max-replicas or --plan
 
 func.func @step(%w: tensor<4x4xf32> {pipeline.role = "parameter", pipeline.name = "w"},
                 %x: tensor<4x4xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<4x4xf32> {pipeline.role = "output"}) {

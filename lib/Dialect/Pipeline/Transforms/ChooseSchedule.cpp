@@ -37,12 +37,13 @@ static FailureOr<ScheduleShape> shapeFor(ProgramOp program,
 
 FailureOr<Schedule> generateFor(ProgramOp program, const Generator &generator,
                                 int64_t group) {
-  if (std::optional<Gangs> gangs = gangsOf(ranksOfStages(program))) {
+  ReplicaRanks ranks = ranksOfStages(program);
+  if (std::optional<Gangs> gangs = gangsOf(ranks)) {
     ScheduleShape shape;
     shape.microbatches = program.getMicrobatches();
     shape.forwardOnly = isForwardOnly(graphOf(program));
     shape.group = group;
-    Result<Schedule> made = generateInGangs(generator, *gangs, shape);
+    Result<Schedule> made = generateInGangs(generator, *gangs, shape, ranks);
     if (!made)
       return emitError(program.getLoc()) << made.error().message;
     return *made;
@@ -59,10 +60,9 @@ FailureOr<Schedule> generateFor(ProgramOp program, const Generator &generator,
   if (failed(shape))
     return failure();
   shape->group = group;
-  Result<Schedule> made =
-      hasReplicas(program)
-          ? generateInTurn(generator, *shape, ranksOfStages(program))
-          : generator.generate(*shape);
+  Result<Schedule> made = hasReplicas(program)
+                              ? generateInTurn(generator, *shape, ranks)
+                              : generator.generate(*shape);
   if (!made)
     return emitError(program.getLoc()) << made.error().message;
   return *made;
