@@ -88,6 +88,7 @@ def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numSplit", "split", "Parameters split">,
                     Statistic<"numSums", "sums", "Values that are added up over the shards">,
                     Statistic<"numScatters", "scatters", "Sums of which each shard has its rows">,
+                    Statistic<"numExchanges", "exchanges", "Values that go from one split to another">,
                     Statistic<"numJoins", "joins", "Values that are joined from their parts">];
   let dependentDialects = ["::stagewright::pipeline::PipelineDialect", "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect"];

@@ -392,6 +392,19 @@ SW_EXPORT double sw_step_idle_share(const sw_step *step, int64_t rank);
 /// all shares.
 SW_EXPORT int sw_step_last_idle(sw_step *step, double *shares);
 
+/// Bytes that a rank sent in a step.
+typedef struct sw_traffic {
+  int64_t microbatches; /* in messages of single microbatches */
+  int64_t once;         /* in messages of the whole step: parts of gradients,
+                           new parameters */
+  int64_t sums;         /* in buckets that it gave to sums over ranks */
+} sw_traffic;
+
+/// What every rank sent in the last step, counted as it was sent, into
+/// `traffic`, which has room for all ranks; how many ranks that is, or -1. With
+/// processes a call of all: the first gets all ranks, the others none (0).
+SW_EXPORT int64_t sw_step_sent_bytes(sw_step *step, sw_traffic *traffic);
+
 /// Writes what was recorded, atomically: the last steps as Chrome trace JSON;
 /// the median seconds of nodes, actions and steps over all steps as a profile.
 SW_EXPORT int sw_step_write_trace(sw_step *step, const char *path);

@@ -282,6 +282,15 @@ int sw_step_last_idle(sw_step *step, double *shares) {
   });
 }
 
+int64_t sw_step_sent_bytes(sw_step *step, sw_traffic *traffic) {
+  return guarded<int64_t>(-1, [&] {
+    std::vector<Traffic> sent = step->step->gatherTraffic();
+    for (size_t r = 0; r < sent.size(); ++r)
+      traffic[r] = {sent[r].microbatches, sent[r].once, sent[r].sums};
+    return int64_t(sent.size());
+  });
+}
+
 int sw_step_write_trace(sw_step *step, const char *path) {
   return guarded(-1, [&] {
     auto records = step->step->recorders();

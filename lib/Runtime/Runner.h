@@ -17,6 +17,7 @@
 #include "Artifact/Artifact.h"
 #include "Memory/Layout.h"
 #include "Recording/Recorder.h"
+#include "Traffic.h"
 
 #include <memory>
 
@@ -69,6 +70,9 @@ public:
   std::vector<const Recorder *> recorders() const;
   /// Brings the records of all ranks here, or to another process: then false.
   virtual bool gatherRecords() { return true; }
+  /// By rank, what it sent in the last step; of processes, the first gets all
+  /// and the others nothing.
+  virtual std::vector<Traffic> gatherTraffic() = 0;
   /// By rank, the part of the last step in which no action ran; empty where
   /// nothing is recorded. Every process gets all.
   virtual std::vector<double> lastIdle();

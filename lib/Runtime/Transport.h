@@ -23,6 +23,7 @@
 #define STAGEWRIGHT_LIB_RUNTIME_TRANSPORT_H
 
 #include "Faults/Whereabouts.h"
+#include "Traffic.h"
 
 #include <atomic>
 #include <cstddef>
@@ -32,14 +33,12 @@
 
 namespace stagewright::runtime {
 
-struct Manifest;
-
 /// Thrown out of a blocking call when the step has failed elsewhere.
 struct Stopped {};
 
 class Transport {
 public:
-  explicit Transport(size_t ranks) : places(ranks) {}
+  explicit Transport(size_t ranks) : places(ranks), sent(ranks) {}
   virtual ~Transport() = default;
 
   /// Forgets the last step. No rank may be running.
@@ -73,11 +72,17 @@ public:
   virtual void finish(int64_t rank) = 0;
   /// Where a rank is, as far as this process knows.
   Whereabouts &place(int64_t rank) { return places[size_t(rank)]; }
+  /// What a rank has sent since the last reset.
+  const Traffic &sentBy(int64_t rank) const { return sent[size_t(rank)].bytes; }
   /// After all ranks finished: the first error, also of a slot that is still
   /// in use; empty after a good step.
   virtual std::string result() = 0;
 
 protected:
+  template <typename Sent> void count(int64_t rank, const Sent &message) {
+    sent[size_t(rank)].bytes.add(message);
+  }
+  void forgetSent() { sent.assign(sent.size(), {}); }
   /// Throws unless the channel exists, `rank` is its sender (else receiver),
   /// and `m` is a microbatch of the step.
   static void checkEnd(const Manifest &manifest, int64_t microbatches,
@@ -86,6 +91,13 @@ protected:
   alignas(64) std::atomic<bool> failed{false}; ///< read by all, all the time
   int64_t sumsUnderWay = 0;
   std::vector<Whereabouts> places; ///< by rank
+
+private:
+  /// Each rank's thread writes its own.
+  struct alignas(64) Sent {
+    Traffic bytes;
+  };
+  std::vector<Sent> sent; ///< by rank
 };
 
 } // namespace stagewright::runtime

@@ -177,6 +177,34 @@ def test_a_block_adds_up_four_times(tmp_path, imported, model, ways, hints, laye
         assert whole == {activation // ways: exchange * 2 * (sums - 1), activation: ways - 1}
 
 
+def sent(artifact, folder, *launch):
+    """Bytes of single microbatches that ranks count as they send them in one step."""
+    told = json.loads(call(*launch, BUILD / "bin/pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", "--json"))
+    return [rank["microbatches"] for rank in told["sent_bytes"]]
+
+
+def test_shards_send_what_a_formula_says(tmp_path, imported):
+    """Vocabulary-parallel, with M microbatches of B T rows, L blocks and p shards: 8 M (p - 1) B T ((4 L + 2) D + 2) and the loss.
+    That is for two sums of rows at the head, the largest and that of exponentials; ours has a third, which gives each row the
+    logit of its target: scattered, half of each row crosses."""
+    folder, layers, width, rows, ways = imported("gpt.py:gpt"), 2, 32, 2 * 16, 2
+    artifact = compiled(folder, tmp_path / "step.swx", ways, f"{GPT},params/head=1,params/wte=0")
+    formula = 8 * MICROBATCHES * (ways - 1) * rows * ((4 * layers + 2) * width + 2)
+    target, loss = 4 * MICROBATCHES * rows, 4 * MICROBATCHES
+    threads = sent(artifact, folder)
+    assert sum(threads) == formula + target + loss
+    if MPI.args[0] is False:
+        assert sent(artifact, folder, "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", ways) == threads
+
+
+@NEEDED
+def test_devices_send_what_threads_do(tmp_path, imported):
+    folder, flags = imported("gpt.py:gpt"), ("--data-parallel=2",)
+    threads = sent(compiled(folder, tmp_path / "host.swx", 2, GPT, *flags, groups=2), folder)
+    artifact = compiled(folder, tmp_path / "device.swx", 2, GPT, *flags, "--target=cuda:sm_90a", cluster="h100")
+    assert sent(artifact, folder, "env", *(f"{name}={value}" for name, value in emulated().items())) == threads
+
+
 @pytest.mark.parametrize("devices", (1, 2))
 def test_shardings_of_a_jax_model_are_hints(tmp_path, imported, devices):
     """Its arrays lie split over devices, or over a mesh of one: the program is that of hints that say the same."""

@@ -90,12 +90,26 @@ void report(const Figures &figures, sw_step *step, const json &manifest,
               << sw_step_arena_bytes(step, int64_t(r)) << "\n";
 }
 
+json sentBytes(sw_step *step, const json &manifest) {
+  std::vector<sw_traffic> traffic(manifest.at("ranks").size());
+  int64_t ranks = sw_step_sent_bytes(step, traffic.data());
+  if (ranks < 0)
+    raiseLastError();
+  json found = json::array();
+  for (int64_t r = 0; r < ranks; ++r)
+    found.push_back({{"microbatches", traffic[size_t(r)].microbatches},
+                     {"once", traffic[size_t(r)].once},
+                     {"sums", traffic[size_t(r)].sums}});
+  return found;
+}
+
 void reportJson(const Figures &figures, sw_step *step, const json &manifest,
                 std::optional<double> loss, const LastSeconds &seconds,
                 const LastSeconds &enqueue) {
   json found = {{"loss", nullptr},
                 {"seconds", seconds.values()},
                 {"arena_bytes", sw_step_arena_bytes(step, -1)},
+                {"sent_bytes", figures.sent},
                 {"wall_seconds", figures.wall}};
   if (enqueue.steps() > 0)
     found["enqueue_seconds"] = enqueue.values();

@@ -37,7 +37,12 @@ struct Figures {
   bool idle = false;   ///< How long ranks had nothing to do.
   bool memory = false; ///< Live bytes beside those printed.
   double wall = 0;     ///< Seconds of all steps and of what is between them.
+  nlohmann::json sent = nullptr; ///< Bytes by rank and kind, for JSON.
 };
+
+/// What every rank sent in the last step, an object for each. With processes a
+/// call of all, of which the first gets it.
+nlohmann::json sentBytes(sw_step *step, const nlohmann::json &manifest);
 
 /// Prints time, memory and what else is asked for, for people.
 void report(const Figures &figures, sw_step *step,

@@ -241,6 +241,8 @@ int run(const Options &options, Launch &launch) {
 
   std::optional<double> loss =
       readLoss(program.get(), step.get(), manifest, count);
+  if (options.json)
+    launch.together([&] { figures.sent = sentBytes(step.get(), manifest); });
   if (!launch.speaks())
     return 0;
   if (options.json) {

@@ -333,16 +333,19 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
 
   json::Array channels;
   std::map<Edge, int64_t> rounds = roundsOf(module);
-  for (auto channel : module.getOps<rank::ChannelOp>())
-    channels.push_back(
-        json::Object{{"id", int64_t(channels.size())},
-                     {"name", channel.getSymName()},
-                     {"from", int64_t(channel.getFrom())},
-                     {"to", int64_t(channel.getTo())},
-                     {"bytes", rank::getSlotBytes(channel.getType())},
-                     {"depth", std::abs(channel.getDepth())},
-                     {"depth_all", channel.isDepthAll()},
-                     {"round", rounds[edgeOf(channel)]}});
+  for (auto channel : module.getOps<rank::ChannelOp>()) {
+    json::Object object{{"id", int64_t(channels.size())},
+                        {"name", channel.getSymName()},
+                        {"from", int64_t(channel.getFrom())},
+                        {"to", int64_t(channel.getTo())},
+                        {"bytes", rank::getSlotBytes(channel.getType())},
+                        {"depth", std::abs(channel.getDepth())},
+                        {"depth_all", channel.isDepthAll()},
+                        {"round", rounds[edgeOf(channel)]}};
+    if (channel.getOnce())
+      object["once"] = true;
+    channels.push_back(std::move(object));
+  }
   manifest["channels"] = std::move(channels);
 
   SmallVector<rank::ProgramOp> programs(module.getOps<rank::ProgramOp>());

@@ -60,6 +60,7 @@ struct Channel : RingSize {
   int64_t bytes = 0;
   /// When its ranks make the communicator of all that `from` sends to `to`.
   int64_t round = 0;
+  bool once = false; ///< one message a step, of no microbatch
 };
 
 /// What a rank gives to a collective: buffers that lie one after the other.

@@ -96,6 +96,7 @@ Channel parseChannel(const json &object, int64_t ranks) {
   // Artifacts from before there were communicators have none.
   if (object.contains("round"))
     channel.round = integer(object, "round", 0, 2 * ranks);
+  channel.once = object.value("once", false);
   if (channel.from == channel.to)
     raise("malformed manifest: channel '", channel.name, "' joins rank ",
           channel.from, " to itself");

@@ -309,6 +309,21 @@ bool DeviceStep::gatherRecords() {
   return !peers || runtime::gatherRecords(peers->all(), records);
 }
 
+/// Every step runs the same operations.
+std::vector<Traffic> DeviceStep::gatherTraffic() {
+  std::vector<Traffic> traffic(manifest().ranks.size());
+  for (const Operation &it : resources->prepared.plan.operations)
+    if (it.kind == Operation::CopyTo || it.kind == Operation::SendTo) {
+      const Channel &channel = manifest().channels[it.number];
+      traffic[size_t(channel.from)].add(channel);
+    } else if (it.kind == Operation::Sum) {
+      traffic[size_t(it.rank)].add(manifest().collectives[it.number]);
+    }
+  return peers ? runtime::gatherTraffic(peers->all().assembly(),
+                                        std::move(traffic))
+               : traffic;
+}
+
 /// Tells the recorders what the stamps say, on the host's clock: the step began
 /// on the device when the host began it, which is early by the time that it
 /// takes to enqueue.

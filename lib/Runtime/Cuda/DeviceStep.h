@@ -47,6 +47,7 @@ public:
   int64_t peak(int64_t rank) const override;
   int64_t allocated(int64_t rank) const override;
   bool gatherRecords() override;
+  std::vector<Traffic> gatherTraffic() override;
   double deadline() const override { return limit.seconds(); }
 
   /// What a step is made of, for who orders its work otherwise.

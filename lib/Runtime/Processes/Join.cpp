@@ -133,6 +133,18 @@ int64_t clockShift(Assembly &assembly, int64_t rank) {
 
 } // namespace
 
+std::vector<Traffic> gatherTraffic(Assembly &assembly,
+                                   std::vector<Traffic> traffic) {
+  int64_t self = assembly.self();
+  if (self != 0) {
+    assembly.sendNow(0, &traffic[size_t(self)], sizeof(Traffic));
+    return {};
+  }
+  for (size_t r = 1; r < traffic.size(); ++r)
+    assembly.receiveNow(int64_t(r), &traffic[r], sizeof(Traffic));
+  return traffic;
+}
+
 bool gatherRecords(Processes &processes,
                    const std::vector<std::unique_ptr<Recorder>> &records) {
   Assembly &assembly = processes.assembly();

@@ -37,6 +37,11 @@ void gatherResult(Assembly &assembly, const HostArenas &view, size_t result,
 bool gatherRecords(Processes &processes,
                    const std::vector<std::unique_ptr<Recorder>> &records);
 
+/// `traffic` of all ranks, of which each process has its own, at rank 0;
+/// nothing elsewhere.
+std::vector<Traffic> gatherTraffic(Assembly &assembly,
+                                   std::vector<Traffic> traffic);
+
 } // namespace stagewright::runtime
 
 #endif // STAGEWRIGHT_LIB_RUNTIME_PROCESSES_JOIN_H

@@ -98,6 +98,7 @@ MessageTransport::~MessageTransport() {
 void MessageTransport::reset() {
   if (failed.load())
     raise("an earlier step has failed; end the processes and start again");
+  forgetSent();
   // What is still on its way is no message of the step that begins.
   for (End &end : ends)
     for (Slot &slot : end.slots)
@@ -178,6 +179,7 @@ void MessageTransport::send(int64_t rank, int64_t channel, int64_t m) {
   checkFailed();
   require(slot, channel, m, Claimed, "send of");
   messenger.start(slot.transfer);
+  count(rank, manifest.channels[channel]);
   slot.state = Sent;
 }
 
@@ -216,6 +218,7 @@ int64_t MessageTransport::sumOf(int64_t rank, int64_t collective) const {
 void MessageTransport::allReduce(int64_t rank, int64_t collective) {
   checkFailed();
   messenger.start(sumOf(rank, collective));
+  count(rank, manifest.collectives[size_t(collective)]);
   ++sumsUnderWay;
 }
 

@@ -173,6 +173,12 @@ bool ProcessStep::gatherRecords() {
   return runtime::gatherRecords(processes, records);
 }
 
+std::vector<Traffic> ProcessStep::gatherTraffic() {
+  std::vector<Traffic> traffic(manifest().ranks.size());
+  traffic[size_t(self)] = transport->sentBy(self);
+  return runtime::gatherTraffic(messenger, std::move(traffic));
+}
+
 std::vector<double> ProcessStep::lastIdle() {
   std::vector<double> shares(records.size());
   double mine = shares.empty() ? 0 : records[size_t(self)]->lastIdle();

@@ -41,6 +41,7 @@ public:
   int64_t peak(int64_t rank) const override;
   int64_t allocated(int64_t rank) const override;
   bool gatherRecords() override;
+  std::vector<Traffic> gatherTraffic() override;
   std::vector<double> lastIdle() override;
   double deadline() const override { return limit.seconds(); }
 

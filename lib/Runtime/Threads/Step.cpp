@@ -73,6 +73,13 @@ Step::Step(std::shared_ptr<const Artifact> source, const StepOptions &options)
 
 Step::~Step() { stopThreads(); }
 
+std::vector<Traffic> Step::gatherTraffic() {
+  std::vector<Traffic> traffic;
+  for (const sw_rank &rank : ranks)
+    traffic.push_back(transport->sentBy(rank.index));
+  return traffic;
+}
+
 HostArenas Step::tensors() const {
   HostArenas view = {manifest(), layouts, {}, count};
   for (const Arena &arena : arenas)

@@ -43,6 +43,7 @@ public:
   void run() override;
   void getOutput(int64_t position, const sw_tensor &tensor) override;
   int64_t peak(int64_t rank) const override;
+  std::vector<Traffic> gatherTraffic() override;
   double deadline() const override { return limit.seconds(); }
   bool abandoned() const override { return isAbandoned; }
 

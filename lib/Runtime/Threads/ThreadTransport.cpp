@@ -40,6 +40,7 @@ ThreadTransport::ThreadTransport(const Manifest &manifest,
 }
 
 void ThreadTransport::reset() {
+  forgetSent();
   for (Ring &ring : rings)
     for (int64_t i = 0; i < ring.count; ++i)
       ring.slots[i].state.store(freeSlot, std::memory_order_relaxed);
@@ -165,6 +166,7 @@ void ThreadTransport::allReduce(int64_t rank, int64_t collective) {
       open[rank].end())
     raise("collective '", described.name, "' begins twice");
   open[rank].push_back(collective);
+  count(rank, described);
   ThreadSum &sum = *sums[collective];
   // As in send.
   if (sum.begun.fetch_add(1) + 1 == sum.ranks())
@@ -204,6 +206,7 @@ void ThreadTransport::send(int64_t rank, int64_t channel, int64_t m) {
   require(slot, channel, m, state(m, claimed), "send of");
   // Sequentially consistent: the waiter's flag is read after it (see waitFor).
   slot.state.store(state(m, published));
+  count(rank, manifest.channels[channel]);
   ring(manifest.channels[channel].to);
 }
 

@@ -94,3 +94,34 @@ func.func @step(%w: tensor<2x6xf32> {pipeline.role = "parameter", pipeline.name 
   %o = tensor.extract_slice %n[0, 0] [4, 1] [1, 2] : tensor<4x2xf32> to tensor<4x1xf32>
   return %o : tensor<4x1xf32>
 }
+
+// -----
+
+// From a split by columns to one by rows: of its columns, each sends each the rows that it needs, no more.
+// CHECK-LABEL: func.func @step(
+// CHECK: %[[Y0:.*]] = linalg.matmul {{.*}} -> tensor<8x3xf32>
+// CHECK: %[[Y1:.*]] = linalg.matmul {{.*}} -> tensor<8x3xf32>
+// CHECK-DAG: %[[P00:.*]] = tensor.extract_slice %[[Y0]][0, 0] [4, 3]
+// CHECK-DAG: %[[P10:.*]] = tensor.extract_slice %[[Y1]][0, 0] [4, 3]
+// CHECK-DAG: %[[P01:.*]] = tensor.extract_slice %[[Y0]][4, 0] [4, 3]
+// CHECK-DAG: %[[P11:.*]] = tensor.extract_slice %[[Y1]][4, 0] [4, 3]
+// CHECK-DAG: tensor.insert_slice %[[P10]] into {{.*}}[0, 3] [4, 3] [1, 1] : tensor<4x3xf32> into tensor<4x6xf32>
+// CHECK-DAG: tensor.insert_slice %[[P11]] into {{.*}}[0, 3] [4, 3] [1, 1] : tensor<4x3xf32> into tensor<4x6xf32>
+func.func @step(%w: tensor<2x6xf32> {pipeline.role = "parameter", pipeline.name = "w"},
+                %t: tensor<8x6x2xf32> {pipeline.role = "parameter", pipeline.name = "t"},
+                %f: tensor<2x6xf32> {pipeline.role = "parameter", pipeline.name = "f"},
+                %x: tensor<8x2xf32> {pipeline.role = "batch", pipeline.name = "x"}) -> (tensor<8x6x2xf32> {pipeline.role = "output"}) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x6xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8x6xf32>) -> tensor<8x6xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<8x2xf32>, tensor<2x6xf32>) outs(%z : tensor<8x6xf32>) -> tensor<8x6xf32>
+  %es = tensor.empty() : tensor<8x6x2xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (i, j, k)>],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%t, %y : tensor<8x6x2xf32>, tensor<8x6xf32>) outs(%es : tensor<8x6x2xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %p = arith.mulf %a, %b : f32
+    linalg.yield %p : f32
+  } -> tensor<8x6x2xf32>
+  return %s : tensor<8x6x2xf32>
+}

@@ -14,6 +14,7 @@
 #define STAGEWRIGHT_DIALECT_PIPELINE_TRANSFORMS_SHARDPLACE_H
 
 #include "llvm/ADT/StringRef.h"
+#include <optional>
 #include <string>
 
 namespace stagewright::pipeline {
@@ -29,7 +30,14 @@ struct ShardPlace {
 /// The layer of work at `place`, in the scope that its level is named by.
 std::string layerName(llvm::StringRef scope, ShardPlace place);
 
-/// The place that the name of a layer says; 0 for what it does not say.
+/// The name of an operation of that layer, as its location has it, and the
+/// place that one says; nothing where it says none.
+///@{
+std::string operationName(llvm::StringRef scope, ShardPlace place);
+std::optional<ShardPlace> shardPlaceIn(llvm::StringRef operation);
+///@}
+
+/// The place that the name of a layer says; the first where it says none.
 ShardPlace shardPlaceOf(llvm::StringRef layer);
 
 } // namespace stagewright::pipeline

@@ -121,6 +121,35 @@ void Sharder::box(Value old) {
   here = before;
 }
 
+SmallVector<Value> *Sharder::exchanged(Value old, Layout layout) {
+  Entry &entry = entryOf(old);
+  auto type = cast<RankedTensorType>(old.getType());
+  if (!graph || !entry.boxed.empty() || !entry.layout.isSplit() ||
+      !layout.isSplit() || entry.layout.dim == layout.dim ||
+      !fits(type, layout, ways))
+    return nullptr;
+  for (auto &[other, parts] : entry.others)
+    if (other == layout)
+      return &parts;
+  Level before = here, after = levelOf(old, /*isWhole=*/true);
+  RankedTensorType part = localType(type, layout, ways);
+  SmallVector<Value> made;
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    here = entry.level;
+    SmallVector<Value> pieces;
+    for (int64_t from = 0; from < ways; ++from)
+      pieces.push_back(takePart(builder, at(old.getDefiningOp(), from),
+                                entry.copies[from], layout, ways, shard));
+    here = after;
+    made.push_back(joinParts(builder, at(old.getDefiningOp(), shard), part,
+                             pieces, entry.layout));
+    mark(*made.back().getDefiningOp());
+  }
+  ++numExchanges;
+  here = before;
+  return &entry.others.emplace_back(layout, std::move(made)).second;
+}
+
 Value Sharder::whole(Value old, int64_t shard) {
   if (entryOf(old).layout.kind == Layout::Whole)
     return entryOf(old).copies[shard];
@@ -132,6 +161,8 @@ Value Sharder::whole(Value old, int64_t shard) {
 Value Sharder::in(Value old, Layout layout, int64_t shard) {
   if (layoutOf(old) == layout)
     return entryOf(old).copies[shard];
+  if (SmallVector<Value> *parts = exchanged(old, layout))
+    return (*parts)[shard];
   Value all = whole(old, shard);
   if (!layout.isSplit())
     return all;

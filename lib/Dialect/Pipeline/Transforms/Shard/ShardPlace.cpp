@@ -18,12 +18,27 @@ std::string layerName(StringRef scope, ShardPlace place) {
       .str();
 }
 
-ShardPlace shardPlaceOf(StringRef layer) {
+static constexpr StringLiteral kOperation = "/op";
+
+std::string operationName(StringRef scope, ShardPlace place) {
+  return layerName(scope, place) + kOperation.str();
+}
+
+static std::optional<ShardPlace> parse(StringRef layer) {
   ShardPlace place;
   auto [before, shard] = layer.rsplit(kShard);
-  (void)shard.getAsInteger(10, place.shard);
-  (void)before.rsplit(kLevel).second.getAsInteger(10, place.level);
+  if (shard.getAsInteger(10, place.shard) ||
+      before.rsplit(kLevel).second.getAsInteger(10, place.level))
+    return std::nullopt;
   return place;
+}
+
+std::optional<ShardPlace> shardPlaceIn(StringRef operation) {
+  return operation.consume_back(kOperation) ? parse(operation) : std::nullopt;
+}
+
+ShardPlace shardPlaceOf(StringRef layer) {
+  return parse(layer).value_or(ShardPlace());
 }
 
 } // namespace stagewright::pipeline

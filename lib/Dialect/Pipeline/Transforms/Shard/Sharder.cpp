@@ -105,7 +105,7 @@ void Sharder::enter(Operation &op, bool isSplit, ArrayRef<Level> operands) {
   // Other such work begins a backward, where the forward of its scope is.
   if (backward && !bound && !isFactor) {
     auto own = topOfScope.find(scope);
-    forward = std::max(forward, own == topOfScope.end() ? top : own->second);
+    bound = std::max(forward, own == topOfScope.end() ? top : own->second);
   }
   // Above what it reads, but in the backward as far up as that allows.
   int64_t level = std::max<int64_t>(forward, 0);
@@ -139,10 +139,10 @@ Location Sharder::at(Operation *op, int64_t shard) {
   if (!scope.empty())
     names.try_emplace(level, scope);
   auto name = names.find(level);
-  std::string layer = layerName(
+  std::string own = operationName(
       name == names.end() ? "step" : StringRef(name->second), {level, shard});
   Location inner = op ? op->getLoc() : builder.getUnknownLoc();
-  return NameLoc::get(builder.getStringAttr(layer + "/op"), inner);
+  return NameLoc::get(builder.getStringAttr(own), inner);
 }
 
 //===----------------------------------------------------------------------===//

@@ -70,7 +70,8 @@ public:
   mlir::Value whole(mlir::Value old, int64_t shard);
   mlir::Value in(mlir::Value old, Layout layout, int64_t shard);
 
-  int64_t numSums = 0, numScatters = 0, numJoins = 0; ///< Boxes.
+  int64_t numSums = 0, numScatters = 0, numJoins = 0,
+          numExchanges = 0; ///< Boxes.
 
 private:
   /// How far into the forward, or into the backward, something is; -1: before
@@ -87,6 +88,8 @@ private:
     bool scattered = false; ///< Split by a scatter.
     bool isProduct = false; ///< Partial, by a contraction or a look-up.
     llvm::SmallVector<mlir::Value> boxed; ///< Whole, by shard, once needed.
+    /// Split otherwise, by shard, once needed.
+    llvm::SmallVector<std::pair<Layout, llvm::SmallVector<mlir::Value>>> others;
   };
 
   //===--- Operations -----------------------------------------------------===//
@@ -122,6 +125,10 @@ private:
   /// The level of a value as an operand: whole values behind their box.
   Level levelOf(mlir::Value old, bool isWhole);
   void box(mlir::Value old);
+  /// The parts of a split value if it was split by `layout`: each shard gets
+  /// what it has of them from each (an all-to-all). Null where parts of parts
+  /// are not what it has, or all are whole already.
+  llvm::SmallVector<mlir::Value> *exchanged(mlir::Value old, Layout layout);
   /// How the parts of a partial value would lie if it was scattered; nothing
   /// where it is none that should be.
   std::optional<Layout> scatteredLayout(mlir::Value old);

@@ -1,0 +1,32 @@
+//===- Traffic.h - bytes that a rank sends ----------------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_TRAFFIC_H
+#define STAGEWRIGHT_LIB_RUNTIME_TRAFFIC_H
+
+#include "Artifact/Manifest.h"
+#include "DType.h"
+
+namespace stagewright::runtime {
+
+/// Bytes that one rank sent in a step, counted message by message.
+struct Traffic {
+  int64_t microbatches = 0; ///< in messages of single microbatches
+  int64_t once = 0;         ///< in messages of the whole step
+  int64_t sums = 0;         ///< in buckets that it gave to sums over ranks
+
+  void add(const Channel &channel) {
+    (channel.once ? once : microbatches) += channel.bytes;
+  }
+  void add(const Collective &collective) {
+    sums += collective.elements * dtypeSize(collective.dtype);
+  }
+};
+
+} // namespace stagewright::runtime
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_TRAFFIC_H
