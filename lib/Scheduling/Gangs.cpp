@@ -14,9 +14,9 @@ namespace stagewright {
 std::optional<Gangs> gangsOf(const ReplicaRanks &ranks) {
   // Pipelines side by side are alike.
   size_t copies = ranks.empty() ? 0 : ranks[0].size();
-  if (std::any_of(ranks.begin(), ranks.end(),
-                  [&](const auto &stage) { return stage.size() != copies; }) ||
-      (copies != 1 && !areReplicas(ranks)))
+  if (copies == 0 ||
+      std::any_of(ranks.begin(), ranks.end(),
+                  [&](const auto &stage) { return stage.size() != copies; }))
     return std::nullopt;
   // The first rank that comes again ends the first level.
   Gangs gangs;
@@ -39,7 +39,7 @@ std::optional<Gangs> gangsOf(const ReplicaRanks &ranks) {
     }
     gangs.ends.back() = level + ways;
   }
-  if (gangs.ranks.size() < 2)
+  if (gangs.ranks.size() < 2 || (copies != 1 && !areReplicas(ranks)))
     return std::nullopt;
   return gangs;
 }

@@ -46,6 +46,17 @@ TEST(GangsTest, OthersAreNoGangs) {
                                             {0, 1, 0, 1, 2, 2}})
     EXPECT_FALSE(gangsOf(onRanks(ranks)));
   EXPECT_FALSE(gangsOf({{0, 1}, {0, 1}, {2, 3}}));
+  EXPECT_FALSE(gangsOf({{}, {}}));
+}
+
+TEST(GangsTest, CopiesSideBySideAreThoseOfTheFirst) {
+  auto gangs = gangsOf({{0, 4}, {1, 5}, {0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  ASSERT_TRUE(gangs);
+  EXPECT_EQ(gangs->ways, 2);
+  EXPECT_EQ(gangs->ranks, (std::vector<int64_t>{0, 1}));
+  // Replicas keep to one order, and each has a rank of its own.
+  EXPECT_FALSE(gangsOf({{0, 4}, {1, 5}, {0, 5}, {1, 4}, {2, 6}, {3, 7}}));
+  EXPECT_FALSE(gangsOf({{0, 4}, {1, 5}, {0, 4}, {1}, {2, 6}, {3, 7}}));
 }
 
 /// Forwards of a level wait for both stages of the level before it.

@@ -11,7 +11,6 @@
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
-#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include <map>
 
 using namespace mlir;
@@ -181,46 +180,6 @@ private:
     numScatters += sharder.numScatters;
     numExchanges += sharder.numExchanges;
     numJoins += sharder.numJoins;
-  }
-
-  /// Leaves `pipeline.forward` on what no result of the forward depends on, and
-  /// lets what is on a level that its shard has no forward of, as the loss's,
-  /// be on the one below: layers are those of the forward.
-  static void settle(func::FuncOp function) {
-    Block &block = function.getBody().front();
-    llvm::DenseSet<Operation *> depended, forward;
-    auto isForward = [&](unsigned result) {
-      auto role = function.getResultAttrOfType<StringAttr>(
-          result, PipelineDialect::kRole);
-      return !role || role.getValue() != "gradient";
-    };
-    for (OpOperand &result : block.getTerminator()->getOpOperands())
-      if (isForward(result.getOperandNumber()))
-        depended.insert(result.get().getDefiningOp());
-    std::map<int64_t, std::map<int64_t, StringAttr>> names; // By shard, level.
-    for (Operation &op : llvm::reverse(block)) {
-      if (depended.contains(&op))
-        op.removeAttr(PipelineDialect::kForward);
-      else if (!forward.contains(&op) && !op.hasAttr(PipelineDialect::kForward))
-        continue;
-      auto &reads = depended.contains(&op) ? depended : forward;
-      for (Value value : readsOf(op))
-        reads.insert(value.getDefiningOp());
-      forward.insert(&op);
-      if (auto name = dyn_cast<NameLoc>(op.getLoc()))
-        if (auto place = shardPlaceIn(name.getName()))
-          names[place->shard][place->level] = name.getName();
-    }
-    for (Operation &op : block) {
-      auto name = dyn_cast<NameLoc>(op.getLoc());
-      auto place = name ? shardPlaceIn(name.getName()) : std::nullopt;
-      if (!place || forward.contains(&op))
-        continue;
-      auto &levels = names[place->shard];
-      auto above = levels.upper_bound(place->level);
-      if (above != levels.begin())
-        op.setLoc(NameLoc::get(std::prev(above)->second, name.getChildLoc()));
-    }
   }
 
   /// Attributes of an argument or result for one part of it.

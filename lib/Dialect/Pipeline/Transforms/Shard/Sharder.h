@@ -30,6 +30,7 @@
 #define STAGEWRIGHT_LIB_DIALECT_PIPELINE_TRANSFORMS_SHARD_SHARDER_H
 
 #include "Layout.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "stagewright/Analysis/StepGraph.h"
@@ -47,6 +48,14 @@ struct SplitLoop {
 
 /// What an operation and its regions read.
 mlir::SetVector<mlir::Value> readsOf(mlir::Operation &op);
+
+/// Whether result `number` adds something to its initial value, which is zero.
+bool isSumFromZero(mlir::linalg::LinalgOp op, unsigned number);
+
+/// Of a step that a sharder wrote: leaves `pipeline.forward` on what no result
+/// of the forward depends on, and lets what is on a level that its shard has no
+/// forward of, as the loss's, be on the one below.
+void settle(mlir::func::FuncOp step);
 
 class Sharder {
 public:

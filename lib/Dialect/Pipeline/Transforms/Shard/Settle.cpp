@@ -1,0 +1,54 @@
+//===- Settle.cpp - layers are those of the forward -----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharder.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
+#include <map>
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+void settle(func::FuncOp function) {
+  Block &block = function.getBody().front();
+  llvm::DenseSet<Operation *> depended, forward;
+  auto isForward = [&](unsigned result) {
+    auto role = function.getResultAttrOfType<StringAttr>(
+        result, PipelineDialect::kRole);
+    return !role || role.getValue() != "gradient";
+  };
+  for (OpOperand &result : block.getTerminator()->getOpOperands())
+    if (isForward(result.getOperandNumber()))
+      depended.insert(result.get().getDefiningOp());
+  std::map<int64_t, std::map<int64_t, StringAttr>> names; // By shard, level.
+  for (Operation &op : llvm::reverse(block)) {
+    if (depended.contains(&op))
+      op.removeAttr(PipelineDialect::kForward);
+    else if (!forward.contains(&op) && !op.hasAttr(PipelineDialect::kForward))
+      continue;
+    auto &reads = depended.contains(&op) ? depended : forward;
+    for (Value value : readsOf(op))
+      reads.insert(value.getDefiningOp());
+    forward.insert(&op);
+    if (auto name = dyn_cast<NameLoc>(op.getLoc()))
+      if (auto place = shardPlaceIn(name.getName()))
+        names[place->shard][place->level] = name.getName();
+  }
+  for (Operation &op : block) {
+    auto name = dyn_cast<NameLoc>(op.getLoc());
+    auto place = name ? shardPlaceIn(name.getName()) : std::nullopt;
+    if (!place || forward.contains(&op))
+      continue;
+    auto &levels = names[place->shard];
+    auto above = levels.upper_bound(place->level);
+    if (above != levels.begin())
+      op.setLoc(NameLoc::get(std::prev(above)->second, name.getChildLoc()));
+  }
+}
+
+} // namespace stagewright::pipeline

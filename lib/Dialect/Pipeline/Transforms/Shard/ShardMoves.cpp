@@ -1,0 +1,125 @@
+//===- ShardMoves.cpp - look-ups, and what partial sums go through --------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Sharder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+/// Looks rows up in an array that is split where the rows are numbered: who has
+/// the row gives it, and the others zeros.
+bool Sharder::copyLookup(linalg::LinalgOp op) {
+  if (op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
+      op.hasDynamicShape() || op.getNumDpsInputs() != 0 ||
+      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+    return false;
+  auto read = op.getBlock()
+                  ->getTerminator()
+                  ->getOperand(0)
+                  .getDefiningOp<tensor::ExtractOp>();
+  Value table = read ? read.getTensor() : Value();
+  if (!table || read->getBlock() != op.getBlock() ||
+      table.getParentBlock() == op.getBlock() || !layoutOf(table).isSplit() ||
+      layoutOf(table).outer != 1)
+    return false;
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  SmallVector<Level> levels;
+  for (Value value : captured)
+    levels.push_back(levelOf(value, value != table));
+  enter(*op, /*isSplit=*/true, levels);
+  int64_t dim = layoutOf(table).dim;
+  SmallVector<Value> copies;
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    Value part = entryOf(table).copies[shard];
+    int64_t rows = cast<RankedTensorType>(part.getType()).getDimSize(dim);
+    auto copied = cast<linalg::LinalgOp>(
+        copyWith(*op, whole(op.getDpsInits()[0], shard), op->getResultTypes(),
+                 shard, {table, part}));
+    Operation *end = copied.getBlock()->getTerminator();
+    auto own = end->getOperand(0).getDefiningOp<tensor::ExtractOp>();
+    OpBuilder inside(own);
+    Location loc = own.getLoc();
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(inside, loc, value);
+    };
+    Value place = arith::SubIOp::create(inside, loc, own.getIndices()[dim],
+                                        number(shard * rows));
+    // Below zero it is beyond the end as well.
+    Value has = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::ult,
+                                      place, number(rows));
+    Value there = arith::SelectOp::create(inside, loc, has, place, number(0));
+    own.getIndicesMutable()[dim].set(there);
+    inside.setInsertionPoint(end);
+    Value zero = arith::ConstantOp::create(inside, loc,
+                                           inside.getZeroAttr(own.getType()));
+    end->setOperand(0, arith::SelectOp::create(inside, loc, has, own, zero));
+    copies.push_back(copied->getResult(0));
+  }
+  set(op->getResult(0), Layout{Layout::Partial}, copies).isProduct = true;
+  return true;
+}
+
+/// What only moves or rounds partial sums, or adds them to others or up, leaves
+/// partial sums.
+bool Sharder::copyMoves(linalg::LinalgOp op) {
+  if (op->getNumResults() != 1 || op.hasDynamicShape())
+    return false;
+  SmallVector<OpOperand *> inputs = op.getDpsInputOperands();
+  bool partial = !inputs.empty() && llvm::all_of(inputs, [&](OpOperand *in) {
+    return isa<RankedTensorType>(in->get().getType()) &&
+           layoutOf(in->get()).kind == Layout::Partial;
+  });
+  // What is whole already costs nothing more.
+  partial &= llvm::any_of(
+      inputs, [&](OpOperand *in) { return entryOf(in->get()).boxed.empty(); });
+  Block *body = op.getBlock();
+  Value yielded = body->getTerminator()->getOperand(0);
+  Operation *add = yielded.getDefiningOp();
+  // Rounded, they cross in the type that is computed with, as frameworks send
+  // them.
+  auto rounds = dyn_cast_or_null<arith::TruncFOp>(add);
+  bool moves = inputs.size() == 1 &&
+               (yielded == body->getArgument(0) ||
+                (rounds && rounds.getIn() == body->getArgument(0)));
+  bool adds = add && isa<arith::AddFOp, arith::AddIOp>(add) && !body->empty() &&
+              add == &body->front() &&
+              llvm::all_of(add->getOperands(), [&](Value operand) {
+                return isa<BlockArgument>(operand);
+              });
+  bool addsUp = adds && inputs.size() == 1 && isSumFromZero(op, 0);
+  bool addsBoth = adds && inputs.size() == 2 &&
+                  op.getNumReductionLoops() == 0 &&
+                  add->getOperand(0) != add->getOperand(1) &&
+                  !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0));
+  if (!partial || !(moves || addsUp || addsBoth))
+    return false;
+  SmallVector<Level> levels;
+  for (OpOperand *input : inputs)
+    levels.push_back(levelOf(input->get(), /*isWhole=*/false));
+  enter(*op, /*isSplit=*/true, levels);
+  SmallVector<Value> copies;
+  for (int64_t shard = 0; shard < ways; ++shard) {
+    SmallVector<Value> operands;
+    for (OpOperand &operand : op->getOpOperands())
+      operands.push_back(op.isDpsInit(&operand)
+                             ? whole(operand.get(), shard)
+                             : entryOf(operand.get()).copies[shard]);
+    copies.push_back(
+        copyWith(*op, operands, op->getResultTypes(), shard)->getResult(0));
+  }
+  bool isProduct = llvm::any_of(inputs, [&](OpOperand *input) {
+    return entryOf(input->get()).isProduct;
+  });
+  set(op->getResult(0), Layout{Layout::Partial}, copies).isProduct = isProduct;
+  return true;
+}
+
+} // namespace stagewright::pipeline
