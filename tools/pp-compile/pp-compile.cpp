@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Options.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -16,482 +17,75 @@
 #include "stagewright/Cost/StepTime.h"
 #include "stagewright/InitAllDialects.h"
 #include "stagewright/InitAllPasses.h"
-#include "stagewright/Pipelines/Compile.h"
 #include "stagewright/Support/Files.h"
 #include "stagewright/Support/Text.h"
-#include "stagewright/Support/Units.h"
-#include "stagewright/Target/Artifact.h"
 #include "stagewright/Target/DeviceTarget.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 using namespace stagewright;
-namespace cl = llvm::cl;
 
 namespace {
 
-cl::OptionCategory category("pp-compile options");
-
-cl::opt<std::string> input(cl::Positional, cl::desc("model.mlir"),
-                           cl::init("-"), cl::cat(category));
-cl::opt<std::string> output("o", cl::desc("File to write"),
-                            cl::value_desc("file"), cl::cat(category));
-cl::opt<std::string> cluster("cluster",
-                             cl::desc("Devices: local:N, another preset, or a "
-                                      "cluster file; with ,peak behind it "
-                                      "contractions of every size reach their "
-                                      "rate"),
-                             cl::cat(category));
-cl::opt<std::string> stages("stages", cl::desc("Number of stages"),
-                            cl::cat(category));
-cl::opt<std::string> microbatches("microbatches",
-                                  cl::desc("Microbatches of a step"),
-                                  cl::cat(category));
-cl::opt<std::string> memory("memory", cl::desc("Memory limit of a device"),
-                            cl::cat(category));
-cl::opt<std::string>
-    planner("planner",
-            cl::desc("Planner, spp by default; pp-plan --list-planners"),
-            cl::cat(category));
-cl::opt<std::string>
-    maxReplicas("max-replicas",
-                cl::desc("Most devices of one stage, which then work on slices "
-                         "of every microbatch or take them in turn; 0, the "
-                         "default: no limit"),
-                cl::cat(category));
-cl::opt<std::string> plan(
-    "plan",
-    cl::desc("Stages with their replicas instead of a planner's: ranges of "
-             "layers, as \"[0,3)x2:3+1 [3,6)x1\"; behind the colon the "
-             "samples of each replica, by its speed unless given; or a file "
-             "FILE.json that pp-plan --json wrote"),
-    cl::cat(category));
-cl::opt<std::string> shards(
-    "tensor-parallel",
-    cl::desc("Devices that share every layer, each with its part of the "
-             "parameters that --shard names or the model's own file splits"),
-    cl::value_desc("ways"), cl::cat(category));
-cl::opt<std::string> shardHints(
-    "shard",
-    cl::desc("Which parameters are split and how: GLOB=DIM, with commas "
-             "between, or GLOB=DIM:CHUNKS where a dimension holds several "
-             "arrays side by side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', or "
-             "GLOB=whole; the first that fits a name counts, before what the "
-             "model's own file says"),
-    cl::value_desc("glob=dim,..."), cl::cat(category));
-cl::opt<std::string> dataParallel(
-    "data-parallel",
-    cl::desc("Copies of all shards and stages of --tensor-parallel, each on "
-             "devices of its own, which take microbatches in turn; 1 unless "
-             "given. Without shards see --max-replicas and --plan"),
-    cl::value_desc("copies"), cl::cat(category));
-cl::opt<bool> sequenceParallel(
-    "sequence-parallel",
-    cl::desc("Whether each shard of --tensor-parallel goes on with its rows of "
-             "what the shards add up, until a layer needs all of them: norms "
-             "and the like are shared, too; true unless given"),
-    cl::init(true), cl::cat(category));
-cl::opt<std::string>
-    schedule("schedule",
-             cl::desc("Schedule, such as gpipe, 1f1b or zb-h1; plan, the "
-                      "default: the one that the planner finds fastest; auto: "
-                      "the fastest order that a search finds for the plan; or "
-                      "a file FILE.csv as PyTorch writes it"),
-             cl::init("plan"), cl::cat(category));
-cl::opt<std::string>
-    objective("objective",
-              cl::desc("What --schedule=auto minimises: makespan, the default, "
-                       "or span"),
-              cl::cat(category));
-cl::opt<std::string> chunks("chunks",
-                            cl::desc("Stages of each device; what the schedule "
-                                     "needs unless given"),
-                            cl::cat(category));
-cl::opt<std::string>
-    placement("placement",
-              cl::desc("Which device holds which stages: linear, loop, v or "
-                       "twin; what the schedule needs unless given"),
-              cl::cat(category));
-cl::opt<std::string>
-    layers("layers",
-           cl::desc("Where layers come from: auto, the default: scopes or "
-                    "modules of parameters, at the level at which the model "
-                    "repeats; flow: the places where "
-                    "little data is alive; a number of components of a scope; "
-                    "or a pattern such as 'transformer/h/*'"),
-           cl::value_desc("auto|flow|depth|pattern"), cl::cat(category));
-cl::opt<std::string> profile("profile",
-                             cl::desc("Costs measured by pp-run --profile"),
-                             cl::cat(category));
-cl::opt<std::string>
-    deviceTarget("target",
-                 cl::desc("Where stages run: host, the default, or cuda, or "
-                          "cuda with architectures, as cuda:sm_80,sm_90a"),
-                 cl::init("host"), cl::cat(category));
-cl::opt<std::string>
-    ptx("ptx",
-        cl::desc("Which PTX an artifact for devices has beside machine code, "
-                 "for newer devices and older drivers, which compile it when "
-                 "they load it: that of the lowest architecture unless given; "
-                 "none; all, of every architecture of --target; or others, as "
-                 "sm_80,sm_90"),
-        cl::value_desc("arch|none|all"), cl::cat(category));
-cl::opt<bool>
-    tf32("tf32",
-         cl::desc("Let a device's library round the operands of float32 "
-                  "contractions to TF32, of 10 bits"),
-         cl::cat(category));
-cl::opt<std::string>
-    targetCpu("target-cpu",
-              cl::desc("Processor to compile for: native, the default, or a "
-                       "name of LLVM such as x86-64-v3 (AVX2) or x86-64-v4 "
-                       "(AVX-512); several, parted by commas, lie in one "
-                       "artifact, and the machine that runs it takes the "
-                       "best"),
-              cl::init("native"), cl::cat(category));
-cl::opt<std::string>
-    cacheDir("cache-dir",
-             cl::desc("Folder that keeps native code between compiles; "
-                      "$XDG_CACHE_HOME/stagewright unless given"),
-             cl::value_desc("folder"), cl::cat(category));
-cl::opt<bool> noCache("no-cache",
-                      cl::desc("Neither read nor write a cache of native code"),
-                      cl::cat(category));
-cl::opt<std::string> cacheSize("cache-size",
-                               cl::desc("Most bytes of the cache, such as "
-                                        "200MiB; 1GiB unless given"),
-                               cl::value_desc("bytes"), cl::cat(category));
-cl::opt<bool> timing("timing", cl::desc("Print the time of every pass"),
-                     cl::cat(category));
-cl::opt<std::string>
-    repeatRatio("repeat-ratio",
-                cl::desc("Backwards repeat a contraction whose result is so "
-                         "many times larger than its operands; 4 by default, "
-                         "0: none. With --stash=least"),
-                cl::cat(category));
-cl::opt<std::string>
-    stash("stash",
-          cl::desc("What forwards keep for their backwards: least, the default "
-                   "on the host: as few bytes as repeating cheap work leaves; "
-                   "written, the default on devices: what they write to memory "
-                   "anyway, so that no contraction is repeated"),
-          cl::value_desc("least|written"), cl::cat(category));
-cl::opt<std::string> recomputeLevel(
-    "recompute-level",
-    cl::desc("How much every layer computes again before its backward instead "
-             "of keeping it: 0 nothing but cheap work, 1 and up more, as far "
-             "as the layer offers; by default what the devices need, see "
-             "--explain-memory"),
-    cl::value_desc("level"), cl::cat(category));
-cl::opt<std::string> offload(
-    "offload",
-    cl::desc(
-        "Whether what forwards keep waits for the backward in the memory "
-        "of the host, of devices whose cluster says how fast they reach it "
-        "(host_bandwidth): auto (default), where a stage does not fit and "
-        "copying costs less time than computing again; none; all, "
-        "wherever it saves memory of the device"),
-    cl::value_desc("auto|none|all"), cl::cat(category));
-cl::opt<std::string> bucketBytes(
-    "bucket-bytes",
-    cl::desc("Ranks that share a stage sum its gradients in buckets of this "
-             "many bytes, beside the rest of the backward (default: 1MiB, on "
-             "GPUs 25MiB); 0: one of them sums, and sends what it updated"),
-    cl::value_desc("bytes"), cl::cat(category));
-cl::opt<std::string> scoreBytes(
-    "score-bytes",
-    cl::desc("Attention on a device is one kernel, and its scores are no "
-             "array, if they would take more than this, of one microbatch in "
-             "float32; 4MiB by default"),
-    cl::value_desc("bytes"), cl::cat(category));
-cl::opt<bool> explainMemory("explain-memory",
-                            cl::desc("Print what forwards keep for their "
-                                     "backwards and what these repeat"),
-                            cl::cat(category));
-cl::opt<std::string> explainTime(
-    "explain-time",
-    cl::desc("Print what a step on GPUs is estimated to take: every kernel and "
-             "call of a library, the most expensive first, with its bytes, "
-             "operations, blocks, time and share, from the rates of --cluster; "
-             "=json prints JSON instead, =FILE.json writes it there. pp-run "
-             "--explain-time does the same for an artifact"),
-    cl::value_desc("json|file"), cl::ValueOptional, cl::cat(category));
-cl::opt<bool> quiet("quiet", cl::desc("Do not print plan and memory"),
-                    cl::cat(category));
-
-enum class Emit {
-  Graph,
-  Program,
-  Schedule,
-  Rank,
-  Host,
-  Kernels,
-  LLVM,
-  Artifact,
-  Assembly
-};
-cl::opt<Emit> emit(
-    "emit", cl::desc("Where to stop"), cl::init(Emit::Artifact),
-    cl::values(clEnumValN(Emit::Graph, "graph", "layers and costs"),
-               clEnumValN(Emit::Program, "program", "stages on devices"),
-               clEnumValN(Emit::Schedule, "schedule", "order of every rank"),
-               clEnumValN(Emit::Rank, "rank", "rank programs"),
-               clEnumValN(Emit::Host, "host", "kernels and calls"),
-               clEnumValN(Emit::Kernels, "kernels",
-                          "kernels of a device, and calls that launch them"),
-               clEnumValN(Emit::Assembly, "assembly",
-                          "kernels as the device's assembler reads them, for "
-                          "the first architecture"),
-               clEnumValN(Emit::LLVM, "llvm", "LLVM IR, not optimised"),
-               clEnumValN(Emit::Artifact, "artifact", "the artifact")),
-    cl::cat(category));
-
-/// A whole number from the command line, or an error with its option.
-LogicalResult readNumber(const cl::opt<std::string> &option,
-                         std::optional<int64_t> &number, int64_t least = 1) {
-  if (option.empty())
-    return success();
-  int64_t value;
-  if (StringRef(option).getAsInteger(10, value) || value < least) {
-    llvm::errs() << "error: --" << option.ArgStr << " must be "
-                 << (least > 0 ? "a positive number" : "a number from 0")
-                 << ", but is '" << option << "'\n";
-    return failure();
-  }
-  number = value;
-  return success();
-}
-
-/// A number of bytes from the command line, as 25MiB or 4096, or an error with
-/// its option.
-LogicalResult readBytes(const cl::opt<std::string> &option,
-                        std::optional<int64_t> &bytes, int64_t least = 0) {
-  if (option.empty())
-    return success();
-  Result<Bytes> size = parseBytes(option);
-  if (!size || size->value < least) {
-    llvm::errs() << "error: --" << option.ArgStr
-                 << " must be a size such as 200MiB, but is '" << option
-                 << "'\n";
-    return failure();
-  }
-  bytes = size->value;
-  return success();
-}
-
-LogicalResult readTarget(ArtifactOptions &target) {
-  target.cpu = targetCpu;
-  if (!noCache)
-    target.cacheFolder =
-        cacheDir.empty() ? defaultCacheFolder() : cacheDir.getValue();
-  std::optional<int64_t> size;
-  if (failed(readBytes(cacheSize, size, /*least=*/1)))
-    return failure();
-  if (size)
-    target.cacheBytes = uint64_t(*size);
-  return success();
-}
-
-/// Whether `path` is there and is no regular file.
-bool isSpecial(llvm::StringRef path) {
-  llvm::sys::fs::file_status status;
-  return !llvm::sys::fs::status(path, status) &&
-         status.type() != llvm::sys::fs::file_type::regular_file;
-}
-
 /// Writes what `print` prints to the output, as a whole or not at all.
-LogicalResult writeText(llvm::function_ref<void(llvm::raw_ostream &)> print) {
+LogicalResult writeText(const Options &options,
+                        llvm::function_ref<void(llvm::raw_ostream &)> print) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   print(stream);
   llvm::outs().flush();
-  Status status = writeTextFile(output.empty() ? "-" : output.getValue(), text);
+  Status status =
+      writeTextFile(options.output.empty() ? "-" : options.output, text);
   if (status)
     return success();
   llvm::errs() << "error: " << status.error().message << "\n";
   return failure();
 }
 
-LogicalResult writeAssembly(ModuleOp module) {
-  auto device = createDeviceTarget(deviceTarget, /*cacheFolder=*/"");
+LogicalResult writeAssembly(const Options &options, ModuleOp module) {
+  auto device = createDeviceTarget(options.compile.target, /*cacheFolder=*/"");
   llvm::Expected<std::string> text =
       device ? (*device)->assembly(module)
              : llvm::Expected<std::string>(device.takeError());
   if (text)
-    return writeText([&](llvm::raw_ostream &stream) { stream << *text; });
+    return writeText(options,
+                     [&](llvm::raw_ostream &stream) { stream << *text; });
   llvm::errs() << "error: " << llvm::toString(text.takeError()) << "\n";
   return failure();
 }
 
-/// Refuses a target that does not exist, and flags that mean nothing where
-/// stages run on the host.
-LogicalResult checkTarget() {
-  const char *flag = emit == Emit::Assembly               ? "--emit=assembly"
-                     : emit == Emit::Kernels              ? "--emit=kernels"
-                     : tf32                               ? "--tf32"
-                     : !ptx.empty()                       ? "--ptx"
-                     : scoreBytes.getNumOccurrences() > 0 ? "--score-bytes"
-                                                          : nullptr;
-  if (deviceTarget != "host") {
-    auto known = createDeviceTarget(deviceTarget, /*cacheFolder=*/"", ptx);
-    if (known)
-      return success();
-    llvm::errs() << "error: " << llvm::toString(known.takeError()) << "\n";
-    return failure();
-  }
-  if (!flag)
-    return success();
-  llvm::errs() << "error: " << flag
-               << " is about kernels of a device, but the target is 'host'; "
-                  "name one, as --target=cuda:sm_90a\n";
-  return failure();
-}
-
-/// A file's plan in place of its name.
-LogicalResult readPlan(std::string &plan) {
-  if (!StringRef(plan).ends_with(".json"))
-    return success();
-  Result<std::string> text = readTextFile(plan);
-  std::string problem = text ? std::string() : text.error().message;
-  if (text)
-    if (auto parsed = llvm::json::parse(*text); !parsed)
-      problem = "'" + plan +
-                "' is not JSON: " + llvm::toString(parsed.takeError()) +
-                "; write it with pp-plan --json";
-  if (!problem.empty()) {
-    llvm::errs() << "error: " << problem << "\n";
-    return failure();
-  }
-  plan = *text;
-  return success();
-}
-
 /// What --explain-time asks for, of the artifact that was written.
-LogicalResult explainArtifact() {
-  if (explainTime.getNumOccurrences() == 0)
+LogicalResult explainArtifact(const Options &options) {
+  if (!options.explainTime)
     return success();
+  const std::string &how = *options.explainTime;
   auto fail = [](const std::string &problem) {
     llvm::errs() << "error: --explain-time: " << problem << "\n";
     return failure();
   };
   std::unique_ptr<sw_program, void (*)(sw_program *)> program(
-      sw_load(output.c_str()), sw_unload);
+      sw_load(options.output.c_str()), sw_unload);
   const char *counts = program ? sw_count_step(program.get(), 0) : nullptr;
   if (!counts)
     return fail(sw_error());
   Result<std::string> text =
-      explainStep(counts, cluster, /*json=*/!explainTime.empty());
+      explainStep(counts, options.compile.cluster, /*json=*/!how.empty());
   if (!text)
     return fail(text.error().message);
-  bool toFile = !explainTime.empty() && explainTime != "json";
+  bool toFile = !how.empty() && how != "json";
   llvm::outs().flush();
-  Status status = writeTextFile(toFile ? explainTime.getValue() : "-", *text);
+  Status status = writeTextFile(toFile ? how : "-", *text);
   return status ? success() : fail(status.error().message);
 }
 
-/// Refuses --explain-time where it could not answer, before the work begins.
-LogicalResult checkExplainTime() {
-  const char *problem =
-      explainTime.getNumOccurrences() == 0 ? nullptr
-      : deviceTarget == "host"
-          ? "is about kernels of a device, but the target is 'host'; name one, "
-            "as --target=cuda:sm_90a"
-      : emit != Emit::Artifact
-          ? "counts the calls of an artifact, but --emit stops before it; "
-            "leave --emit out"
-      : cluster.empty() ? "needs the rates of devices, but there is no "
-                          "--cluster; name one, as --cluster=h100"
-                        : nullptr;
-  if (!problem)
-    return success();
-  llvm::errs() << "error: --explain-time " << problem << "\n";
-  return failure();
-}
-
-/// Refuses --shard without --tensor-parallel, and that with a plan.
-LogicalResult checkShards(const CompileOptions &options) {
-  const char *problem =
-      !options.shards && !options.shardHints.empty()
-          ? "--shard says what --tensor-parallel splits; give that too, as "
-            "--tensor-parallel=2"
-      : options.dataParallel && options.shards.value_or(1) == 1
-          ? "--data-parallel says how many copies of the shards of "
-            "--tensor-parallel there are; without shards give --max-replicas "
-            "or --plan"
-      : options.shards.value_or(1) != 1 && !options.plan.empty()
-          ? "--tensor-parallel places its stages itself; leave --plan out"
-          : nullptr;
-  if (!problem)
-    return success();
-  llvm::errs() << "error: " << problem << "\n";
-  return failure();
-}
-
-LogicalResult compile(MLIRContext &context, TimingScope &scope) {
-  CompileOptions options;
-  options.cluster = cluster;
-  options.memory = memory;
-  options.planner = planner;
-  options.plan = plan;
-  options.offload = offload;
-  options.schedule = schedule;
-  options.placement = placement;
-  options.objective = objective;
-  options.profile = profile;
-  options.layers = layers;
-  options.shardHints = shardHints;
-  options.sequenceParallel = sequenceParallel;
-  options.target = deviceTarget;
-  options.ptx = ptx;
-  options.tf32 = tf32;
-  options.stash = stash;
-  if (failed(readPlan(options.plan)) ||
-      failed(readNumber(stages, options.stages)) ||
-      failed(readNumber(chunks, options.chunks)) ||
-      failed(readNumber(shards, options.shards)) ||
-      failed(readNumber(dataParallel, options.dataParallel)) ||
-      failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
-      failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||
-      failed(readNumber(recomputeLevel, options.recomputeLevel, 0)) ||
-      failed(readBytes(scoreBytes, options.scoreBytes)) ||
-      failed(readBytes(bucketBytes, options.bucketBytes)) ||
-      failed(readNumber(microbatches, options.microbatches)))
-    return failure();
-  if (failed(checkTarget()) || failed(checkExplainTime()))
-    return failure();
-  if (!options.plan.empty() && !options.planner.empty()) {
-    llvm::errs() << "error: --plan gives the stages and --planner="
-                 << options.planner
-                 << " searches for them; give one of the two\n";
-    return failure();
-  }
-  if (failed(checkShards(options)))
-    return failure();
-  if (emit == Emit::Artifact && (output.empty() || output == "-")) {
-    llvm::errs() << "error: an artifact needs a file; give -o step.swx, or "
-                    "--emit= for text\n";
-    return failure();
-  }
-  if (emit == Emit::Artifact && isSpecial(output)) {
-    llvm::errs() << "error: cannot write an artifact to '" << output
-                 << "', which is no regular file\n";
-    return failure();
-  }
-
-  ArtifactOptions target;
-  if (failed(readTarget(target)))
-    return failure();
-  options.cacheFolder = target.cacheFolder;
-
+LogicalResult compile(const Options &options, MLIRContext &context,
+                      TimingScope &scope) {
   std::string message;
-  auto file = openInputFile(input, &message);
+  auto file = openInputFile(options.input, &message);
   if (!file) {
     llvm::errs() << "error: " << message << "\n";
     return failure();
@@ -503,40 +97,43 @@ LogicalResult compile(MLIRContext &context, TimingScope &scope) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   parsing.stop();
   if (!module) {
-    llvm::errs() << "error: '" << input << "' is no MLIR module\n";
+    llvm::errs() << "error: '" << options.input << "' is no MLIR module\n";
     return failure();
   }
 
   CompileReport report;
+  Emit emit = options.emit;
   Level level = emit == Emit::Assembly
                     ? Level::Kernels
-                    : Level(std::min(int(emit.getValue()), int(Level::LLVM)));
-  if (failed(compileTo(level, *module, options, scope, &report,
+                    : Level(std::min(int(emit), int(Level::LLVM)));
+  if (failed(compileTo(level, *module, options.compile, scope, &report,
                        applyPassManagerCLOptions)))
     return failure();
   if (emit == Emit::Artifact) {
     ArtifactReport code;
-    if (failed(writeArtifact(*module, output, target, scope, &code)))
+    if (failed(writeArtifact(*module, options.output, options.artifact, scope,
+                             &code)))
       return failure();
-    if (!quiet)
+    if (!options.quiet)
       llvm::outs() << report.plan << "\n"
                    << report.grid << "\n"
-                   << (explainMemory ? report.stash + "\n" : "")
+                   << (options.explainMemory ? report.stash + "\n" : "")
                    << report.memory << "native code: " << code.units
                    << " units, " << code.cached << " from the cache\n";
-    return explainArtifact();
+    return explainArtifact(options);
   }
   if (emit == Emit::Assembly)
-    return writeAssembly(*module);
+    return writeAssembly(options, *module);
   if (emit == Emit::LLVM) {
     llvm::LLVMContext llvmContext;
-    auto translated = translateArtifact(*module, llvmContext, target);
+    auto translated = translateArtifact(*module, llvmContext, options.artifact);
     if (!translated)
       return failure();
-    return writeText(
-        [&](llvm::raw_ostream &stream) { translated->print(stream, nullptr); });
+    return writeText(options, [&](llvm::raw_ostream &stream) {
+      translated->print(stream, nullptr);
+    });
   }
-  return writeText([&](llvm::raw_ostream &stream) {
+  return writeText(options, [&](llvm::raw_ostream &stream) {
     module->print(stream);
     stream << "\n";
   });
@@ -549,15 +146,9 @@ int main(int argc, char **argv) {
   llvm::setBugReportMsg(stagewright::kFaultReport);
   mlir::registerAllPasses();
   stagewright::registerAllPasses();
-  registerPassManagerCLOptions();
-  cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(
-      argc, argv,
-      "Stagewright: compiles a training step for a pipeline of devices\n\n"
-      "The passes are those of pp-opt --stagewright-pipeline. The flags of "
-      "MLIR's pass managers work here as well:\n--mlir-print-ir-after-all, "
-      "--mlir-print-ir-tree-dir=FOLDER and others "
-      "(--help-hidden)\n");
+  FailureOr<Options> options = readOptions(argc, argv);
+  if (failed(options))
+    return 1;
 
   DialectRegistry registry;
   mlir::registerAllDialects(registry);
@@ -568,8 +159,8 @@ int main(int argc, char **argv) {
   context.printOpOnDiagnostic(false);
 
   DefaultTimingManager timings;
-  timings.setEnabled(timing);
+  timings.setEnabled(options->timing);
   timings.setDisplayMode(DefaultTimingManager::DisplayMode::List);
   TimingScope scope = timings.getRootScope();
-  return failed(compile(context, scope));
+  return failed(compile(*options, context, scope));
 }
