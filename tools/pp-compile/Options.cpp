@@ -10,9 +10,7 @@
 #include "stagewright/Support/Files.h"
 #include "stagewright/Support/Text.h"
 #include "stagewright/Support/Units.h"
-#include "stagewright/Target/DeviceTarget.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -272,37 +270,6 @@ LogicalResult readTarget(ArtifactOptions &target) {
   return success();
 }
 
-/// Whether `path` is there and is no regular file.
-bool isSpecial(llvm::StringRef path) {
-  llvm::sys::fs::file_status status;
-  return !llvm::sys::fs::status(path, status) &&
-         status.type() != llvm::sys::fs::file_type::regular_file;
-}
-
-/// Refuses a target that does not exist, and flags that mean nothing where
-/// stages run on the host.
-LogicalResult checkTarget() {
-  const char *flag = emit == Emit::Assembly               ? "--emit=assembly"
-                     : emit == Emit::Kernels              ? "--emit=kernels"
-                     : tf32                               ? "--tf32"
-                     : !ptx.empty()                       ? "--ptx"
-                     : scoreBytes.getNumOccurrences() > 0 ? "--score-bytes"
-                                                          : nullptr;
-  if (deviceTarget != "host") {
-    auto known = createDeviceTarget(deviceTarget, /*cacheFolder=*/"", ptx);
-    if (known)
-      return success();
-    llvm::errs() << "error: " << llvm::toString(known.takeError()) << "\n";
-    return failure();
-  }
-  if (!flag)
-    return success();
-  llvm::errs() << "error: " << flag
-               << " is about kernels of a device, but the target is 'host'; "
-                  "name one, as --target=cuda:sm_90a\n";
-  return failure();
-}
-
 /// A file's plan in place of its name.
 LogicalResult readPlan(std::string &plan) {
   if (!StringRef(plan).ends_with(".json"))
@@ -320,44 +287,6 @@ LogicalResult readPlan(std::string &plan) {
   }
   plan = *text;
   return success();
-}
-
-/// Refuses --explain-time where it could not answer, before the work begins.
-LogicalResult checkExplainTime() {
-  const char *problem =
-      explainTime.getNumOccurrences() == 0 ? nullptr
-      : deviceTarget == "host"
-          ? "is about kernels of a device, but the target is 'host'; name one, "
-            "as --target=cuda:sm_90a"
-      : emit != Emit::Artifact
-          ? "counts the calls of an artifact, but --emit stops before it; "
-            "leave --emit out"
-      : cluster.empty() ? "needs the rates of devices, but there is no "
-                          "--cluster; name one, as --cluster=h100"
-                        : nullptr;
-  if (!problem)
-    return success();
-  llvm::errs() << "error: --explain-time " << problem << "\n";
-  return failure();
-}
-
-/// Refuses --shard without --tensor-parallel, and that with a plan.
-LogicalResult checkShards(const CompileOptions &options) {
-  const char *problem =
-      !options.shards && !options.shardHints.empty()
-          ? "--shard says what --tensor-parallel splits; give that too, as "
-            "--tensor-parallel=2"
-      : options.dataParallel && options.shards.value_or(1) == 1
-          ? "--data-parallel says how many copies of the shards of "
-            "--tensor-parallel there are; without shards give --max-replicas "
-            "or --plan"
-      : options.shards.value_or(1) != 1 && !options.plan.empty()
-          ? "--tensor-parallel places its stages itself; leave --plan out"
-          : nullptr;
-  if (!problem)
-    return success();
-  llvm::errs() << "error: " << problem << "\n";
-  return failure();
 }
 
 /// What the planner and the passes are asked for.
@@ -393,31 +322,6 @@ LogicalResult readCompileOptions(CompileOptions &options) {
   return success();
 }
 
-/// Refuses flags that contradict each other, and an output that cannot be.
-LogicalResult check(const CompileOptions &options) {
-  if (failed(checkTarget()) || failed(checkExplainTime()))
-    return failure();
-  if (!options.plan.empty() && !options.planner.empty()) {
-    llvm::errs() << "error: --plan gives the stages and --planner="
-                 << options.planner
-                 << " searches for them; give one of the two\n";
-    return failure();
-  }
-  if (failed(checkShards(options)))
-    return failure();
-  if (emit == Emit::Artifact && (output.empty() || output == "-")) {
-    llvm::errs() << "error: an artifact needs a file; give -o step.swx, or "
-                    "--emit= for text\n";
-    return failure();
-  }
-  if (emit == Emit::Artifact && isSpecial(output)) {
-    llvm::errs() << "error: cannot write an artifact to '" << output
-                 << "', which is no regular file\n";
-    return failure();
-  }
-  return success();
-}
-
 } // namespace
 
 FailureOr<Options> readOptions(int argc, char **argv) {
@@ -432,17 +336,19 @@ FailureOr<Options> readOptions(int argc, char **argv) {
       "(--help-hidden)\n");
 
   Options options;
-  if (failed(readCompileOptions(options.compile)) ||
-      failed(check(options.compile)) || failed(readTarget(options.artifact)))
+  if (failed(readCompileOptions(options.compile)))
     return failure();
-  options.compile.cacheFolder = options.artifact.cacheFolder;
   options.input = input;
   options.output = output;
   options.emit = emit;
   options.quiet = quiet;
   options.explainMemory = explainMemory;
   options.timing = timing;
+  options.givesScoreBytes = scoreBytes.getNumOccurrences() > 0;
   if (explainTime.getNumOccurrences() > 0)
     options.explainTime = explainTime;
+  if (failed(check(options)) || failed(readTarget(options.artifact)))
+    return failure();
+  options.compile.cacheFolder = options.artifact.cacheFolder;
   return options;
 }

@@ -30,12 +30,17 @@ struct Options {
   stagewright::CompileOptions compile;
   stagewright::ArtifactOptions artifact;
   bool quiet = false, explainMemory = false, timing = false;
+  bool givesScoreBytes = false; ///< Whether there is --score-bytes at all.
   /// What --explain-time says: nothing, `json` or a file; absent without it.
   std::optional<std::string> explainTime;
 };
 
+/// Refuses flags that contradict each other, and an output that cannot be, with
+/// an error.
+mlir::LogicalResult check(const Options &options);
+
 /// Reads the command line, and plans from the files that it names. Fails, with
-/// an error, on a value that is none and on flags that contradict each other.
+/// an error, on a value that is none and on what `check` refuses.
 mlir::FailureOr<Options> readOptions(int argc, char **argv);
 
 #endif // STAGEWRIGHT_TOOLS_PP_COMPILE_OPTIONS_H

@@ -1,0 +1,113 @@
+//===- Checks.cpp - flags that contradict each other ----------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "stagewright/Target/DeviceTarget.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace mlir;
+using namespace stagewright;
+
+namespace {
+
+/// Whether `path` is there and is no regular file.
+bool isSpecial(llvm::StringRef path) {
+  llvm::sys::fs::file_status status;
+  return !llvm::sys::fs::status(path, status) &&
+         status.type() != llvm::sys::fs::file_type::regular_file;
+}
+
+/// Refuses a target that does not exist, and flags that mean nothing where
+/// stages run on the host.
+LogicalResult checkTarget(const Options &options) {
+  const CompileOptions &how = options.compile;
+  const char *flag = options.emit == Emit::Assembly  ? "--emit=assembly"
+                     : options.emit == Emit::Kernels ? "--emit=kernels"
+                     : how.tf32                      ? "--tf32"
+                     : !how.ptx.empty()              ? "--ptx"
+                     : options.givesScoreBytes       ? "--score-bytes"
+                                                     : nullptr;
+  if (how.target != "host") {
+    auto known = createDeviceTarget(how.target, /*cacheFolder=*/"", how.ptx);
+    if (known)
+      return success();
+    llvm::errs() << "error: " << llvm::toString(known.takeError()) << "\n";
+    return failure();
+  }
+  if (!flag)
+    return success();
+  llvm::errs() << "error: " << flag
+               << " is about kernels of a device, but the target is 'host'; "
+                  "name one, as --target=cuda:sm_90a\n";
+  return failure();
+}
+
+/// Refuses --explain-time where it could not answer, before the work begins.
+LogicalResult checkExplainTime(const Options &options) {
+  const char *problem =
+      !options.explainTime ? nullptr
+      : options.compile.target == "host"
+          ? "is about kernels of a device, but the target is 'host'; name one, "
+            "as --target=cuda:sm_90a"
+      : options.emit != Emit::Artifact
+          ? "counts the calls of an artifact, but --emit stops before it; "
+            "leave --emit out"
+      : options.compile.cluster.empty()
+          ? "needs the rates of devices, but there is no "
+            "--cluster; name one, as --cluster=h100"
+          : nullptr;
+  if (!problem)
+    return success();
+  llvm::errs() << "error: --explain-time " << problem << "\n";
+  return failure();
+}
+
+/// Refuses --shard without --tensor-parallel, and that with a plan.
+LogicalResult checkShards(const CompileOptions &options) {
+  const char *problem =
+      !options.shards && !options.shardHints.empty()
+          ? "--shard says what --tensor-parallel splits; give that too, as "
+            "--tensor-parallel=2"
+      : options.dataParallel && options.shards.value_or(1) == 1
+          ? "--data-parallel says how many copies of the shards of "
+            "--tensor-parallel there are; without shards give --max-replicas "
+            "or --plan"
+      : options.shards.value_or(1) != 1 && !options.plan.empty()
+          ? "--tensor-parallel places its stages itself; leave --plan out"
+          : nullptr;
+  if (!problem)
+    return success();
+  llvm::errs() << "error: " << problem << "\n";
+  return failure();
+}
+
+} // namespace
+
+LogicalResult check(const Options &options) {
+  const CompileOptions &how = options.compile;
+  if (failed(checkTarget(options)) || failed(checkExplainTime(options)))
+    return failure();
+  if (!how.plan.empty() && !how.planner.empty()) {
+    llvm::errs() << "error: --plan gives the stages and --planner="
+                 << how.planner << " searches for them; give one of the two\n";
+    return failure();
+  }
+  if (failed(checkShards(how)))
+    return failure();
+  if (options.emit == Emit::Artifact &&
+      (options.output.empty() || options.output == "-")) {
+    llvm::errs() << "error: an artifact needs a file; give -o step.swx, or "
+                    "--emit= for text\n";
+    return failure();
+  }
+  if (options.emit == Emit::Artifact && isSpecial(options.output)) {
+    llvm::errs() << "error: cannot write an artifact to '" << options.output
+                 << "', which is no regular file\n";
+    return failure();
+  }
+  return success();
+}
