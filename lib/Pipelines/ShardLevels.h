@@ -28,8 +28,8 @@ std::vector<ShardLevel> levelsOf(pipeline::GraphOp graph,
 
 /// Behind which levels the stages of a pipeline end: the cut whose slowest
 /// stage is fastest. It is behind whole values, of which each shard sends its
-/// own to one other; partial ones would go to all. Fails where there are not
-/// enough levels.
+/// own to one other, or scattered ones; partial ones, larger, would go to all.
+/// Fails where there are not enough levels.
 Result<std::vector<size_t>> cutLevels(const std::vector<ShardLevel> &levels,
                                       int64_t stages);
 

@@ -285,8 +285,7 @@ int sw_step_last_idle(sw_step *step, double *shares) {
 int64_t sw_step_sent_bytes(sw_step *step, sw_traffic *traffic) {
   return guarded<int64_t>(-1, [&] {
     std::vector<Traffic> sent = step->step->gatherTraffic();
-    for (size_t r = 0; r < sent.size(); ++r)
-      traffic[r] = {sent[r].microbatches, sent[r].once, sent[r].sums};
+    std::copy(sent.begin(), sent.end(), traffic);
     return int64_t(sent.size());
   });
 }

@@ -14,10 +14,8 @@
 namespace stagewright::runtime {
 
 /// Bytes that one rank sent in a step, counted message by message.
-struct Traffic {
-  int64_t microbatches = 0; ///< in messages of single microbatches
-  int64_t once = 0;         ///< in messages of the whole step
-  int64_t sums = 0;         ///< in buckets that it gave to sums over ranks
+struct Traffic : sw_traffic {
+  Traffic() : sw_traffic{} {}
 
   void add(const Channel &channel) {
     (channel.once ? once : microbatches) += channel.bytes;

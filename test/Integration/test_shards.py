@@ -58,14 +58,22 @@ def compiled(folder, artifact, ways, hints, *flags, cluster="local", groups=1):
     return artifact
 
 
+def results(artifact, folder, env=None):
+    out = artifact.with_suffix(".safetensors")
+    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}", env=env)
+    return load_file(out)
+
+
+def agrees_with_jax(artifact, folder, env=None):
+    wrong = golden.disagreements(load_file(folder / "jax.golden.safetensors"), results(artifact, folder, env))
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.mark.parametrize("model, ways, hints, flags", CASES, ids=lambda it: str(it).split(":")[-1] if it else "")
 def test_shards_agree_with_jax(tmp_path, imported, model, ways, hints, flags):
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", ways, hints, *flags)
-    out = tmp_path / "out.safetensors"
-    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}")
-    wrong = golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(out))
-    assert not wrong, "\n".join(wrong)
+    agrees_with_jax(artifact, folder)
 
 
 COPIES = [
@@ -81,10 +89,7 @@ def test_copies_of_shards_agree_with_jax(tmp_path, imported, model, hints, group
     folder = imported(model)
     copies = groups // 2 if flags else groups
     artifact = compiled(folder, tmp_path / "step.swx", 2, hints, f"--data-parallel={copies}", *flags, groups=groups)
-    out = tmp_path / "out.safetensors"
-    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}")
-    wrong = golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(out))
-    assert not wrong, "\n".join(wrong)
+    agrees_with_jax(artifact, folder)
 
 
 STAGES = [
@@ -101,18 +106,13 @@ def test_shards_of_stages_agree_with_jax(tmp_path, imported, model, hints, flags
     """Two devices share the layers of each stage; the stages lie on pairs of devices."""
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", 2, hints, *flags, groups=2)
-    out = tmp_path / "out.safetensors"
-    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}")
-    wrong = golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(out))
-    assert not wrong, "\n".join(wrong)
+    agrees_with_jax(artifact, folder)
 
 
 def test_shards_in_bfloat16_err_as_jax_does(tmp_path, imported):
     wide, folder = imported("gpt.py:gpt"), imported("gpt.py:gpt_bfloat16")
     artifact = compiled(folder, tmp_path / "step.swx", 2, GPT)
-    out = tmp_path / "out.safetensors"
-    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}")
-    ours, theirs = golden.short_float_errors(load_file(folder / "jax.golden.safetensors"), load_file(out),
+    ours, theirs = golden.short_float_errors(load_file(folder / "jax.golden.safetensors"), results(artifact, folder),
                                              load_file(wide / "jax.golden.safetensors"))
     assert 0 < ours <= 1.5 * theirs
 
@@ -143,10 +143,7 @@ def test_processes_have_the_bits_of_threads(tmp_path, imported, ways, stages, co
 def test_shards_on_devices(tmp_path, imported, model, stages, copies, hints):
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", 2, hints, f"--stages={stages}", f"--data-parallel={copies}", "--target=cuda:sm_90a", cluster="h100")
-    out = tmp_path / "out.safetensors"
-    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--outputs={out}", env=emulated())
-    wrong = golden.disagreements(load_file(folder / "jax.golden.safetensors"), load_file(out))
-    assert not wrong, "\n".join(wrong)
+    agrees_with_jax(artifact, folder, emulated())
 
 
 def messages(artifact):

@@ -20,18 +20,17 @@
 namespace stagewright::pipeline {
 
 struct ShardPlace {
-  /// From 0 on. What is made on an even level is whole, on an odd one split.
+  /// From 0 on. What is made on an even level is whole or scattered, on an odd
+  /// one split by hints.
   int64_t level = 0;
   int64_t shard = 0;
 
   bool isWhole() const { return level % 2 == 0; }
 };
 
-/// The layer of work at `place`, in the scope that its level is named by.
-std::string layerName(llvm::StringRef scope, ShardPlace place);
-
-/// The name of an operation of that layer, as its location has it, and the
-/// place that one says; nothing where it says none.
+/// The name of an operation of the layer at `place`, as its location has it, in
+/// the scope that its level is named by; and the place that such a name says,
+/// nothing where it says none.
 ///@{
 std::string operationName(llvm::StringRef scope, ShardPlace place);
 std::optional<ShardPlace> shardPlaceIn(llvm::StringRef operation);

@@ -15,10 +15,14 @@ namespace stagewright::pipeline {
 /// Sums of fewer elements are for every shard: a message less counts for more.
 static constexpr int64_t kLeastScattered = 16;
 
-/// The level that a value of `number` is on behind a box.
-static int64_t crossed(int64_t number, bool backward) {
-  return backward ? std::max<int64_t>(number - 1, 0)
-                  : std::max<int64_t>(number, 1) + 1;
+Sharder::Level Sharder::behindBox(Level level) {
+  return {level.backward ? std::max<int64_t>(level.number - 1, 0)
+                         : std::max<int64_t>(level.number, 1) + 1,
+          level.backward};
+}
+
+bool Sharder::canJoinAt(Level level) {
+  return !level.backward || level.number > behindBox(level).number;
 }
 
 Sharder::Level Sharder::levelOf(Value old, bool isWhole) {
@@ -27,7 +31,7 @@ Sharder::Level Sharder::levelOf(Value old, bool isWhole) {
   if (!isWhole || entry.layout.kind == Layout::Whole || entry.shared)
     return level;
   for (int64_t boxes = boxesByParts(old) ? 2 : 1; boxes > 0; --boxes)
-    level.number = crossed(level.number, level.backward);
+    level = behindBox(level);
   return level;
 }
 
@@ -42,15 +46,23 @@ static Value joinTwo(OpBuilder &builder, Location loc, Layout layout, Value a,
                  : Value(arith::AddIOp::create(builder, loc, a, b));
 }
 
+/// What all have, together: added up, or the largest, in their order, so every
+/// shard has the same bits.
+static Value joinAll(OpBuilder &builder, Location loc, Layout layout,
+                     ArrayRef<Value> values) {
+  Value joined = values.front();
+  for (Value value : values.drop_front())
+    joined = joinTwo(builder, loc, layout, joined, value);
+  return joined;
+}
+
 std::optional<Layout> Sharder::scatteredLayout(Value old) {
   Entry &entry = entryOf(old);
   auto type = dyn_cast<RankedTensorType>(old.getType());
-  // Parts in a backward are joined on a level below, which there has to be.
-  constexpr int64_t kLeastLevel = 2;
   if (!graph || !entry.isProduct || entry.layout.kind != Layout::Partial ||
       !entry.boxed.empty() || !type || !type.hasStaticShape() ||
       type.getNumElements() < kLeastScattered ||
-      (entry.level.backward && entry.level.number < kLeastLevel))
+      !canJoinAt(behindBox(entry.level)))
     return std::nullopt;
   // Along rows, so what looks along the last dimension finds all of it.
   for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
@@ -64,25 +76,27 @@ bool Sharder::boxesByParts(Value old) {
   return ways > 2 && scatteredLayout(old);
 }
 
+SmallVector<Value> Sharder::partsFor(int64_t shard, Value old, Layout layout) {
+  Entry &entry = entryOf(old);
+  Level before = std::exchange(here, entry.level);
+  SmallVector<Value> parts;
+  for (int64_t from = 0; from < ways; ++from)
+    parts.push_back(takePart(builder, at(old.getDefiningOp(), from),
+                             entry.copies[from], layout, ways, shard));
+  here = before;
+  return parts;
+}
+
 void Sharder::scatter(Value old, Layout layout) {
   Level before = here;
   Entry &entry = entryOf(old);
-  here = entry.level;
-  here.number = crossed(here.number, here.backward);
+  here = behindBox(entry.level);
   SmallVector<Value> sums;
   for (int64_t shard = 0; shard < ways; ++shard) {
-    Level sender = std::exchange(here, entry.level);
-    SmallVector<Value> parts;
-    for (int64_t from = 0; from < ways; ++from)
-      parts.push_back(takePart(builder, at(old.getDefiningOp(), from),
-                               entry.copies[from], layout, ways, shard));
-    here = sender;
-    Location loc = at(old.getDefiningOp(), shard);
-    Value sum = parts.front();
-    for (Value part : ArrayRef(parts).drop_front())
-      sum = joinTwo(builder, loc, entry.layout, sum, part);
-    mark(*sum.getDefiningOp());
-    sums.push_back(sum);
+    SmallVector<Value> parts = partsFor(shard, old, layout);
+    sums.push_back(
+        joinAll(builder, at(old.getDefiningOp(), shard), entry.layout, parts));
+    mark(*sums.back().getDefiningOp());
   }
   ++numScatters;
   entry.layout = layout;
@@ -101,17 +115,11 @@ void Sharder::box(Value old) {
   SmallVector<Value> boxed;
   for (int64_t shard = 0; shard < (graph ? ways : 1); ++shard) {
     Location loc = at(old.getDefiningOp(), shard);
-    if (entry.layout.isSplit()) {
-      boxed.push_back(joinParts(builder, loc,
-                                cast<RankedTensorType>(old.getType()),
-                                entry.copies, entry.layout));
-      continue;
-    }
-    // In the same order in every shard, so all have the same bits.
-    Value sum = entry.copies[0];
-    for (Value part : ArrayRef(entry.copies).drop_front())
-      sum = joinTwo(builder, loc, entry.layout, sum, part);
-    boxed.push_back(sum);
+    boxed.push_back(entry.layout.isSplit()
+                        ? joinParts(builder, loc,
+                                    cast<RankedTensorType>(old.getType()),
+                                    entry.copies, entry.layout)
+                        : joinAll(builder, loc, entry.layout, entry.copies));
   }
   ++(entry.layout.isSplit() ? numJoins : numSums);
   for (Value value : boxed)
@@ -131,18 +139,13 @@ SmallVector<Value> *Sharder::exchanged(Value old, Layout layout) {
   for (auto &[other, parts] : entry.others)
     if (other == layout)
       return &parts;
-  Level before = here, after = levelOf(old, /*isWhole=*/true);
+  Level before = std::exchange(here, behindBox(entry.level));
   RankedTensorType part = localType(type, layout, ways);
   SmallVector<Value> made;
   for (int64_t shard = 0; shard < ways; ++shard) {
-    here = entry.level;
-    SmallVector<Value> pieces;
-    for (int64_t from = 0; from < ways; ++from)
-      pieces.push_back(takePart(builder, at(old.getDefiningOp(), from),
-                                entry.copies[from], layout, ways, shard));
-    here = after;
+    SmallVector<Value> parts = partsFor(shard, old, layout);
     made.push_back(joinParts(builder, at(old.getDefiningOp(), shard), part,
-                             pieces, entry.layout));
+                             parts, entry.layout));
     mark(*made.back().getDefiningOp());
   }
   ++numExchanges;

@@ -11,17 +11,12 @@ using namespace llvm;
 
 namespace stagewright::pipeline {
 
-static constexpr StringLiteral kLevel = ".t", kShard = ".s";
-
-std::string layerName(StringRef scope, ShardPlace place) {
-  return (scope + kLevel + Twine(place.level) + kShard + Twine(place.shard))
-      .str();
-}
-
-static constexpr StringLiteral kOperation = "/op";
+static constexpr StringLiteral kLevel = ".t", kShard = ".s", kOperation = "/op";
 
 std::string operationName(StringRef scope, ShardPlace place) {
-  return layerName(scope, place) + kOperation.str();
+  return (scope + kLevel + Twine(place.level) + kShard + Twine(place.shard) +
+          kOperation)
+      .str();
 }
 
 static std::optional<ShardPlace> parse(StringRef layer) {

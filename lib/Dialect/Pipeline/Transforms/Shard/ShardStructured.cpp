@@ -169,7 +169,7 @@ Operation *Sharder::copyPart(linalg::LinalgOp op, const SplitLoop &loop,
   return copied;
 }
 
-/// Loops that `layout` of an operand asks to be split.
+/// The loop that `layout` of an operand asks to be split.
 static std::optional<SplitLoop> loopFor(linalg::LinalgOp op, OpOperand &operand,
                                         Layout layout, bool scattered) {
   auto loop = dyn_cast<AffineDimExpr>(
@@ -227,11 +227,11 @@ bool Sharder::copySplit(linalg::LinalgOp op, ArrayRef<SplitLoop> candidates) {
       loop = &next;
   if (!loop)
     return false;
-  for (OpOperand *operand : op.getDpsInputOperands())
-    if (std::optional<Layout> layout = scatteredLayout(operand->get());
-        layout && loop->scattered &&
-        *layout == layoutOfOperand(op, *operand, *loop))
-      scatter(operand->get(), *layout);
+  if (loop->scattered)
+    for (OpOperand *operand : op.getDpsInputOperands())
+      if (auto layout = scatteredLayout(operand->get());
+          layout && *layout == layoutOfOperand(op, *operand, *loop))
+        scatter(operand->get(), *layout);
 
   SmallVector<Level> levels;
   for (OpOperand &operand : op->getOpOperands())
@@ -244,8 +244,7 @@ bool Sharder::copySplit(linalg::LinalgOp op, ArrayRef<SplitLoop> candidates) {
   for (Value value : captured)
     levels.push_back(levelOf(value, /*isWhole=*/true));
   enter(*op, /*isSplit=*/!loop->scattered, levels);
-  // What is scattered on the last level of a backward could not be joined.
-  if (loop->scattered && here.backward && here.number < 1)
+  if (loop->scattered && !canJoinAt(here))
     return false;
   SmallVector<SmallVector<Value>> copies(op->getNumResults());
   for (int64_t shard = 0; shard < ways; ++shard) {
@@ -267,19 +266,15 @@ Value Sharder::makePart(Value old, Layout layout, int64_t shard) {
   auto op = old.getDefiningOp<linalg::LinalgOp>();
   const StepOp *entry = entryIn(old);
   bool isFill = op && isa<linalg::FillOp>(op.getOperation());
-  if (!op || op->getNumResults() != 1 || op.hasDynamicShape() ||
-      !op.hasPureTensorSemantics() || op.getNumReductionLoops() != 0 ||
-      !(isFill || (entry && entry->free)))
+  if (!op || op->getNumResults() != 1 || !worksOnParts(op) ||
+      op.getNumReductionLoops() != 0 || !(isFill || (entry && entry->free)))
     return {};
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  auto dim = dyn_cast<AffineDimExpr>(map.getResult(unsigned(layout.dim)));
-  if (!dim)
-    return {};
-  SplitLoop loop{dim.getPosition(), layout.outer};
-  auto results = resultsOf(op, loop, ways);
+  auto loop =
+      loopFor(op, *op.getDpsInitOperand(0), layout, /*scattered=*/false);
+  auto results = loop ? resultsOf(op, *loop, ways) : std::nullopt;
   if (!results || results->front() != layout)
     return {};
-  return copyPart(op, loop, *results, shard)->getResult(0);
+  return copyPart(op, *loop, *results, shard)->getResult(0);
 }
 
 } // namespace stagewright::pipeline

@@ -148,12 +148,11 @@ bool Sharder::copyTensorOp(Operation &op) {
   }
   if (!plan || plan->operands.size() != op.getNumOperands())
     return false;
-  bool scattered = llvm::all_of(op.getOperands(),
-                                [&](Value operand) {
-                                  return !layoutOf(operand).isSplit() ||
-                                         entryOf(operand).scattered;
-                                }) &&
-                   plan->result.isSplit();
+  auto isByHint = [&](Value operand) {
+    return layoutOf(operand).isSplit() && !entryOf(operand).scattered;
+  };
+  bool scattered =
+      plan->result.isSplit() && llvm::none_of(op.getOperands(), isByHint);
   if (scattered && !scatters)
     return false;
   SmallVector<Level> levels;
@@ -161,7 +160,7 @@ bool Sharder::copyTensorOp(Operation &op) {
        llvm::zip_equal(op.getOperands(), plan->operands))
     levels.push_back(levelOf(operand, layoutOf(operand) != layout));
   enter(op, /*isSplit=*/!scattered, levels);
-  if (scattered && here.backward && here.number < 1)
+  if (scattered && !canJoinAt(here))
     return false;
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   SmallVector<Value> copies;

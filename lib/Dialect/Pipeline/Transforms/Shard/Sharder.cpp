@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Sharder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stagewright/Analysis/Scope.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"

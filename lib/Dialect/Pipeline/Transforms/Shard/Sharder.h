@@ -133,6 +133,9 @@ private:
   const StepOp *entryIn(mlir::Value value) const;
   /// The level of a value as an operand: whole values behind their box.
   Level levelOf(mlir::Value old, bool isWhole);
+  static Level behindBox(Level level);
+  /// Whether parts there can be joined: in a backward on a level below.
+  static bool canJoinAt(Level level);
   void box(mlir::Value old);
   /// The parts of a split value if it was split by `layout`: each shard gets
   /// what it has of them from each (an all-to-all). Null where parts of parts
@@ -142,6 +145,9 @@ private:
   /// where it is none that should be.
   std::optional<Layout> scatteredLayout(mlir::Value old);
   void scatter(mlir::Value old, Layout layout);
+  /// What `shard` gets of what each shard has of a value, by `layout`.
+  llvm::SmallVector<mlir::Value> partsFor(int64_t shard, mlir::Value old,
+                                          Layout layout);
   /// Whether a partial value becomes whole by parts that each shard adds up.
   bool boxesByParts(mlir::Value old);
   /// A part of what costs nothing to make again (a mask, a fill), made as a
