@@ -82,7 +82,10 @@ def Shard : Pass<"pipeline-shard", "::mlir::ModuleOp"> {
     Option<"ways", "ways", "int64_t", "1", "Number of shards">,
     Option<"hints", "hints", "std::string", "\"\"",
            "How parameters are split, by name: GLOB=DIM, GLOB=DIM:CHUNKS where a dimension holds several arrays side by "
-           "side, or GLOB=whole, with commas between; else as `pipeline.split_dim` says">,
+           "side, GLOB=whole, or GLOB=auto for what is fastest, with commas between; else as `pipeline.split_dim` says; "
+           "where nothing says anything, auto">,
+    Option<"cluster", "cluster", "std::string", "\"\"",
+           "Devices and links that auto is for: a preset or a file; else those of the module, else of this host">,
     Option<"scatters", "sequence-parallel", "bool", "true",
            "Let each shard go on with its rows of large sums, up to the next contraction">];
   let statistics = [Statistic<"numSplit", "split", "Parameters split">,

@@ -96,6 +96,7 @@ void buildGraph(OpPassManager &manager, const CompileOptions &options,
     pipeline::ShardOptions shards;
     shards.ways = *options.shards;
     shards.hints = options.shardHints;
+    shards.cluster = options.cluster;
     shards.scatters = options.sequenceParallel;
     manager.addPass(pipeline::createShard(shards));
   }

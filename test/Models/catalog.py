@@ -28,7 +28,7 @@ class Entry:
     name: str
     make: object
     dtypes: tuple = BOTH
-    stages: tuple = ("1", "2", "auto")
+    stages: tuple = ("1", "2", "auto", "shards")
     sample: bool = False
     refused: str = ""
 

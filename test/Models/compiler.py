@@ -15,9 +15,11 @@ class Compiler(Pipeline):
     """A pipeline whose `compile` may leave the stages to the planner."""
 
     def compile(self, directory, stages):
-        """`stages`: their number, or "auto" for what the planner takes of two devices."""
+        """`stages`: their number, "auto" for what the planner takes of two devices, or "shards": all layers split over two."""
         if stages == "auto":
             self._compile(directory, 2)
+        elif stages == "shards":
+            self._compile(directory, 2, "--tensor-parallel=2")
         else:
             self._compile(directory, stages, f"--stages={stages}")
 

@@ -58,15 +58,17 @@ cl::opt<std::string> plan(
 cl::opt<std::string> shards(
     "tensor-parallel",
     cl::desc("Devices that share every layer, each with its part of the "
-             "parameters that --shard names or the model's own file splits"),
+             "parameters; which are split is what saves the most time, unless "
+             "--shard or the model's own file says it"),
     cl::value_desc("ways"), cl::cat(category));
 cl::opt<std::string> shardHints(
     "shard",
     cl::desc("Which parameters are split and how: GLOB=DIM, with commas "
              "between, or GLOB=DIM:CHUNKS where a dimension holds several "
-             "arrays side by side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', or "
-             "GLOB=whole; the first that fits a name counts, before what the "
-             "model's own file says"),
+             "arrays side by side, as '*/qkv=1:3,*/o=0,*/fc=1,*/proj=0', "
+             "GLOB=whole, or GLOB=auto for what saves the most time; the first "
+             "that fits a name counts, before what the model's own file says; "
+             "all are auto where neither says anything"),
     cl::value_desc("glob=dim,..."), cl::cat(category));
 cl::opt<std::string> dataParallel(
     "data-parallel",

@@ -8,7 +8,6 @@
 // RUN: not pp-opt %s --pipeline-shard="ways=0" 2>&1 | FileCheck %s --check-prefix=WAYS
 // RUN: not pp-opt %s --pipeline-form-graph --pipeline-shard="ways=2 hints=w=0" 2>&1 | FileCheck %s --check-prefix=GRAPH
 // RUN: not pp-compile %s --cluster=local:1 --tensor-parallel=2 --shard=w=0 --emit=rank 2>&1 | FileCheck %s --check-prefix=FEW
-// RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=WHAT
 // RUN: not pp-compile %s --cluster=local:2 --tensor-parallel=2 --shard=w=0 --stages=2 --emit=rank 2>&1 | FileCheck %s --check-prefix=STAGES
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=4 --emit=rank 2>&1 | FileCheck %s --check-prefix=LEVELS
 // RUN: not pp-compile %s --cluster=local:8 --tensor-parallel=2 --shard=w=0 --stages=3 --schedule=interleaved --emit=rank 2>&1 | FileCheck %s --check-prefix=MULTIPLE
@@ -25,13 +24,12 @@
 // ODD: error: parameter 'w' of type {{.*}} cannot be split over 3 shards by 'w=0': dimension 0 must be a multiple of 3
 // CHUNKS: dimension 1 must be a multiple of 6
 // NAME: error: no parameter has a name like 'v=0'
-// HINT: error: 'w' says how no parameter is split: it has no dimension; write GLOB=DIM, GLOB=whole, or GLOB=DIM:CHUNKS
+// HINT: error: 'w' says how no parameter is split: it has no dimension; write GLOB=DIM, GLOB=whole, GLOB=auto, or GLOB=DIM:CHUNKS
 // NUMBER: 'x' is no number of chunks
 // GLOB: error: '[=0' says how no parameter is split
 // WAYS: error: ways must be from 1 to 1024, got 0
 // GRAPH: error: pipeline-shard splits a step, but the module has a graph
 // FEW: error: 2 shards need 2 devices, and there are 1; name a larger cluster, as --cluster=local:2
-// WHAT: error: no parameter is split over the 2 shards: neither a hint nor the model's own file says how; give one, as --shard='*/fc=1,*/proj=0'
 // OVER: error: --shard says what --tensor-parallel splits
 // STAGES: error: 2 shards of 2 stages at a time need 4 devices, and there are 2; name a larger cluster, as --cluster=local:4
 // LEVELS: error: layers that are split over shards cannot be cut into 4 stages, but into 1 at most

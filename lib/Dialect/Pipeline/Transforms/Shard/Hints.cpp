@@ -7,6 +7,9 @@
 
 #include "Hints.h"
 #include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -19,6 +22,7 @@ struct Hint {
   std::string text;
   llvm::GlobPattern names;
   Layout layout;
+  bool isAuto = false;
   bool used = false;
 };
 
@@ -32,6 +36,7 @@ struct Parameter {
     return value ? value.getValue() : StringRef();
   }
   StringRef name() { return text(PipelineDialect::kName); }
+  bool isOne() { return text(PipelineDialect::kRole) == "parameter"; }
   /// Its layout, which `source` says, unless shards cannot have it.
   FailureOr<Layout> take(Layout layout, int64_t ways, const Twine &source);
 };
@@ -58,18 +63,18 @@ FailureOr<Layout> Parameter::take(Layout layout, int64_t ways,
 }
 
 static FailureOr<Hint> readHint(Location loc, StringRef text) {
-  auto fail =
-      [&](const Twine &why) {
-        return emitError(loc)
-               << "'" << text << "' says how no parameter is split: " << why
-               << "; write GLOB=DIM, GLOB=whole, or GLOB=DIM:CHUNKS as in "
-                  "*/qkv=1:3";
-      };
+  auto fail = [&](const Twine &why) {
+    return emitError(loc) << "'" << text
+                          << "' says how no parameter is split: " << why
+                          << "; write GLOB=DIM, GLOB=whole, GLOB=auto, or "
+                             "GLOB=DIM:CHUNKS as in */qkv=1:3";
+  };
   auto [names, where] = text.rsplit('=');
   Layout layout;
   if (names.empty())
     return fail("it has no name");
-  if (where != "whole") {
+  bool isAuto = where == "auto";
+  if (where != "whole" && !isAuto) {
     auto [dim, chunks] = where.split(':');
     layout = Layout::split(0);
     if (dim.getAsInteger(10, layout.dim) || layout.dim < 0)
@@ -81,7 +86,7 @@ static FailureOr<Hint> readHint(Location loc, StringRef text) {
   llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(names);
   if (!glob)
     return fail(llvm::toString(glob.takeError()));
-  return Hint{text.str(), std::move(*glob), layout};
+  return Hint{text.str(), std::move(*glob), layout, isAuto};
 }
 
 static FailureOr<std::vector<Hint>> readHints(Location loc, StringRef hints) {
@@ -97,15 +102,19 @@ static FailureOr<std::vector<Hint>> readHints(Location loc, StringRef hints) {
   return list;
 }
 
-FailureOr<SmallVector<Layout>> readLayouts(func::FuncOp step, StringRef hints,
-                                           int64_t ways) {
+FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
+                                     int64_t ways) {
   FailureOr<std::vector<Hint>> list = readHints(step.getLoc(), hints);
   if (failed(list))
     return failure();
-  SmallVector<Layout> layouts(step.getNumArguments());
+  bool saysNothing = list->empty();
+  for (unsigned i = 0; i < step.getNumArguments(); ++i)
+    saysNothing &= !step.getArgAttr(i, PipelineDialect::kSplitDim);
+  HintedLayouts result;
+  result.layouts.resize(step.getNumArguments());
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     Parameter parameter{step, i};
-    if (parameter.text(PipelineDialect::kRole) != "parameter")
+    if (!parameter.isOne())
       continue;
     FailureOr<Layout> layout = Layout();
     auto hint = llvm::find_if(*list, [&](const Hint &it) {
@@ -113,8 +122,10 @@ FailureOr<SmallVector<Layout>> readLayouts(func::FuncOp step, StringRef hints,
     });
     auto dim =
         step.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kSplitDim);
+    bool isAuto = saysNothing;
     if (hint != list->end()) {
       hint->used = true;
+      isAuto = hint->isAuto;
       layout = parameter.take(hint->layout, ways, "'" + hint->text + "'");
     } else if (dim) {
       layout = parameter.take(Layout::split(dim.getInt()), ways,
@@ -122,18 +133,61 @@ FailureOr<SmallVector<Layout>> readLayouts(func::FuncOp step, StringRef hints,
     }
     if (failed(layout))
       return failure();
-    layouts[i] = *layout;
+    result.layouts[i] = *layout;
+    if (isAuto && !step.getArgAttr(i, PipelineDialect::kSlice))
+      result.open.push_back(i);
   }
   for (const Hint &hint : *list)
     if (!hint.used)
       return emitError(step.getLoc())
              << "no parameter has a name like '" << hint.text << "'";
-  if (llvm::none_of(layouts, [](Layout layout) { return layout.isSplit(); }))
-    return emitError(step.getLoc())
-           << "no parameter is split over the " << ways << " shards: neither "
-           << "a hint nor the model's own file says how; give one, as "
-              "--shard='*/fc=1,*/proj=0'";
-  return layouts;
+  return result;
+}
+
+/// `name` as a glob of those that differ from it in numbers only.
+static std::string withoutNumbers(StringRef name) {
+  std::string glob;
+  for (char c : name)
+    if (!llvm::isDigit(c))
+      glob += c;
+    else if (!StringRef(glob).ends_with("*"))
+      glob += '*';
+  return glob;
+}
+
+std::string writeHints(func::FuncOp step, ArrayRef<Layout> layouts) {
+  // How parameters with one glob are split; nothing where they differ.
+  llvm::StringMap<std::optional<Layout>> byGlob;
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    Parameter parameter{step, i};
+    if (!parameter.isOne())
+      continue;
+    auto [entry, isNew] =
+        byGlob.try_emplace(withoutNumbers(parameter.name()), layouts[i]);
+    if (!isNew && entry->second != layouts[i])
+      entry->second = std::nullopt;
+  }
+  std::string text;
+  auto write = [&](StringRef names, Layout layout) {
+    if (!layout.isSplit())
+      return;
+    text += (text.empty() ? "" : ",") + names.str() + "=" +
+            std::to_string(layout.dim);
+    if (layout.outer != 1)
+      text += ":" + std::to_string(layout.outer);
+  };
+  llvm::StringSet<> written;
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    Parameter parameter{step, i};
+    if (!parameter.isOne())
+      continue;
+    std::string glob = withoutNumbers(parameter.name());
+    if (!byGlob[glob])
+      write(parameter.name(), layouts[i]);
+    else if (written.insert(glob).second)
+      write(glob, layouts[i]);
+  }
+  return text;
 }
 
 } // namespace stagewright::pipeline

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A user says it by name: `GLOB=DIM`, `GLOB=DIM:CHUNKS` where the dimension
-// holds several arrays side by side, `GLOB=whole`; the first hint that fits a
-// name counts. Of a parameter that no hint names, `pipeline.split_dim` says it,
-// which importers read from the model's own file. All others are whole.
+// holds several arrays side by side, `GLOB=whole`, or `GLOB=auto` for what is
+// fastest (Choose.h); the first hint that fits a name counts. Of a parameter
+// that no hint names, `pipeline.split_dim` says it, which importers read from
+// the model's own file. All others are whole; where nobody says anything, all
+// are auto.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +22,22 @@
 
 namespace stagewright::pipeline {
 
+/// What is known of the arguments of a step.
+struct HintedLayouts {
+  llvm::SmallVector<Layout> layouts; ///< By argument; of open ones, whole.
+  llvm::SmallVector<unsigned> open;  ///< Parameters that are auto, ascending.
+};
+
 /// The layouts of the arguments of `step` over `ways` shards, whole but for
 /// parameters that `hints`, with commas between, or attributes split. Fails,
-/// with an error, on what is no hint, on one that names no parameter, on a part
-/// that a shard cannot have, and where nothing is split.
-mlir::FailureOr<mlir::SmallVector<Layout>>
-readLayouts(mlir::func::FuncOp step, mlir::StringRef hints, int64_t ways);
+/// with an error, on what is no hint, on one that names no parameter, and on a
+/// part that a shard cannot have.
+mlir::FailureOr<HintedLayouts> readLayouts(mlir::func::FuncOp step,
+                                           mlir::StringRef hints, int64_t ways);
+
+/// Hints that say what `layouts` do, with one for parameters whose names differ
+/// in numbers only, where they are split alike.
+std::string writeHints(mlir::func::FuncOp step, llvm::ArrayRef<Layout> layouts);
 
 } // namespace stagewright::pipeline
 

@@ -13,21 +13,26 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// Looks rows up in an array that is split where the rows are numbered: who has
-/// the row gives it, and the others zeros.
-bool Sharder::copyLookup(linalg::LinalgOp op) {
+Value lookedUpTable(linalg::LinalgOp op) {
   if (op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
       op.hasDynamicShape() || op.getNumDpsInputs() != 0 ||
       op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
-    return false;
+    return {};
   auto read = op.getBlock()
                   ->getTerminator()
                   ->getOperand(0)
                   .getDefiningOp<tensor::ExtractOp>();
   Value table = read ? read.getTensor() : Value();
-  if (!table || read->getBlock() != op.getBlock() ||
-      table.getParentBlock() == op.getBlock() || !layoutOf(table).isSplit() ||
-      layoutOf(table).outer != 1)
+  bool isOutside = table && read->getBlock() == op.getBlock() &&
+                   table.getParentBlock() != op.getBlock();
+  return isOutside ? table : Value();
+}
+
+/// Looks rows up in an array that is split where the rows are numbered: who has
+/// the row gives it, and the others zeros.
+bool Sharder::copyLookup(linalg::LinalgOp op) {
+  Value table = lookedUpTable(op);
+  if (!table || !layoutOf(table).isSplit() || layoutOf(table).outer != 1)
     return false;
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
@@ -67,11 +72,32 @@ bool Sharder::copyLookup(linalg::LinalgOp op) {
   return true;
 }
 
-/// What only moves or rounds partial sums, or adds them to others or up, leaves
-/// partial sums.
-bool Sharder::copyMoves(linalg::LinalgOp op) {
+bool keepsPartial(linalg::LinalgOp op) {
   if (op->getNumResults() != 1 || op.hasDynamicShape())
     return false;
+  int64_t inputs = op.getNumDpsInputs();
+  Block *body = op.getBlock();
+  Value yielded = body->getTerminator()->getOperand(0);
+  Operation *add = yielded.getDefiningOp();
+  // Rounded, they cross in the type that is computed with, as frameworks send
+  // them.
+  auto rounds = dyn_cast_or_null<arith::TruncFOp>(add);
+  bool moves =
+      inputs == 1 && (yielded == body->getArgument(0) ||
+                      (rounds && rounds.getIn() == body->getArgument(0)));
+  bool adds = add && isa<arith::AddFOp, arith::AddIOp>(add) && !body->empty() &&
+              add == &body->front() &&
+              llvm::all_of(add->getOperands(), [&](Value operand) {
+                return isa<BlockArgument>(operand);
+              });
+  bool addsUp = adds && inputs == 1 && isSumFromZero(op, 0);
+  bool addsBoth = adds && inputs == 2 && op.getNumReductionLoops() == 0 &&
+                  add->getOperand(0) != add->getOperand(1) &&
+                  !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0));
+  return moves || addsUp || addsBoth;
+}
+
+bool Sharder::copyMoves(linalg::LinalgOp op) {
   SmallVector<OpOperand *> inputs = op.getDpsInputOperands();
   bool partial = !inputs.empty() && llvm::all_of(inputs, [&](OpOperand *in) {
     return isa<RankedTensorType>(in->get().getType()) &&
@@ -80,26 +106,7 @@ bool Sharder::copyMoves(linalg::LinalgOp op) {
   // What is whole already costs nothing more.
   partial &= llvm::any_of(
       inputs, [&](OpOperand *in) { return entryOf(in->get()).boxed.empty(); });
-  Block *body = op.getBlock();
-  Value yielded = body->getTerminator()->getOperand(0);
-  Operation *add = yielded.getDefiningOp();
-  // Rounded, they cross in the type that is computed with, as frameworks send
-  // them.
-  auto rounds = dyn_cast_or_null<arith::TruncFOp>(add);
-  bool moves = inputs.size() == 1 &&
-               (yielded == body->getArgument(0) ||
-                (rounds && rounds.getIn() == body->getArgument(0)));
-  bool adds = add && isa<arith::AddFOp, arith::AddIOp>(add) && !body->empty() &&
-              add == &body->front() &&
-              llvm::all_of(add->getOperands(), [&](Value operand) {
-                return isa<BlockArgument>(operand);
-              });
-  bool addsUp = adds && inputs.size() == 1 && isSumFromZero(op, 0);
-  bool addsBoth = adds && inputs.size() == 2 &&
-                  op.getNumReductionLoops() == 0 &&
-                  add->getOperand(0) != add->getOperand(1) &&
-                  !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0));
-  if (!partial || !(moves || addsUp || addsBoth))
+  if (!partial || !keepsPartial(op))
     return false;
   SmallVector<Level> levels;
   for (OpOperand *input : inputs)

@@ -78,30 +78,6 @@ bool isOnlyWritten(linalg::LinalgOp op, OpOperand &operand) {
   return op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand);
 }
 
-/// Layouts of the results if `loop` is split; nothing if it cannot be.
-std::optional<SmallVector<Layout>>
-resultsOf(linalg::LinalgOp op, const SplitLoop &loop, int64_t ways) {
-  if (op.getStaticLoopRanges()[loop.number] % (loop.outer * ways) != 0)
-    return std::nullopt;
-  for (AffineMap map : op.getIndexingMapsArray())
-    if (!placeOf(map, loop.number))
-      return std::nullopt;
-  bool sums =
-      op.getIteratorTypesArray()[loop.number] == utils::IteratorType::reduction;
-  SmallVector<Layout> results;
-  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
-    int64_t place = *placeOf(op.getMatchingIndexingMap(op.getDpsInitOperand(i)),
-                             loop.number);
-    bool adds = sums && isSumFromZero(op, i);
-    if (sums ? place >= 0 || !(adds || isLargest(op, i)) : place < 0)
-      return std::nullopt;
-    results.push_back(adds   ? Layout{Layout::Partial}
-                      : sums ? Layout{Layout::Largest}
-                             : Layout::split(place, loop.outer));
-  }
-  return results;
-}
-
 /// Lets numbers of the split loop be those of the whole.
 void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
                  int64_t ways, int64_t shard) {
@@ -144,6 +120,29 @@ void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
 }
 
 } // namespace
+
+std::optional<SmallVector<Layout>>
+resultsOf(linalg::LinalgOp op, const SplitLoop &loop, int64_t ways) {
+  if (op.getStaticLoopRanges()[loop.number] % (loop.outer * ways) != 0)
+    return std::nullopt;
+  for (AffineMap map : op.getIndexingMapsArray())
+    if (!placeOf(map, loop.number))
+      return std::nullopt;
+  bool sums =
+      op.getIteratorTypesArray()[loop.number] == utils::IteratorType::reduction;
+  SmallVector<Layout> results;
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
+    int64_t place = *placeOf(op.getMatchingIndexingMap(op.getDpsInitOperand(i)),
+                             loop.number);
+    bool adds = sums && isSumFromZero(op, i);
+    if (sums ? place >= 0 || !(adds || isLargest(op, i)) : place < 0)
+      return std::nullopt;
+    results.push_back(adds   ? Layout{Layout::Partial}
+                      : sums ? Layout{Layout::Largest}
+                             : Layout::split(place, loop.outer));
+  }
+  return results;
+}
 
 Operation *Sharder::copyPart(linalg::LinalgOp op, const SplitLoop &loop,
                              ArrayRef<Layout> results, int64_t shard) {

@@ -49,6 +49,18 @@ struct SplitLoop {
 /// What an operation and its regions read.
 mlir::SetVector<mlir::Value> readsOf(mlir::Operation &op);
 
+/// Layouts of the results if `loop` is split; nothing if it cannot be.
+std::optional<llvm::SmallVector<Layout>>
+resultsOf(mlir::linalg::LinalgOp op, const SplitLoop &loop, int64_t ways);
+
+/// The array that `op` only looks rows up in, from outside of it; null where it
+/// does something else.
+mlir::Value lookedUpTable(mlir::linalg::LinalgOp op);
+
+/// Whether `op` only moves or rounds its one input, adds it up, or adds both:
+/// of partial sums, a partial sum.
+bool keepsPartial(mlir::linalg::LinalgOp op);
+
 /// Whether result `number` adds something to its initial value, which is zero.
 bool isSumFromZero(mlir::linalg::LinalgOp op, unsigned number);
 

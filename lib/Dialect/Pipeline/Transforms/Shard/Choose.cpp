@@ -1,0 +1,180 @@
+//===- Choose.cpp - which parameters are worth splitting ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Choose.h"
+#include "SplitClasses.h"
+#include "stagewright/Cost/Network.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+Result<ShardRates> ratesOf(const Cluster &cluster, int64_t ways) {
+  Result<Network> network = Network::create(cluster);
+  if (!network)
+    return network.error();
+  size_t count = std::min(size_t(ways), cluster.devices.size());
+  ShardRates rates;
+  rates.device = *std::min_element(
+      cluster.devices.begin(), cluster.devices.begin() + ptrdiff_t(count),
+      [](const Device &a, const Device &b) { return a.flops < b.flops; });
+  rates.bandwidth = network->largestBandwidth();
+  for (size_t a = 0; a < count; ++a)
+    for (size_t b = 0; b < a; ++b) {
+      rates.bandwidth = std::min(rates.bandwidth, network->bandwidth(a, b));
+      rates.latency = std::max(rates.latency, network->latency(a, b));
+    }
+  return rates;
+}
+
+namespace {
+
+/// A set of classes of which no two exclude each other.
+class Choice {
+public:
+  explicit Choice(const SplitClasses &classes)
+      : classes(classes), isIn(classes.size()) {}
+
+  bool has(unsigned number) const { return isIn[number]; }
+  void add(unsigned number) { isIn[number] = true; }
+  void remove(unsigned number) { isIn[number] = false; }
+  /// What is in it and excludes `number`.
+  SmallVector<unsigned> against(unsigned number) const {
+    SmallVector<unsigned> found;
+    for (unsigned other : classes[number].excludes)
+      if (isIn[other])
+        found.push_back(other);
+    return found;
+  }
+  /// Adds what can be, in this order.
+  void fill(ArrayRef<unsigned> order) {
+    for (unsigned number : order)
+      if (!isIn[number] && against(number).empty())
+        add(number);
+  }
+  /// Exchanges a class for those that it excludes, or the other way round, as
+  /// long as that saves time. `order`: those that save some.
+  void improve(ArrayRef<unsigned> order);
+  double gain() const;
+
+private:
+  double sumOf(ArrayRef<unsigned> list) const {
+    double sum = 0;
+    for (unsigned number : list)
+      sum += classes[number].gain();
+    return sum;
+  }
+  bool exchangeIn(unsigned number);
+  bool exchangeOut(unsigned number, ArrayRef<unsigned> order);
+
+  const SplitClasses &classes;
+  std::vector<bool> isIn;
+};
+
+bool Choice::exchangeIn(unsigned number) {
+  SmallVector<unsigned> others = against(number);
+  if (isIn[number] || llvm::any_of(others, [&](unsigned other) {
+        return classes[other].isGiven;
+      }))
+    return false;
+  if (classes[number].gain() <= sumOf(others))
+    return false;
+  for (unsigned other : others)
+    remove(other);
+  add(number);
+  return true;
+}
+
+bool Choice::exchangeOut(unsigned number, ArrayRef<unsigned> order) {
+  if (!isIn[number] || classes[number].isGiven)
+    return false;
+  Choice without = *this;
+  without.remove(number);
+  SmallVector<unsigned> added;
+  for (unsigned other : order)
+    if (other != number && !without.has(other) &&
+        without.against(other).empty()) {
+      without.add(other);
+      added.push_back(other);
+    }
+  if (sumOf(added) <= classes[number].gain())
+    return false;
+  isIn = without.isIn;
+  return true;
+}
+
+void Choice::improve(ArrayRef<unsigned> order) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (unsigned number : order)
+      changed |= exchangeIn(number) || exchangeOut(number, order);
+  }
+}
+
+double Choice::gain() const {
+  double sum = 0;
+  for (unsigned i = 0; i < classes.size(); ++i)
+    sum += isIn[i] ? classes[i].gain() : 0;
+  return sum;
+}
+
+/// The classes that are to be split.
+Choice choose(const SplitClasses &classes) {
+  Choice choice(classes);
+  SmallVector<unsigned> useful, rest;
+  for (unsigned i = 0; i < classes.size(); ++i) {
+    if (classes[i].isGiven)
+      choice.add(i);
+    else if (classes[i].parameterBytes > 0)
+      (classes[i].gain() > 0 ? useful : rest).push_back(i);
+  }
+  llvm::stable_sort(useful, [&](unsigned a, unsigned b) {
+    return classes[a].gain() > classes[b].gain();
+  });
+  if (!useful.empty()) {
+    // Either the best first, or those that all layers share last.
+    Choice other = choice;
+    choice.fill(useful);
+    llvm::stable_sort(useful, [&](unsigned a, unsigned b) {
+      return classes[a].excludes.size() < classes[b].excludes.size();
+    });
+    other.fill(useful);
+    choice.improve(useful);
+    other.improve(useful);
+    return other.gain() > choice.gain() ? other : choice;
+  }
+  // Nothing saves time: what splits most of the parameters for what it costs.
+  llvm::stable_sort(rest, [&](unsigned a, unsigned b) {
+    auto rate = [&](unsigned it) {
+      return classes[it].parameterBytes / -classes[it].gain();
+    };
+    return rate(a) > rate(b);
+  });
+  choice.fill(rest);
+  return choice;
+}
+
+} // namespace
+
+ShardChoice chooseLayouts(const StepGraph &graph, int64_t ways,
+                          const ShardRates &rates, ArrayRef<unsigned> open,
+                          MutableArrayRef<Layout> layouts) {
+  SplitClasses classes(graph, ways, rates, open, layouts);
+  Choice choice = choose(classes);
+  ShardChoice result{classes.seconds};
+  for (unsigned i = 0; i < classes.size(); ++i) {
+    if (!choice.has(i))
+      continue;
+    result.saved += classes[i].saved;
+    result.spent += classes[i].spent;
+    for (auto [argument, layout] : classes[i].parameters)
+      layouts[argument] = layout;
+  }
+  return result;
+}
+
+} // namespace stagewright::pipeline

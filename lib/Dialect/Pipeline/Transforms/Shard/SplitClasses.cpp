@@ -1,0 +1,216 @@
+//===- SplitClasses.cpp - what splitting a class costs --------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitClasses.h"
+#include "Sharder.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Cost/Roofline.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+SplitClasses::SplitClasses(const StepGraph &graph, int64_t ways,
+                           const ShardRates &rates, ArrayRef<unsigned> open,
+                           ArrayRef<Layout> layouts)
+    : step(cast<func::FuncOp>(FunctionOpInterface(graph.step))), ways(ways),
+      rates(rates), linkage(step) {
+  for (unsigned i = 0; i < layouts.size(); ++i)
+    if (graph.isParameter(i))
+      addParameter(i, llvm::is_contained(open, i), layouts[i]);
+  for (Value argument : step.getArguments())
+    exclude(usesOf(argument));
+  for (const StepOp &entry : graph.ops)
+    if (entry.live)
+      addOperation(*entry.op);
+  // What is no gradient is given whole.
+  for (auto [i, value] : llvm::enumerate(graph.returned())) {
+    addUp(value);
+    if (!graph.isGradient(unsigned(i)))
+      for (const Use &use : usesOf(value))
+        joins(value, use.number);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Where classes are
+//===----------------------------------------------------------------------===//
+
+void SplitClasses::addParameter(unsigned argument, bool isOpen, Layout layout) {
+  Value value = step.getArgument(argument);
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  // Read in both directions, and its gradient written.
+  double moved =
+      3 * double(bytesOf(value.getType())) / rates.device.bandwidth.value;
+  seconds += moved;
+  for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
+    int64_t outer = 1;
+    for (LinkedFactor factor : linkage.of(value, dim)) {
+      Layout split = Layout::split(dim, outer);
+      outer *= factor.size;
+      bool isGiven = !isOpen && layout == split;
+      if (factor.size % ways != 0 || !(isOpen || isGiven))
+        continue;
+      auto [entry, isNew] =
+          numbers.try_emplace(factor.linked, unsigned(classes.size()));
+      if (isNew)
+        classes.emplace_back();
+      SplitClass &own = classes[entry->second];
+      own.isGiven |= isGiven;
+      bool isTwice =
+          !own.parameters.empty() && own.parameters.back().first == argument;
+      if (!isOpen || isTwice)
+        continue; // Once split, its other dimensions are whole.
+      own.parameters.push_back({argument, split});
+      own.parameterBytes += double(bytesOf(type));
+      own.saved += moved * double(ways - 1) / double(ways);
+    }
+  }
+}
+
+void SplitClasses::addUses(const Linkage::Factors &factors, unsigned place,
+                           SmallVector<Use> &uses) const {
+  int64_t outer = 1;
+  for (LinkedFactor factor : factors) {
+    if (auto found = numbers.find(factor.linked); found != numbers.end())
+      uses.push_back({found->second, place, outer});
+    outer *= factor.size;
+  }
+}
+
+SmallVector<SplitClasses::Use> SplitClasses::usesOf(Value value) const {
+  SmallVector<Use> uses;
+  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      addUses(linkage.of(value, dim), unsigned(dim), uses);
+  return uses;
+}
+
+SmallVector<SplitClasses::Use> SplitClasses::usesOf(linalg::LinalgOp op) const {
+  SmallVector<Use> uses;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+    addUses(linkage.of(op, loop), loop, uses);
+  return uses;
+}
+
+void SplitClasses::exclude(ArrayRef<Use> uses) {
+  for (const Use &one : uses)
+    for (const Use &other : uses)
+      if (one.number != other.number)
+        classes[one.number].excludes.insert(other.number);
+}
+
+//===----------------------------------------------------------------------===//
+// What they save and cost
+//===----------------------------------------------------------------------===//
+
+void SplitClasses::joins(Value value, unsigned number) {
+  classes[number].spent += double(bytesOf(value.getType())) * double(ways - 1) /
+                               double(ways) / rates.bandwidth +
+                           rates.latency;
+}
+
+void SplitClasses::addUp(Value value, ArrayRef<unsigned> left) {
+  auto found = partials.find(value);
+  if (found == partials.end())
+    return;
+  SmallVector<unsigned, 2> kept;
+  for (unsigned number : found->second) {
+    if (llvm::is_contained(left, number)) {
+      kept.push_back(number);
+      continue;
+    }
+    // A ring's: scattered, then joined.
+    joins(value, number);
+    joins(value, number);
+  }
+  found->second = kept;
+}
+
+void SplitClasses::settlePartials(Operation &op) {
+  SmallVector<unsigned, 2> left;
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  bool keeps = structured ? keepsPartial(structured)
+                          : isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                                tensor::ExtractSliceOp>(op);
+  if (keeps) {
+    // What all inputs are partial by.
+    left = partials.lookup(op.getOperand(0));
+    if (structured && structured.getNumDpsInputs() == 2) {
+      auto other = partials.lookup(op.getOperand(1));
+      llvm::erase_if(left, [&](unsigned number) {
+        return !llvm::is_contained(other, number);
+      });
+    }
+  }
+  for (Value value : readsOf(op))
+    addUp(value, left);
+  if (!left.empty())
+    partials[op.getResult(0)] = left;
+}
+
+void SplitClasses::addOperation(Operation &op) {
+  NodeWork work;
+  FlopCount count = counter.countOperation(&op);
+  work.flops = Flops(count.total);
+  work.contractions = count.contractions;
+  double own = rooflineSeconds(work, rates.device).value;
+  seconds += own;
+  settlePartials(op);
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (structured && !structured.hasDynamicShape())
+    return addStructured(structured, own);
+  bool moves =
+      isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+          tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp>(op);
+  for (Value value : readsOf(op)) {
+    SmallVector<Use> uses = usesOf(value);
+    exclude(uses);
+    for (const Use &use : uses)
+      if (!moves || usesOf(op.getResult(0)).empty() ||
+          llvm::none_of(usesOf(op.getResult(0)), [&](const Use &other) {
+            return other.number == use.number;
+          }))
+        joins(value, use.number);
+  }
+}
+
+void SplitClasses::addStructured(linalg::LinalgOp op, double own) {
+  SmallVector<Use> uses = usesOf(op);
+  exclude(uses);
+  // Those that some loop of it is.
+  llvm::SmallDenseSet<unsigned, 4> split;
+  for (const Use &use : uses) {
+    bool isAlone = llvm::count_if(uses, [&](const Use &other) {
+                     return other.number == use.number;
+                   }) == 1;
+    auto results = isAlone
+                       ? resultsOf(op, SplitLoop{use.place, use.outer}, ways)
+                       : std::nullopt;
+    if (!results)
+      continue;
+    split.insert(use.number);
+    classes[use.number].saved += own * double(ways - 1) / double(ways);
+    for (auto [result, layout] : llvm::zip_equal(op->getResults(), *results))
+      if (!layout.isSplit())
+        partials[result].push_back(use.number);
+  }
+  Value table = lookedUpTable(op);
+  for (Value value : readsOf(*op)) {
+    bool isOperand = llvm::is_contained(op->getOperands(), value);
+    for (const Use &use : usesOf(value)) {
+      if (isOperand && split.contains(use.number))
+        continue;
+      if (value == table && use.outer == 1)
+        partials[op->getResult(0)].push_back(use.number);
+      else
+        joins(value, use.number);
+    }
+  }
+}
+
+} // namespace stagewright::pipeline
