@@ -123,6 +123,17 @@ bool Linkage::has(Value value, unsigned linked) const {
 
 Linkage::Linkage(func::FuncOp step) {
   Block &block = step.getBody().front();
+  llvm::DenseMap<int64_t, Value> first; // By position.
+  for (BlockArgument argument : step.getArguments()) {
+    auto position = step.getArgAttrOfType<IntegerAttr>(
+        argument.getArgNumber(), PipelineDialect::kPosition);
+    if (!position || !dimsOf(argument))
+      continue;
+    Value row = first.try_emplace(position.getInt(), argument).first->second;
+    SmallVector<Nodes> &own = *dimsOf(argument);
+    for (auto [left, right] : llvm::zip_equal(own, *dimsOf(row)))
+      join(left, right);
+  }
   for (Operation &op : block.without_terminator())
     link(op);
   for (unsigned i = 0; i < step.getNumResults(); ++i) {

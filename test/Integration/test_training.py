@@ -17,7 +17,8 @@ STEPS, MICROBATCHES = 30, 8
 # The kernels of a device run as fibers on the host: few steps.
 DEVICE_STEPS = 2
 RUNS = [("mlp_sgd", 1, "1f1b"), ("mlp_sgd", 3, "gpipe"), ("gpt_adamw", 1, "1f1b"), ("gpt_adamw", 2, "1f1b"),
-        ("gpt_adamw", 4, "zb-h1"), ("tied_adamw", 3, "1f1b"), ("gpt_adamw", 4, "dualpipe"), ("mlp_sgd", 2, "chimera")]
+        ("gpt_adamw", 4, "zb-h1"), ("tied_adamw", 3, "1f1b"), ("gpt_adamw", 4, "dualpipe"), ("mlp_sgd", 2, "chimera"),
+        ("scan_adamw", 2, "1f1b")]
 DEVICE_RUNS = [("mlp_sgd", 1, "1f1b"), ("gpt_adamw", 2, "1f1b")]
 
 
@@ -81,9 +82,9 @@ def test_replicas_train_as_jax_and_optax(workshop, golden):
 
 @pytest.mark.parametrize("name, ways, stages, copies", (
     ("gpt_adamw", 2, 1, 1), ("gpt_adamw", 4, 1, 1), ("tied_adamw", 2, 1, 1), ("gpt_adamw", 2, 2, 1), ("tied_adamw", 2, 2, 1),
-    ("gpt_adamw", 2, 1, 2), ("tied_adamw", 2, 2, 2)))
+    ("gpt_adamw", 2, 1, 2), ("tied_adamw", 2, 2, 2), ("scan_adamw", 2, 2, 1), ("scan_lamb", 2, 1, 1)))
 def test_shards_train_as_jax_and_optax(workshop, golden, name, ways, stages, copies):
-    """Parameters, gradients and both moments are split; the norm that clips is of all shards."""
+    """Parameters, gradients and both moments are split; norms are of all shards, and LAMB's of what such a norm has scaled."""
     path = workshop.path("training", f"{name}-shards-{ways}-{stages}-{copies}", "swx")
     tool("pp-compile", workshop.module(f"training.py:{name}"), f"--cluster=local:{ways * stages * copies}",
          f"--tensor-parallel={ways}", f"--stages={stages}", f"--data-parallel={copies}", "--shard=*/qkv=1:3,*/o=0,*/fc=1,*/proj=0", "--microbatches=8", "--quiet", "-o", path)

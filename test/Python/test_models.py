@@ -131,6 +131,20 @@ def test_cast_parameters_stay_sliced(tmp_path):
         assert file.read().count("pipeline.slices = 3 : i64") == 2
 
 
+def test_many_layers_stay_sliced(tmp_path):
+    """JAX joins rows sixteen at a time; with an optimizer they are slices, too."""
+    def loss(params, x):
+        return jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, params)[0].mean()
+
+    def update(params, gradients, momentum):
+        momentum = 0.9 * momentum + gradients
+        return params - 0.1 * momentum, momentum
+    path, params = str(tmp_path / "model.mlir"), jnp.ones((37, 4, 4))
+    import_jax(jax.value_and_grad(loss), (params, jnp.ones((2, 4))), path, update=(update, params))
+    with open(path) as file:
+        assert file.read().count("pipeline.slices = 37 : i64") == 2
+
+
 STACKED = {"w": np.random.default_rng(0).standard_normal((4, 3, 3), np.float32), "b": np.ones((4, 3), np.float32)}
 ROWS = np.random.default_rng(1).standard_normal((2, 3), np.float32)
 

@@ -42,7 +42,7 @@ struct LinkedFactor {
 class Linkage {
 public:
   /// Follows the operations of `step`, whose body is one block. A gradient is
-  /// linked to its parameter.
+  /// linked to its parameter, and the rows of a stack to each other.
   explicit Linkage(mlir::func::FuncOp step);
 
   using Factors = mlir::SmallVector<LinkedFactor, 2>; ///< Outermost first.

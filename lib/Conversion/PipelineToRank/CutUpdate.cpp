@@ -69,10 +69,15 @@ public:
     }
   }
 
-  /// Reads the numbers of a pack that are needed out of argument `index`.
+  /// Reads what is needed of a pack out of argument `index`.
   void unpack(const UpdatePack &pack, unsigned index) {
     Value vector = made.getArgument(index);
-    for (auto [i, number] : llvm::enumerate(pack.numbers)) {
+    auto whole = cast<RankedTensorType>(pack.values.front().getType());
+    if (whole.getNumElements() != 1) {
+      mapping.map(pack.values.front(), reshape(vector, whole));
+      return;
+    }
+    for (auto [i, number] : llvm::enumerate(pack.values)) {
       if (!taken.contains(number))
         continue;
       auto type = cast<RankedTensorType>(number.getType());
@@ -93,10 +98,14 @@ public:
         builder.clone(op, mapping);
   }
 
-  /// A vector of numbers: element i is numbers[i].
+  /// A vector of numbers: element i is the i-th; or of the elements of a
+  /// tensor.
   Value pack(const UpdatePack &pack) {
+    Value first = pack.values.front();
+    if (cast<RankedTensorType>(first.getType()).getNumElements() != 1)
+      return reshape(mapping.lookup(first), pack.type);
     SmallVector<Value> numbers;
-    for (Value number : pack.numbers) {
+    for (Value number : pack.values) {
       Value value = mapping.lookup(number);
       auto type = cast<RankedTensorType>(value.getType());
       if (type.getRank() > 0)
@@ -141,6 +150,20 @@ public:
   llvm::DenseSet<Value> taken; ///< Given values that are needed.
 
 private:
+  /// A vector as a tensor, or the other way round.
+  Value reshape(Value value, RankedTensorType type) {
+    auto from = cast<RankedTensorType>(value.getType());
+    if (from == type)
+      return value;
+    ReassociationIndices all;
+    llvm::append_range(
+        all, llvm::seq<int64_t>(0, std::max(from.getRank(), type.getRank())));
+    SmallVector<ReassociationIndices> groups = {all};
+    if (from.getRank() > type.getRank())
+      return tensor::CollapseShapeOp::create(builder, loc, value, groups);
+    return tensor::ExpandShapeOp::create(builder, loc, type, value, groups);
+  }
+
   Update &update;
   SymbolTable &symbols;
   OpBuilder builder;
@@ -152,32 +175,63 @@ private:
   llvm::DenseSet<Operation *> operations;
 };
 
-/// Makes what `rank` sends to the others.
-void writeSums(Update &update, SymbolTable &symbols, int64_t rank) {
-  UpdatePart &part = update.parts[rank];
-  SmallVector<Value> numbers;
-  for (auto [i, pack] : llvm::enumerate(update.packs))
-    if (pack.from == rank) {
-      part.made.push_back(i);
-      llvm::append_range(numbers, pack.numbers);
-    }
-  if (numbers.empty())
+/// Writes the function of `call`, which makes `results` with the packs of the
+/// rounds before `round`, in place where they replace arguments, and otherwise
+/// packs.
+void writeCall(Update &update, SymbolTable &symbols, const Twine &name,
+               ArrayRef<Value> results, int64_t round, UpdateCall &call) {
+  if (results.empty())
     return;
-  PartWriter writer(update, symbols, "update.sums." + Twine(rank));
-  writer.need(numbers, {});
-  part.sumInputs = llvm::to_vector(writer.arguments);
-  llvm::sort(part.sumInputs);
-  writer.begin(part.sumInputs, {}, {});
+  llvm::DenseSet<Value> given;
+  for (const UpdatePack &pack : update.packs)
+    if (pack.round < round)
+      given.insert(pack.values.begin(), pack.values.end());
+  PartWriter writer(update, symbols, name);
+  writer.need(results, given);
+  for (unsigned number : writer.arguments)
+    if (!llvm::is_contained(call.replaced, number))
+      call.inputs.push_back(number);
+  llvm::sort(call.inputs);
+  SmallVector<Type> vectors;
+  for (auto [i, pack] : llvm::enumerate(update.packs))
+    if (pack.round < round &&
+        llvm::any_of(
+            pack.values, [&](Value it) { return writer.taken.contains(it); })) {
+      call.packs.push_back(i);
+      vectors.push_back(pack.type);
+    }
+  writer.begin(call.inputs, vectors, call.replaced);
+  for (auto [i, number] : llvm::enumerate(call.packs))
+    writer.unpack(update.packs[number], call.inputs.size() + i);
   writer.copyOperations();
-  SmallVector<Value> results;
-  for (unsigned number : part.made)
-    results.push_back(writer.pack(update.packs[number]));
-  part.sums = writer.finish(results);
+  SmallVector<Value> made;
+  for (unsigned number : call.made)
+    made.push_back(writer.pack(update.packs[number]));
+  if (call.made.empty())
+    for (Value result : results)
+      made.push_back(writer.lookup(result));
+  call.body = writer.finish(made);
+}
+
+/// Makes what `rank` sends to the others in a round.
+void writeRound(Update &update, SymbolTable &symbols, int64_t rank,
+                int64_t round) {
+  UpdateCall &call = update.parts[rank].rounds.emplace_back();
+  SmallVector<Value> values;
+  for (auto [i, pack] : llvm::enumerate(update.packs))
+    if (pack.from == rank && pack.round == round) {
+      call.made.push_back(i);
+      llvm::append_range(values, pack.values);
+    }
+  std::string name = ("update.sums." + Twine(rank)).str();
+  if (round > 0)
+    name += "." + std::to_string(round);
+  writeCall(update, symbols, name, values, round, call);
 }
 
 /// Makes what replaces the parameters and the state of `rank`.
-void writeBody(Update &update, SymbolTable &symbols, int64_t rank) {
-  UpdatePart &part = update.parts[rank];
+void writeLast(Update &update, SymbolTable &symbols, int64_t rank) {
+  UpdateCall &call = update.parts[rank].last;
   auto end =
       cast<func::ReturnOp>(update.function.getBody().front().getTerminator());
   SmallVector<Value> results;
@@ -189,38 +243,21 @@ void writeBody(Update &update, SymbolTable &symbols, int64_t rank) {
     // State of no rank in particular: every rank has its own.
     if (home >= 0 && !update.owns(rank, home))
       continue;
-    part.replaced.push_back(number);
+    call.replaced.push_back(number);
     results.push_back(result);
   }
-  if (results.empty())
-    return;
-  llvm::DenseSet<Value> given;
-  for (const UpdatePack &pack : update.packs)
-    given.insert(pack.numbers.begin(), pack.numbers.end());
-  PartWriter writer(update, symbols, "update." + Twine(rank));
-  writer.need(results, given);
-  for (unsigned number : writer.arguments)
-    if (!llvm::is_contained(part.replaced, number))
-      part.inputs.push_back(number);
-  llvm::sort(part.inputs);
-  SmallVector<Type> vectors;
-  for (auto [i, pack] : llvm::enumerate(update.packs))
-    if (llvm::any_of(pack.numbers,
-                     [&](Value it) { return writer.taken.contains(it); })) {
-      part.packs.push_back(i);
-      vectors.push_back(pack.type);
-    }
-  writer.begin(part.inputs, vectors, part.replaced);
-  for (auto [i, number] : llvm::enumerate(part.packs))
-    writer.unpack(update.packs[number], part.inputs.size() + i);
-  writer.copyOperations();
-  SmallVector<Value> made;
-  for (Value result : results)
-    made.push_back(writer.lookup(result));
-  part.body = writer.finish(made);
+  writeCall(update, symbols, "update." + Twine(rank), results, update.rounds,
+            call);
 }
 
 } // namespace
+
+bool UpdatePart::reads(unsigned number) const {
+  auto has = [&](const UpdateCall &call) {
+    return llvm::is_contained(call.packs, number);
+  };
+  return has(last) || llvm::any_of(rounds, has);
+}
 
 int64_t Update::offsetOf(unsigned number) const {
   int64_t offset = 0;
@@ -236,8 +273,9 @@ void stagewright::torank::cutUpdate(int64_t numRanks, Update &update) {
   SymbolTable symbols(update.function->getParentOfType<ModuleOp>());
   update.parts.resize(numRanks);
   for (int64_t rank = 0; rank < numRanks; ++rank) {
-    writeSums(update, symbols, rank);
-    writeBody(update, symbols, rank);
+    for (int64_t round = 0; round < update.rounds; ++round)
+      writeRound(update, symbols, rank, round);
+    writeLast(update, symbols, rank);
   }
 }
 

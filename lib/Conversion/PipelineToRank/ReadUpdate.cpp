@@ -58,8 +58,9 @@ static LogicalResult readRoles(const Plan &plan, Update &update) {
     it.role = textOf(facts, PipelineDialect::kRole);
     it.name = textOf(facts, PipelineDialect::kName).str();
     it.slice = numberOf(facts, PipelineDialect::kSlice);
-    for (StringRef name : {PipelineDialect::kSlice, PipelineDialect::kSliceDim,
-                           PipelineDialect::kSliceOuter})
+    for (StringRef name :
+         {PipelineDialect::kSlice, PipelineDialect::kSliceDim,
+          PipelineDialect::kSliceOuter, PipelineDialect::kSliceParts})
       if (Attribute value = facts ? facts.get(name) : Attribute())
         it.sliceFacts.emplace_back(StringAttr::get(function.getContext(), name),
                                    value);
@@ -135,6 +136,7 @@ public:
     // State belongs to those whose values replace it.
     for (bool changed = true; changed;) {
       update.packs.clear();
+      update.rounds = 0;
       sent.clear();
       for (Operation &op :
            update.function.getBody().front().without_terminator())
@@ -228,31 +230,37 @@ private:
     getUsedValuesDefinedAbove(op.getRegions(), used);
     llvm::SmallSetVector<int64_t, 4> owners;
     bool global = false;
+    int64_t round = 0;
     for (Value value : used) {
       int64_t home = update.homeOf(value);
       global |= home == Update::kGlobal;
       if (home >= 0)
         owners.insert(home);
+      round = std::max(round, rounds.lookup(value));
     }
     bool number = llvm::all_of(op.getResultTypes(), isNumber);
     int64_t home = global ? Update::kGlobal : Update::kFree;
     bool parts = llvm::all_of(used, [&](Value value) {
       return update.homeOf(value) < 0 || isNumber(value.getType());
     });
-    number |= parts && !owners.empty() && joins(op);
+    bool joined = !owners.empty() && joins(op) && (number || parts);
+    number |= parts && joined;
     if (owners.size() == 1 && !(number && global))
       home = owners.front();
-    bool joined = number && !owners.empty() && joins(op);
     if (owners.size() > 1 || joined || (number && global && !owners.empty())) {
-      if (!number)
-        return mixed(op, used);
       home = Update::kGlobal;
-      for (Value value : used)
-        if (update.homeOf(value) >= 0 && failed(send(op, value)))
+      for (Value value : used) {
+        if (update.homeOf(value) < 0)
+          continue;
+        if (failed(send(op, value)))
           return failure();
+        round = std::max(round, rounds.lookup(value) + 1);
+      }
     }
-    for (Value result : op.getResults())
+    for (Value result : op.getResults()) {
       update.home[result] = home;
+      rounds[result] = round;
+    }
     return success();
   }
 
@@ -261,41 +269,33 @@ private:
     return update.owners[update.homeOf(value)].front();
   }
 
-  LogicalResult mixed(Operation &op, const llvm::SetVector<Value> &used) {
-    InFlightDiagnostic error =
-        op.emitError() << "the update mixes values of several ranks into one "
-                       << "of type " << op.getResult(0).getType()
-                       << "; only single numbers, such as a norm of all "
-                       << "gradients, may depend on parameters of several "
-                       << "stages";
-    for (Value value : used)
-      if (int64_t home = update.homeOf(value); home >= 0)
-        error.attachNote(value.getLoc())
-            << "this value of type " << value.getType() << " is rank "
-            << rankOf(value) << "'s";
-    return error;
-  }
-
-  /// Puts `value` into a pack of its rank.
+  /// Puts `value` into a pack of its rank; a tensor has one for itself.
   LogicalResult send(Operation &op, Value value) {
-    if (!isNumber(value.getType()) || !isa<RankedTensorType>(value.getType()))
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || !type.hasStaticShape())
       return op.emitError()
-             << "the update makes a number from a value of type "
+             << "the update makes something of a value of type "
              << value.getType() << " of rank " << rankOf(value)
-             << " and others of other ranks; sum each by itself first";
+             << " and others of other ranks; only tensors can be sent";
     if (!sent.insert(value).second)
       return success();
-    Type element = cast<RankedTensorType>(value.getType()).getElementType();
-    int64_t from = rankOf(value);
+    Type element = type.getElementType();
+    int64_t from = rankOf(value), round = rounds.lookup(value);
+    update.rounds = std::max(update.rounds, round + 1);
+    bool number = isNumber(type);
     auto pack = llvm::find_if(update.packs, [&](const UpdatePack &it) {
-      return it.from == from && it.type.getElementType() == element;
+      return number && it.from == from && it.round == round &&
+             it.type.getElementType() == element &&
+             isNumber(it.values.front().getType());
     });
     if (pack == update.packs.end())
       pack = update.packs.insert(
-          update.packs.end(), {from, RankedTensorType::get({0}, element), {}});
-    pack->numbers.push_back(value);
-    pack->type =
-        RankedTensorType::get({int64_t(pack->numbers.size())}, element);
+          update.packs.end(),
+          {from, round, RankedTensorType::get({0}, element), {}});
+    pack->values.push_back(value);
+    pack->type = RankedTensorType::get(
+        {number ? int64_t(pack->values.size()) : type.getNumElements()},
+        element);
     return success();
   }
 
@@ -303,6 +303,8 @@ private:
   Update &update;
   func::ReturnOp end;
   llvm::DenseSet<Value> sent;
+  /// Of a value: how many rounds of packs come before it.
+  llvm::DenseMap<Value, int64_t> rounds;
 };
 
 } // namespace

@@ -13,11 +13,11 @@
 // made of nothing that belongs to an owner (a count of steps, a rate) every
 // rank makes for itself.
 //
-// A number made of several owners' values belongs to all of them (the norm of
-// all gradients, say). The first rank of each first makes the numbers that go
-// into it, sends them to all others as one tensor, its pack, and makes the rest
+// What is made of several owners' values belongs to all of them (the norm of
+// all gradients, say). The first rank of each makes what goes into it and sends
+// it to all that need it, numbers as one tensor, a pack; they make the rest
 // from the packs of all, in the order of the function: every rank gets the same
-// bits.
+// bits. What is made with such values may go into others: packs come in rounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,22 +46,31 @@ struct UpdateArgument {
   int64_t replacedBy = -1;
 };
 
-/// The numbers that one rank sends to all others.
+/// What one rank sends to all others at once.
 struct UpdatePack {
-  int64_t from = 0;
+  int64_t from = 0, round = 0;
   mlir::RankedTensorType type; ///< A vector.
-  llvm::SmallVector<mlir::Value> numbers;
+  /// Numbers, or one tensor of several elements.
+  llvm::SmallVector<mlir::Value> values;
 };
 
-/// What one rank runs; values of @update by number.
+/// What one rank runs to make its packs of a round, or all that it updates;
+/// values of @update by number.
+struct UpdateCall {
+  mlir::func::FuncOp body;              ///< Null: nothing to do.
+  llvm::SmallVector<unsigned> inputs;   ///< Arguments that are only read.
+  llvm::SmallVector<unsigned> packs;    ///< After the inputs.
+  llvm::SmallVector<unsigned> replaced; ///< Arguments, read and written.
+  llvm::SmallVector<unsigned> made;     ///< Packs.
+};
+
+/// What one rank runs.
 struct UpdatePart {
-  mlir::func::FuncOp sums;               ///< Makes the packs; null if none.
-  llvm::SmallVector<unsigned> sumInputs; ///< Arguments.
-  llvm::SmallVector<unsigned> made;      ///< Packs.
-  mlir::func::FuncOp body;               ///< Null: nothing to do.
-  llvm::SmallVector<unsigned> inputs;    ///< Arguments that are only read.
-  llvm::SmallVector<unsigned> packs;     ///< After the inputs.
-  llvm::SmallVector<unsigned> replaced;  ///< Arguments, read and written.
+  std::vector<UpdateCall> rounds;
+  UpdateCall last;
+
+  /// Whether it reads pack `number`.
+  bool reads(unsigned number) const;
 };
 
 struct Update {
@@ -74,6 +83,7 @@ struct Update {
   /// By value: the number of its owner, or one of these.
   static constexpr int64_t kFree = -2, kGlobal = -1;
   llvm::DenseMap<mlir::Value, int64_t> home;
+  int64_t rounds = 0;
 
   /// Where pack `number` lies in the workspace of its rank, before the memory
   /// of the functions themselves.

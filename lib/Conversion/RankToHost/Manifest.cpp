@@ -133,6 +133,9 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     int64_t position = number(of, "pipeline.position", index);
     int64_t slice = number(of, "pipeline.slice", -1);
     int64_t dim = number(of, "pipeline.slice_dim", -1);
+    // Parts of each row of a stack; 0: the slices are rows, or parts of all.
+    int64_t parts = number(of, "pipeline.slice_parts", 0);
+    bool stacked = slice >= 0 && (dim < 0 || parts > 0);
     std::string name = text(of, "pipeline.name");
     // The type a file has, where it differs in sign from the one computed with.
     std::string dtype = text(of, "pipeline.dtype");
@@ -146,8 +149,14 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     if (slice >= 0 && !entry.empty()) {
       int64_t slices = *entry.getInteger("slices") + 1;
       entry["slices"] = slices;
-      int64_t each = dim < 0 ? 1 : tensor.getDimSize(dim);
-      (*entry.getArray("shape"))[std::max<int64_t>(dim, 0)] = slices * each;
+      json::Array &shape = *entry.getArray("shape");
+      if (!stacked) {
+        shape[dim] = slices * tensor.getDimSize(dim);
+        continue;
+      }
+      int64_t rows = slices / std::max<int64_t>(parts, 1);
+      shape[0] = rows;
+      entry["rows"] = rows;
       continue;
     }
     entry["position"] = position;
@@ -155,10 +164,13 @@ FailureOr<json::Array> describe(rank::StepOp step, ArrayRef<Type> types,
     entry["role"] = text(of, "pipeline.role");
     entry["dtype"] = dtype;
     json::Array shape = shapeOf(tensor);
-    if (slice >= 0 && dim < 0) // the slices are the rows of a stacked tensor
+    if (parts > 0)
+      shape[dim] = parts * tensor.getDimSize(dim);
+    if (stacked)
       shape.insert(shape.begin(), 1);
     entry["shape"] = std::move(shape);
     entry["slices"] = slice >= 0 ? 1 : 0;
+    entry["rows"] = 1;
     // Parts of a dimension: a slice has its share of every run of elements
     // behind the dimensions before, and of every chunk of that one.
     int64_t runs = number(of, "pipeline.slice_outer", 1);

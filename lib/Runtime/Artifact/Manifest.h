@@ -35,9 +35,10 @@ struct Interface {
   std::vector<int64_t> shape;
   int64_t bytes = 0;
   int64_t slices = 0; ///< > 0: owned in that many slices
-  /// A slice is so many equal runs of bytes, of which those of all slices lie
-  /// in turn: 1 of rows along dimension 0.
-  int64_t runs = 1;
+  /// Slices are parts of that many rows along dimension 0, as many of each. A
+  /// part is so many equal runs of bytes, of which those of all parts of the
+  /// row lie in turn.
+  int64_t rows = 1, runs = 1;
   int64_t batchDim = 0; ///< results with combine "concat"
   std::string symbol;   ///< exported data that an argument has; may be empty
 

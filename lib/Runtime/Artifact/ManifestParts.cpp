@@ -63,10 +63,13 @@ Interface parseInterface(const json &object, bool isResult) {
           printShape(it.shape));
   it.bytes = *bytes;
   it.slices = integer(object, "slices", 0, maxDepth);
+  // Artifacts from before there were such have none.
+  it.rows = object.contains("rows") ? integer(object, "rows", 1, maxDepth) : 1;
   it.runs =
       object.contains("runs") ? integer(object, "runs", 1, kMostBytes) : 1;
-  if (it.slices > 0 && (it.shape.empty() || it.bytes % it.slices != 0 ||
-                        it.bytes / it.slices % it.runs != 0))
+  if (it.slices > 0 &&
+      (it.shape.empty() || it.bytes % it.slices != 0 ||
+       it.slices % it.rows != 0 || it.bytes / it.slices % it.runs != 0))
     raise("malformed manifest: '", it.name, "' of shape ", printShape(it.shape),
           " cannot have ", it.slices, " slices");
   it.batchDim = integer(object, "batch_dim", 0, 1000);

@@ -129,9 +129,10 @@ void forRuns(const Buffer &buffer, const Interface &whole,
              const std::function<void(int64_t, int64_t, int64_t)> &visit) {
   if (buffer.slice < 0)
     return visit(0, 0, buffer.bytes);
-  int64_t run = buffer.bytes / whole.runs;
+  int64_t run = buffer.bytes / whole.runs, parts = whole.slices / whole.rows;
+  int64_t row = buffer.slice / parts, part = buffer.slice % parts;
   for (int64_t i = 0; i < whole.runs; ++i)
-    visit(i * run, (i * whole.slices + buffer.slice) * run, run);
+    visit(i * run, ((row * whole.runs + i) * parts + part) * run, run);
 }
 
 const std::byte *lastSlot(const HostArenas &arenas, size_t rank,

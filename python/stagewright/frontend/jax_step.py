@@ -67,8 +67,7 @@ class Step:
             function, arguments, options["update"] = parts
             remarks.append("the state's optimizer is the update; its parameters are an argument of the step")
         self.function, self.arguments = function, tuple(arguments)
-        # An update is of whole parameters.
-        self.slices = options.get("pipeline_slices", True) and options.get("update") is None
+        self.slices = options.get("pipeline_slices", True)
         try:
             traced = jax.jit(lambda *leaves: function(*leaves)).trace(*arguments)
         except Exception as error:

@@ -1,8 +1,10 @@
 // RUN: pp-opt --pipeline-split-slices --split-input-file %s | FileCheck %s
 // RUN: pp-opt --pipeline-split-slices --split-input-file %s 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: not pp-opt --pipeline-split-slices --pipeline-shard=ways=2 --split-input-file %s 2>&1 | FileCheck %s --check-prefix=STACK
+// RUN: pp-opt --pipeline-split-slices --pipeline-shard="ways=2 hints=*=0" --split-input-file %s | FileCheck %s --check-prefix=PARTS
 
-// STACK: error: parameter 'w' is a row of stacked layers and cannot be split over shards as well, as the model's own file says; import the layers apart, or say 'w=whole'
+// Parts of rows: slice 3 is part 1 of row 1.
+// PARTS: func.func @step
+// PARTS-SAME: tensor<2xf32> {pipeline.name = "w", pipeline.position = 1 : i64, pipeline.role = "parameter", pipeline.slice = 3 : i64, pipeline.slice_dim = 0 : i64, pipeline.slice_outer = 1 : i64, pipeline.slice_parts = 2 : i64}
 
 // Every slice becomes an argument of the same position; the gradient's rows become results.
 // CHECK-LABEL: func.func @step
@@ -59,4 +61,40 @@ func.func @step(%w: tensor<2x4xf32> {pipeline.role = "parameter", pipeline.name 
     -> (tensor<2x4xf32> {pipeline.role = "gradient", pipeline.of = 0 : i64, pipeline.slices = 2 : i64}) {
   %zero = arith.constant dense<0.0> : tensor<2x4xf32>
   return %zero : tensor<2x4xf32>
+}
+
+// -----
+
+// Whose optimizer comes apart as well, with the state that belongs to it; what it makes of all rows is made of each.
+// CHECK-LABEL: func.func @step
+// CHECK-LABEL: func.func @update
+// CHECK-SAME: (%[[W0:.*]]: tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "parameter", pipeline.slice = 0 : i64},
+// CHECK-SAME: %[[W1:.*]]: tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "parameter", pipeline.slice = 1 : i64},
+// CHECK-SAME: %[[DW0:.*]]: tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "gradient", pipeline.slice = 0 : i64},
+// CHECK-SAME: %[[DW1:.*]]: tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "gradient", pipeline.slice = 1 : i64},
+// CHECK-SAME: %[[M0:.*]]: tensor<4xf32> {pipeline.role = "state", pipeline.slice = 0 : i64},
+// CHECK-SAME: %[[M1:.*]]: tensor<4xf32> {pipeline.role = "state", pipeline.slice = 1 : i64}, %[[COUNT:.*]]: tensor<f32>
+// CHECK-SAME: -> (tensor<4xf32> {pipeline.of = 0 : i64, pipeline.role = "parameter", pipeline.slice = 0 : i64},
+// CHECK-SAME: tensor<4xf32> {pipeline.of = 5 : i64, pipeline.role = "state", pipeline.slice = 1 : i64},
+// CHECK-SAME: tensor<f32> {pipeline.of = 6 : i64, pipeline.role = "state"})
+// CHECK: linalg.add ins({{.*}} : tensor<1x4xf32>
+func.func @step(%w: tensor<2x4xf32> {pipeline.role = "parameter", pipeline.name = "w", pipeline.slices = 2 : i64})
+    -> (tensor<2x4xf32> {pipeline.role = "gradient", pipeline.of = 0 : i64, pipeline.slices = 2 : i64}) {
+  %w0 = tensor.extract_slice %w[0, 0] [1, 4] [1, 1] : tensor<2x4xf32> to tensor<4xf32>
+  %w1 = tensor.extract_slice %w[1, 0] [1, 4] [1, 1] : tensor<2x4xf32> to tensor<4xf32>
+  %g = arith.mulf %w0, %w1 : tensor<4xf32>
+  %e = tensor.empty() : tensor<2x4xf32>
+  %s0 = tensor.insert_slice %g into %e[0, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<2x4xf32>
+  %s1 = tensor.insert_slice %g into %s0[1, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<2x4xf32>
+  return %s1 : tensor<2x4xf32>
+}
+func.func @update(%w: tensor<2x4xf32> {pipeline.role = "parameter", pipeline.of = 0 : i64},
+                  %dw: tensor<2x4xf32> {pipeline.role = "gradient", pipeline.of = 0 : i64},
+                  %m: tensor<2x4xf32> {pipeline.role = "state"}, %count: tensor<f32> {pipeline.role = "state"})
+    -> (tensor<2x4xf32> {pipeline.role = "parameter", pipeline.of = 0 : i64}, tensor<2x4xf32> {pipeline.role = "state", pipeline.of = 2 : i64},
+        tensor<f32> {pipeline.role = "state", pipeline.of = 3 : i64}) {
+  %e = tensor.empty() : tensor<2x4xf32>
+  %m1 = linalg.add ins(%m, %dw : tensor<2x4xf32>, tensor<2x4xf32>) outs(%e : tensor<2x4xf32>) -> tensor<2x4xf32>
+  %w1 = linalg.sub ins(%w, %m1 : tensor<2x4xf32>, tensor<2x4xf32>) outs(%e : tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %w1, %m1, %count : tensor<2x4xf32>, tensor<2x4xf32>, tensor<f32>
 }

@@ -5,6 +5,8 @@
     gpt_adamw_100m  a hundred million parameters: 12 layers, width 768, sequence 256
     tied_adamw  the same with one matrix for embedding and output, which the first stage owns and the last reads
     slices_adamw  a small GPT with seven samples to share among replicas
+    scan_adamw  a scan over stacked layers: rows of parameters, gradients and moments belong to the stages of their layers
+    scan_lamb   the same by LAMB: norms of what was scaled by the norm of all
     mlp_sgd     the perceptron: momentum
 """
 
@@ -52,6 +54,16 @@ def tied_adamw():
 
 def slices_adamw():
     return _adamw(gpt.gpt_slices())
+
+
+def scan_adamw():
+    return _adamw(gpt.gpt_scan())
+
+
+def scan_lamb():
+    step, arguments, *_ = gpt.gpt_scan()
+    optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.lamb(1e-2))
+    return step, arguments, {"update": (updating(optimizer), optimizer.init(arguments[0]))}
 
 
 def mlp_sgd():

@@ -91,8 +91,7 @@ void stagewright::torank::emitUpdateChannels(
     return;
   for (auto [number, pack] : llvm::enumerate(plan.update->packs))
     for (int64_t to = 0; to < plan.numRanks(); ++to)
-      if (to != pack.from &&
-          llvm::is_contained(plan.update->parts[to].packs, number))
+      if (to != pack.from && plan.update->parts[to].reads(number))
         names.packs[{number, to}] = create("update." + std::to_string(number) +
                                                ".to" + std::to_string(to),
                                            pack.from, to, pack.type);
@@ -110,10 +109,11 @@ LogicalResult RankEmitter::declareUpdate() {
   pipeline::GraphOp graph = plan.graph;
   func::FuncOp function = plan.update->function;
   const UpdatePart &part = plan.update->parts[rank];
-  llvm::SmallSetVector<unsigned, 16> used(part.sumInputs.begin(),
-                                          part.sumInputs.end());
-  used.insert(part.inputs.begin(), part.inputs.end());
-  used.insert(part.replaced.begin(), part.replaced.end());
+  llvm::SmallSetVector<unsigned, 16> used;
+  for (const UpdateCall &call : part.rounds)
+    used.insert(call.inputs.begin(), call.inputs.end());
+  used.insert(part.last.inputs.begin(), part.last.inputs.end());
+  used.insert(part.last.replaced.begin(), part.last.replaced.end());
   for (unsigned number : used) {
     const UpdateArgument &argument = plan.update->arguments[number];
     if (argument.role == "gradient")
@@ -153,42 +153,44 @@ void RankEmitter::emitCall(func::FuncOp callee, ValueRange inputs,
 void RankEmitter::emitUpdate(Value zero) {
   const Update &update = *plan.update;
   const UpdatePart &part = update.parts[rank];
-  auto slotsOf = [&](ArrayRef<unsigned> numbers) {
-    SmallVector<Value> found;
-    for (unsigned number : numbers)
-      found.push_back(updateSlot(number));
-    return found;
-  };
   std::map<unsigned, Value> packs;
-  if (part.sums) {
-    SmallVector<Value> outputs;
-    for (unsigned number : part.made)
+  auto call = [&](const UpdateCall &it) {
+    if (!it.body)
+      return;
+    SmallVector<Value> inputs, outputs, replaced;
+    for (unsigned number : it.inputs)
+      inputs.push_back(updateSlot(number));
+    for (unsigned number : it.packs)
+      inputs.push_back(packs[number]);
+    for (unsigned number : it.made)
       outputs.push_back(packs[number] = rank::ViewOp::create(
                             builder, loc, memoryOf(update.packs[number].type),
                             workspace, update.offsetOf(number)));
-    emitCall(part.sums, slotsOf(part.sumInputs), outputs, {});
+    for (unsigned number : it.replaced)
+      replaced.push_back(updateSlot(number));
+    emitCall(it.body, inputs, outputs, replaced);
+  };
+  for (auto [round, made] : llvm::enumerate(part.rounds)) {
+    call(made);
+    for (auto [key, channel] : names.packs) {
+      auto [number, to] = key;
+      const UpdatePack &pack = update.packs[number];
+      if (pack.from != rank || pack.round != int64_t(round))
+        continue;
+      Value slot = rank::ClaimOp::create(builder, loc, memoryOf(pack.type),
+                                         channel, zero);
+      rank::CopyOp::create(builder, loc, packs[number], slot);
+      rank::SendOp::create(builder, loc, channel, zero);
+    }
+    for (auto [number, pack] : llvm::enumerate(update.packs))
+      if (pack.from != rank && pack.round == int64_t(round) &&
+          part.reads(number))
+        packs[number] = rank::RecvOp::create(builder, loc, memoryOf(pack.type),
+                                             names.packs[{number, rank}], zero);
   }
-  for (auto [key, channel] : names.packs) {
-    auto [number, to] = key;
-    if (update.packs[number].from != rank)
-      continue;
-    Value slot = rank::ClaimOp::create(
-        builder, loc, memoryOf(update.packs[number].type), channel, zero);
-    rank::CopyOp::create(builder, loc, packs[number], slot);
-    rank::SendOp::create(builder, loc, channel, zero);
-  }
-  SmallVector<Value> inputs = slotsOf(part.inputs);
-  for (unsigned number : part.packs) {
-    if (update.packs[number].from != rank)
-      packs[number] = rank::RecvOp::create(builder, loc,
-                                           memoryOf(update.packs[number].type),
-                                           names.packs[{number, rank}], zero);
-    inputs.push_back(packs[number]);
-  }
-  if (part.body)
-    emitCall(part.body, inputs, {}, slotsOf(part.replaced));
-  for (unsigned number : part.packs)
-    if (update.packs[number].from != rank)
+  call(part.last);
+  for (auto [number, pack] : llvm::enumerate(update.packs))
+    if (pack.from != rank && part.reads(number))
       rank::ReleaseChannelOp::create(builder, loc, names.packs[{number, rank}],
                                      zero);
   sendParameters(zero);

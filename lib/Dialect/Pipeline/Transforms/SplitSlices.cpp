@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Shard/SplitFunction.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -81,9 +82,22 @@ struct SplitSlicesPass : impl::SplitSlicesBase<SplitSlicesPass> {
     SmallVector<Stack> stacks = findStacks();
     if (stacks.empty())
       return;
+    // By the number of rows, and the position in the step.
+    std::map<int64_t, std::map<int64_t, Layout>> ofStep;
+    for (const Stack &stack : stacks) {
+      auto position = step.getArgAttrOfType<IntegerAttr>(
+          stack.argument, PipelineDialect::kPosition);
+      ofStep[stack.rows][position ? position.getInt() : stack.argument] =
+          Layout::split(0);
+    }
     if (failed(splitArguments(stacks)))
       return signalPassFailure();
     splitResults(stacks);
+    // An optimizer's rows belong to the stages of their layers as well.
+    for (const auto &[rows, layouts] : ofStep)
+      if (auto update = module.lookupSymbol<func::FuncOp>("update"))
+        FunctionSplitter{.ways = rows, .rows = true}.splitUpdate(update,
+                                                                 layouts);
   }
 
 private:

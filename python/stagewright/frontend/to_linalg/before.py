@@ -53,7 +53,8 @@ def rewrite(module):
         return ir.WalkResult.ADVANCE
     module.operation.walk(visit)
     for name, operations in found.items():
-        for op in reversed(operations) if name == "stablehlo.while" else operations:  # inner loops first
+        # Inner loops before outer ones, and what is joined before what it is joined from.
+        for op in reversed(operations) if name in ("stablehlo.while", "stablehlo.concatenate") else operations:
             REWRITES[name](op)
 
 
@@ -63,14 +64,27 @@ def _replace(op, *values):
     op.erase()
 
 
+def _joined(op, axis):
+    """What a concatenation joins: JAX joins more than sixteen arrays in several, of which some are of others."""
+    for part in op.operands:
+        source = getattr(part.owner, "operation", None)
+        if source is not None and source.name == op.name and len(list(part.uses)) == 1 and \
+                ir.IntegerAttr(source.attributes["dimension"]).value == axis:
+            yield from _joined(source, axis)
+        else:
+            yield part
+
+
 def _concatenate(op):
     result = op.results[0].type
+    if not list(op.results[0].uses):  # part of one that is done
+        return op.erase()
     if not has_signless_elements(result):
         return
     axis = ir.IntegerAttr(op.attributes["dimension"]).value
     with ir.InsertionPoint(op), op.location:
         value, offsets = create("tensor.empty", [result]), [0] * result.rank
-        for part in op.operands:
+        for part in _joined(op, axis):
             shape = ir.RankedTensorType(part.type).shape
             if 0 in shape:
                 continue

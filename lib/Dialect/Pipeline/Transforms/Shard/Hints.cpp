@@ -48,11 +48,6 @@ FailureOr<Layout> Parameter::take(Layout layout, int64_t ways,
   if (!layout.isSplit())
     return layout;
   auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[number]);
-  if (step.getArgAttr(number, PipelineDialect::kSlice))
-    return emitError(step.getLoc())
-           << "parameter '" << name() << "' is a row of stacked layers and "
-           << "cannot be split over shards as well, as " << source
-           << " says; import the layers apart, or say '" << name() << "=whole'";
   if (!type || !fits(type, layout, ways))
     return emitError(step.getLoc())
            << "parameter '" << name() << "' of type "
@@ -134,7 +129,7 @@ FailureOr<HintedLayouts> readLayouts(func::FuncOp step, StringRef hints,
     if (failed(layout))
       return failure();
     result.layouts[i] = *layout;
-    if (isAuto && !step.getArgAttr(i, PipelineDialect::kSlice))
+    if (isAuto)
       result.open.push_back(i);
   }
   for (const Hint &hint : *list)

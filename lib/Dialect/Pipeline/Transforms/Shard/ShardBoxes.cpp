@@ -98,7 +98,7 @@ void Sharder::scatter(Value old, Layout layout) {
         joinAll(builder, at(old.getDefiningOp(), shard), entry.layout, parts));
     mark(*sums.back().getDefiningOp());
   }
-  ++numScatters;
+  ++boxes.scatters;
   entry.layout = layout;
   entry.copies = std::move(sums);
   entry.level = here;
@@ -121,7 +121,7 @@ void Sharder::box(Value old) {
                                     entry.copies, entry.layout)
                         : joinAll(builder, loc, entry.layout, entry.copies));
   }
-  ++(entry.layout.isSplit() ? numJoins : numSums);
+  ++(entry.layout.isSplit() ? boxes.joins : boxes.sums);
   for (Value value : boxed)
     mark(*value.getDefiningOp());
   boxed.resize(ways, boxed.front());
@@ -148,7 +148,7 @@ SmallVector<Value> *Sharder::exchanged(Value old, Layout layout) {
                              parts, entry.layout));
     mark(*made.back().getDefiningOp());
   }
-  ++numExchanges;
+  ++boxes.exchanges;
   here = before;
   return &entry.others.emplace_back(layout, std::move(made)).second;
 }

@@ -69,6 +69,17 @@ bool isSumFromZero(mlir::linalg::LinalgOp op, unsigned number);
 /// forward of, as the loss's, be on the one below.
 void settle(mlir::func::FuncOp step);
 
+/// What stands between shards, by kind.
+struct Boxes {
+  int64_t sums = 0, scatters = 0, joins = 0, exchanges = 0;
+
+  Boxes &operator+=(const Boxes &other) {
+    sums += other.sums, scatters += other.scatters;
+    joins += other.joins, exchanges += other.exchanges;
+    return *this;
+  }
+};
+
 class Sharder {
 public:
   /// Of a step, whose whole values every shard makes for itself; without a
@@ -91,8 +102,7 @@ public:
   mlir::Value whole(mlir::Value old, int64_t shard);
   mlir::Value in(mlir::Value old, Layout layout, int64_t shard);
 
-  int64_t numSums = 0, numScatters = 0, numJoins = 0,
-          numExchanges = 0; ///< Boxes.
+  Boxes boxes;
 
 private:
   /// How far into the forward, or into the backward, something is; -1: before

@@ -1,0 +1,183 @@
+//===- SplitFunction.cpp - a function that does all parts' work -----------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SplitFunction.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+
+using namespace mlir;
+
+namespace stagewright::pipeline {
+
+/// `type` without dimension 0.
+static RankedTensorType rowType(RankedTensorType type) {
+  return RankedTensorType::get(type.getShape().drop_front(),
+                               type.getElementType());
+}
+
+/// How a row becomes a tensor of one row: dimensions 0 and 1 are its first.
+static SmallVector<ReassociationIndices> rowGroups(int64_t rank) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t dim = 1; dim < rank; ++dim)
+    groups.push_back(dim == 1 ? ReassociationIndices{0, 1}
+                              : ReassociationIndices{dim});
+  return groups;
+}
+
+/// Arguments for the block that `builder` is in; of each of `function`, the
+/// first.
+SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
+                                                    ArrayRef<Layout> layouts,
+                                                    OpBuilder &builder,
+                                                    Sharder &sharder) const {
+  SmallVector<int64_t> firsts;
+  Block &block = *builder.getInsertionBlock();
+  for (auto [argument, layout] :
+       llvm::zip_equal(function.getArguments(), layouts)) {
+    firsts.push_back(int64_t(block.getNumArguments()));
+    Location loc = argument.getLoc();
+    if (!layout.isSplit()) {
+      sharder.setArgument(argument, block.addArgument(argument.getType(), loc));
+      continue;
+    }
+    RankedTensorType type =
+        localType(cast<RankedTensorType>(argument.getType()), layout, ways);
+    SmallVector<Value> parts;
+    for (int64_t part = 0; part < ways; ++part) {
+      parts.push_back(block.addArgument(rows ? rowType(type) : type, loc));
+      if (rows)
+        parts.back() = tensor::ExpandShapeOp::create(
+            builder, loc, type, parts.back(), rowGroups(type.getRank()));
+    }
+    sharder.setArgument(argument, layout, parts);
+  }
+  return firsts;
+}
+
+/// Attributes of an argument or result for one part of it.
+DictionaryAttr FunctionSplitter::partAttributes(DictionaryAttr whole,
+                                                RankedTensorType type,
+                                                Layout layout,
+                                                int64_t part) const {
+  MLIRContext *context = type.getContext();
+  Builder builder(context);
+  NamedAttrList list(whole ? whole : builder.getDictionaryAttr({}));
+  if (!rows)
+    list.erase(PipelineDialect::kSplitDim);
+  if (!layout.isSplit())
+    return list.getDictionary(context);
+  list.erase(PipelineDialect::kSlices);
+  auto row =
+      llvm::dyn_cast_or_null<IntegerAttr>(list.get(PipelineDialect::kSlice));
+  list.set(PipelineDialect::kSlice,
+           builder.getI64IntegerAttr(row ? row.getInt() * ways + part : part));
+  if (rows)
+    return list.getDictionary(context);
+  if (row)
+    list.set(PipelineDialect::kSliceParts, builder.getI64IntegerAttr(ways));
+  list.set(PipelineDialect::kSliceDim, builder.getI64IntegerAttr(layout.dim));
+  list.set(PipelineDialect::kSliceOuter,
+           builder.getI64IntegerAttr(layout.outer));
+  return list.getDictionary(context);
+}
+
+Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
+                              ArrayRef<Layout> layouts) const {
+  OpBuilder builder(function);
+  MLIRContext *context = function.getContext();
+  auto made =
+      func::FuncOp::create(builder, function.getLoc(), function.getName(),
+                           builder.getFunctionType(TypeRange(), TypeRange()));
+  made->setDiscardableAttrs(function->getDiscardableAttrDictionary());
+  made.setVisibility(function.getVisibility());
+  Block *block = made.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  Sharder sharder(graph, ways, scatters, builder);
+  SmallVector<int64_t> firsts =
+      addArguments(function, layouts, builder, sharder);
+  sharder.copy(function.getBody().front());
+
+  SmallVector<Attribute> facts, resultFacts;
+  for (auto [i, layout] : llvm::enumerate(layouts))
+    for (int64_t part = 0; part < partsOf(layout); ++part)
+      facts.push_back(partAttributes(
+          function.getArgAttrDict(unsigned(i)),
+          dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]), layout,
+          part));
+  SmallVector<Value> results;
+  Operation *end = function.getBody().front().getTerminator();
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    Layout layout;
+    auto of =
+        function.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
+    if (of)
+      layout = layouts[of.getInt()];
+    for (int64_t part = 0; part < partsOf(layout); ++part) {
+      // The last shard gives what is whole: its stage is the last one.
+      Value value = sharder.in(end->getOperand(i), layout,
+                               layout.isSplit() ? part : ways - 1);
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      if (rows && layout.isSplit())
+        value = tensor::CollapseShapeOp::create(builder, end->getLoc(),
+                                                rowType(type), value,
+                                                rowGroups(type.getRank()));
+      results.push_back(value);
+      NamedAttrList own(
+          partAttributes(function.getResultAttrDict(i), type, layout, part));
+      if (of)
+        own.set(PipelineDialect::kOf,
+                builder.getI64IntegerAttr(firsts[of.getInt()] + part));
+      resultFacts.push_back(own.getDictionary(context));
+    }
+  }
+  func::ReturnOp::create(builder, end->getLoc(), results);
+  made.setFunctionType(builder.getFunctionType(block->getArgumentTypes(),
+                                               TypeRange(ValueRange(results))));
+  made.setArgAttrsAttr(builder.getArrayAttr(facts));
+  made.setResAttrsAttr(builder.getArrayAttr(resultFacts));
+  function.erase();
+  // What only another shard's results need.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  if (graph)
+    settle(made);
+  return sharder.boxes;
+}
+
+Boxes FunctionSplitter::splitUpdate(
+    func::FuncOp update, const std::map<int64_t, Layout> &ofStep) const {
+  SmallVector<Layout> layouts(update.getNumArguments());
+  for (unsigned i = 0; i < update.getNumArguments(); ++i)
+    if (auto of = update.getArgAttrOfType<IntegerAttr>(i, PipelineDialect::kOf))
+      if (auto found = ofStep.find(of.getInt()); found != ofStep.end())
+        layouts[i] = found->second;
+  Operation *end = update.getBody().front().getTerminator();
+  for (bool changed = true; changed;) {
+    OpBuilder builder(update.getContext());
+    OwningOpRef<func::FuncOp> trial =
+        func::FuncOp::create(update.getLoc(), "trial",
+                             builder.getFunctionType(TypeRange(), TypeRange()));
+    builder.setInsertionPointToStart(trial->addEntryBlock());
+    Sharder sharder(nullptr, ways, /*scatters=*/false, builder);
+    addArguments(update, layouts, builder, sharder);
+    sharder.copy(update.getBody().front());
+    changed = false;
+    for (unsigned i = 0; i < update.getNumResults(); ++i) {
+      auto of =
+          update.getResultAttrOfType<IntegerAttr>(i, PipelineDialect::kOf);
+      Layout made = sharder.layoutOf(end->getOperand(i));
+      bool isNew =
+          of && made.isSplit() && layouts[of.getInt()].kind == Layout::Whole;
+      if (isNew)
+        layouts[of.getInt()] = made;
+      changed |= isNew;
+    }
+  }
+  return split(update, nullptr, layouts);
+}
+
+} // namespace stagewright::pipeline
