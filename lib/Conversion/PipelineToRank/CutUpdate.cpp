@@ -8,6 +8,7 @@
 #include "Plan.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include <map>
 
 using namespace mlir;
 using namespace stagewright;
@@ -175,18 +176,48 @@ private:
   llvm::DenseSet<Operation *> operations;
 };
 
+/// Functions that are written once where they are equal, as those of the shards
+/// of a stage mostly are.
+class Bodies {
+public:
+  explicit Bodies(SymbolTable &symbols) : symbols(symbols) {}
+
+  /// `body`, or an earlier one that does the same.
+  func::FuncOp unify(func::FuncOp body) {
+    Region &region = body.getBody();
+    auto size = std::distance(region.front().begin(), region.front().end());
+    for (func::FuncOp known : bySize[size])
+      if (known.getFunctionType() == body.getFunctionType() &&
+          known.getArgAttrsAttr() == body.getArgAttrsAttr() &&
+          OperationEquivalence::isRegionEquivalentTo(
+              &known.getBody(), &region,
+              OperationEquivalence::IgnoreLocations)) {
+        symbols.erase(body);
+        return known;
+      }
+    bySize[size].push_back(body);
+    return body;
+  }
+
+  SymbolTable &symbols;
+
+private:
+  std::map<ptrdiff_t, SmallVector<func::FuncOp>> bySize;
+};
+
 /// Writes the function of `call`, which makes `results` with the packs of the
 /// rounds before `round`, in place where they replace arguments, and otherwise
 /// packs.
-void writeCall(Update &update, SymbolTable &symbols, const Twine &name,
+void writeCall(Update &update, Bodies &bodies, const Twine &name,
                ArrayRef<Value> results, int64_t round, UpdateCall &call) {
   if (results.empty())
     return;
+  call.node = name.str();
   llvm::DenseSet<Value> given;
   for (const UpdatePack &pack : update.packs)
     if (pack.round < round)
       given.insert(pack.values.begin(), pack.values.end());
-  PartWriter writer(update, symbols, name);
+  PartWriter writer(update, bodies.symbols, name);
   writer.need(results, given);
   for (unsigned number : writer.arguments)
     if (!llvm::is_contained(call.replaced, number))
@@ -210,12 +241,11 @@ void writeCall(Update &update, SymbolTable &symbols, const Twine &name,
   if (call.made.empty())
     for (Value result : results)
       made.push_back(writer.lookup(result));
-  call.body = writer.finish(made);
+  call.body = bodies.unify(writer.finish(made));
 }
 
 /// Makes what `rank` sends to the others in a round.
-void writeRound(Update &update, SymbolTable &symbols, int64_t rank,
-                int64_t round) {
+void writeRound(Update &update, Bodies &bodies, int64_t rank, int64_t round) {
   UpdateCall &call = update.parts[rank].rounds.emplace_back();
   SmallVector<Value> values;
   for (auto [i, pack] : llvm::enumerate(update.packs))
@@ -226,11 +256,11 @@ void writeRound(Update &update, SymbolTable &symbols, int64_t rank,
   std::string name = ("update.sums." + Twine(rank)).str();
   if (round > 0)
     name += "." + std::to_string(round);
-  writeCall(update, symbols, name, values, round, call);
+  writeCall(update, bodies, name, values, round, call);
 }
 
 /// Makes what replaces the parameters and the state of `rank`.
-void writeLast(Update &update, SymbolTable &symbols, int64_t rank) {
+void writeLast(Update &update, Bodies &bodies, int64_t rank) {
   UpdateCall &call = update.parts[rank].last;
   auto end =
       cast<func::ReturnOp>(update.function.getBody().front().getTerminator());
@@ -246,7 +276,7 @@ void writeLast(Update &update, SymbolTable &symbols, int64_t rank) {
     call.replaced.push_back(number);
     results.push_back(result);
   }
-  writeCall(update, symbols, "update." + Twine(rank), results, update.rounds,
+  writeCall(update, bodies, "update." + Twine(rank), results, update.rounds,
             call);
 }
 
@@ -271,11 +301,12 @@ int64_t Update::offsetOf(unsigned number) const {
 
 void stagewright::torank::cutUpdate(int64_t numRanks, Update &update) {
   SymbolTable symbols(update.function->getParentOfType<ModuleOp>());
+  Bodies bodies(symbols);
   update.parts.resize(numRanks);
   for (int64_t rank = 0; rank < numRanks; ++rank) {
     for (int64_t round = 0; round < update.rounds; ++round)
-      writeRound(update, symbols, rank, round);
-    writeLast(update, symbols, rank);
+      writeRound(update, bodies, rank, round);
+    writeLast(update, bodies, rank);
   }
 }
 

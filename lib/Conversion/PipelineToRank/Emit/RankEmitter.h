@@ -109,8 +109,6 @@ private:
   // The optimizer (Update.cpp).
   mlir::LogicalResult declareUpdate();
   void emitUpdate(mlir::Value zero);
-  void emitCall(mlir::func::FuncOp callee, mlir::ValueRange inputs,
-                mlir::ValueRange outputs, mlir::ValueRange replaced);
   void sendParameters(mlir::Value zero);
   mlir::Value updateSlot(unsigned number);
 

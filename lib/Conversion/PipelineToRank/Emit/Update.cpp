@@ -142,13 +142,6 @@ Value RankEmitter::updateSlot(unsigned number) {
   return slots[updateBuffers[number]];
 }
 
-void RankEmitter::emitCall(func::FuncOp callee, ValueRange inputs,
-                           ValueRange outputs, ValueRange replaced) {
-  names.called.insert(callee);
-  rank::CallOp::create(builder, loc, callee.getSymName(), inputs, outputs,
-                       replaced, workspace, plan.update->packsEnd(), 0,
-                       callee.getSymName());
-}
 
 void RankEmitter::emitUpdate(Value zero) {
   const Update &update = *plan.update;
@@ -168,7 +161,10 @@ void RankEmitter::emitUpdate(Value zero) {
                             workspace, update.offsetOf(number)));
     for (unsigned number : it.replaced)
       replaced.push_back(updateSlot(number));
-    emitCall(it.body, inputs, outputs, replaced);
+    func::FuncOp body = it.body;
+    names.called.insert(body);
+    rank::CallOp::create(builder, loc, body.getSymName(), inputs, outputs,
+                         replaced, workspace, update.packsEnd(), 0, it.node);
   };
   for (auto [round, made] : llvm::enumerate(part.rounds)) {
     call(made);

@@ -266,7 +266,8 @@ Value Sharder::makePart(Value old, Layout layout, int64_t shard) {
   const StepOp *entry = entryIn(old);
   bool isFill = op && isa<linalg::FillOp>(op.getOperation());
   if (!op || op->getNumResults() != 1 || !worksOnParts(op) ||
-      op.getNumReductionLoops() != 0 || !(isFill || (entry && entry->free)))
+      op.getNumReductionLoops() != 0 ||
+      !(!graph || isFill || (entry && entry->free)))
     return {};
   auto loop =
       loopFor(op, *op.getDpsInitOperand(0), layout, /*scattered=*/false);

@@ -172,8 +172,8 @@ private:
                                           Layout layout);
   /// Whether a partial value becomes whole by parts that each shard adds up.
   bool boxesByParts(mlir::Value old);
-  /// A part of what costs nothing to make again (a mask, a fill), made as a
-  /// part; null where it does.
+  /// A part of what costs nothing to make again (a mask, a fill), or of what an
+  /// optimizer makes element by element, made as a part; null of what else.
   mlir::Value makePart(mlir::Value old, Layout layout, int64_t shard);
 
   //===--- Places ---------------------------------------------------------===//
