@@ -11,6 +11,32 @@
 
 namespace stagewright {
 
+/// The gangs of `ways` ranks, of which one at least has several levels in turn:
+/// otherwise stages go around ranks one by one.
+static std::optional<Gangs> gangsOf(const ReplicaRanks &ranks, int64_t ways) {
+  Gangs gangs;
+  gangs.ways = ways;
+  int64_t stages = ranks.size();
+  if (stages % ways != 0)
+    return std::nullopt;
+  bool hasLevels = false;
+  for (int64_t level = 0; level < stages; level += ways) {
+    int64_t gang = ranks[level][0] / ways;
+    for (int64_t shard = 0; shard < ways; ++shard)
+      if (ranks[level + shard][0] != gang * ways + shard)
+        return std::nullopt;
+    bool goesOn = !gangs.ranks.empty() && gangs.ranks.back() == gang;
+    hasLevels |= goesOn;
+    if (!goesOn) {
+      gangs.ranks.push_back(gang);
+      gangs.ends.push_back(level);
+    }
+    gangs.ends.back() = level + ways;
+  }
+  return hasLevels && gangs.ranks.size() > 1 ? std::optional(gangs)
+                                             : std::nullopt;
+}
+
 std::optional<Gangs> gangsOf(const ReplicaRanks &ranks) {
   // Pipelines side by side are alike.
   size_t copies = ranks.empty() ? 0 : ranks[0].size();
@@ -18,30 +44,16 @@ std::optional<Gangs> gangsOf(const ReplicaRanks &ranks) {
       std::any_of(ranks.begin(), ranks.end(),
                   [&](const auto &stage) { return stage.size() != copies; }))
     return std::nullopt;
-  // The first rank that comes again ends the first level.
-  Gangs gangs;
+  // At most as many ranks as there are before the first that comes again.
   std::set<int64_t> seen;
   for (const std::vector<int64_t> &stage : ranks)
     if (!seen.insert(stage[0]).second)
       break;
-  gangs.ways = int64_t(seen.size());
-  int64_t ways = gangs.ways, stages = ranks.size();
-  if (ways < 2 || stages % ways != 0)
-    return std::nullopt;
-  for (int64_t level = 0; level < stages; level += ways) {
-    int64_t gang = ranks[level][0] / ways;
-    for (int64_t shard = 0; shard < ways; ++shard)
-      if (ranks[level + shard][0] != gang * ways + shard)
-        return std::nullopt;
-    if (gangs.ranks.empty() || gangs.ranks.back() != gang) {
-      gangs.ranks.push_back(gang);
-      gangs.ends.push_back(level);
-    }
-    gangs.ends.back() = level + ways;
-  }
-  if (gangs.ranks.size() < 2 || (copies != 1 && !areReplicas(ranks)))
-    return std::nullopt;
-  return gangs;
+  for (int64_t ways = 2; ways <= int64_t(seen.size()); ++ways)
+    if (std::optional<Gangs> gangs = gangsOf(ranks, ways);
+        gangs && (copies == 1 || areReplicas(ranks)))
+      return gangs;
+  return std::nullopt;
 }
 
 Schedule runInGangs(const Schedule &schedule, const Gangs &gangs) {

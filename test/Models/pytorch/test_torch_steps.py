@@ -1,4 +1,4 @@
-"""Compiled steps give torch's loss and gradients, on two and four stages."""
+"""Compiled steps give torch's loss and gradients, on two and four stages, and with layers split over two shards."""
 
 import copy
 
@@ -22,7 +22,7 @@ def imported(tmp_path_factory):
     return of
 
 
-@pytest.mark.parametrize("stages", [2, 4])
+@pytest.mark.parametrize("stages", [2, 4, "shards"])
 @pytest.mark.parametrize("name", [model.__name__ for model in architectures.MODELS])
 def test_a_step_is_what_torch_computes(imported, name, stages):
     model = imported(name)

@@ -29,9 +29,10 @@ class Imported:
         self.inputs = self.path.replace(".mlir", ".inputs.safetensors")
 
     def compiled(self, stages, *flags):
+        """The artifact for a number of stages, or "shards": all layers split over two."""
         path = self.path.replace(".mlir", f".{stages}.swx")
-        call(BUILD / "bin/pp-compile", self.path, f"--cluster=local:{stages}", f"--stages={stages}",
-             f"--microbatches={MICROBATCHES}", "--quiet", "-o", path, *flags)
+        cut = ["--cluster=local:2", "--tensor-parallel=2"] if stages == "shards" else [f"--cluster=local:{stages}", f"--stages={stages}"]
+        call(BUILD / "bin/pp-compile", self.path, *cut, f"--microbatches={MICROBATCHES}", "--quiet", "-o", path, *flags)
         return path
 
 

@@ -27,6 +27,10 @@ TEST(GangsTest, LevelsOfAGangAreOneStage) {
   EXPECT_EQ(gangs->ways, 2);
   EXPECT_EQ(gangs->ranks, (std::vector<int64_t>{0, 1}));
   EXPECT_EQ(gangs->ends, (std::vector<int64_t>{6, 10}));
+  auto first = gangsOf(onRanks({0, 1, 2, 3, 2, 3})); // The first has one level.
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->ways, 2);
+  EXPECT_EQ(first->ends, (std::vector<int64_t>{2, 6}));
   auto around = gangsOf(onRanks({0, 1, 2, 3, 0, 1, 2, 3}));
   EXPECT_FALSE(around); // One gang, or none: stages go around the ranks.
   auto chunks = gangsOf(onRanks({0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 2, 3}));
