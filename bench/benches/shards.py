@@ -1,14 +1,26 @@
 """Every layer of a GPT on two cores at once, split by parameters: two shards of ours beside one rank with two threads, and
 beside jax.jit with NamedSharding on two host devices. Loss and gradients of 8 microbatches, float32."""
 
+import json
+import statistics
+
+from ..stand.hosts import AS_ROOT, Hosts, cluster, why_not
 from ..stand.models import GPT, MODELS
-from ..stand.report import RATIO_COLUMNS, Result, Table
+from ..stand.report import RATIO_COLUMNS, Result, Table, time
+from ..stand.sides import call
 
 CORES = "0,1"
 # As Megatron-LM splits them; the projection to queries, keys and values is three arrays side by side.
 OURS = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
 THEIRS = OURS.replace(":3", "")
 THREADS_AT_MOST, JAX_AT_MOST = 1.10, 1.0
+LINKS = """Two shards of each of two stages, a stage on each of two hosts (network namespaces; four processes on two cores), with
+links of several rates: what the compiler expects of a step, by times of nodes measured once, without limits, and the rate of the
+link as it is set, beside the median step."""
+# Slow enough that links decide: four processes that compute at once are slower on two cores than a plan for four can know.
+HOSTS, RATES = (2, 2), (25e6, 12.5e6, 6.25e6)
+NODES = MODELS["gpt"].sized("gpt-links", V=512, D=128, H=4, L=4, T=64, B=2)
+ERROR_AT_MOST = 0.10
 
 
 def run(session):
@@ -27,4 +39,37 @@ def run(session):
         for peer, limit in (("threads", THREADS_AT_MOST), ("jax", JAX_AT_MOST)):
             session.note(result, result.tables[0], f"{model.name}, two shards, beside {peer}", found[peer], limit,
                          f"{model.name}_{peer}")
+    links(session, result)
     return result
+
+
+def links(session, result):
+    """Appends the table of LINKS."""
+    if reason := why_not():
+        session.say(f"  shards over links: {reason}")
+        return
+    table = Table(LINKS, ["link", "expected", "step", "off by", "wanted at most"])
+    result.tables.append(table)
+    module, profile = session.imported(NODES), session.work / "links.profile.json"
+
+    def compiled(rate, *flags):
+        path = session.work / f"links-{rate}.json"
+        path.write_text(json.dumps(cluster("links", HOSTS, rate)))
+        return session.compiled(module, 4, "--tensor-parallel=2", "--stages=2", *flags, name=f"links-{rate}", cluster=path, whole=True)
+
+    def measure(artifact, rate, *flags):
+        with Hosts(session.work, len(HOSTS), rate) as hosts:
+            command = hosts.command(HOSTS, session.tool("pp-run"), artifact, f"--inputs={module.with_suffix('.inputs.safetensors')}",
+                                    "--any-hosts", "--repeat-microbatch", "--json", "--steps=8", *flags)
+            return statistics.median(json.loads(call(command, AS_ROOT))["seconds"][1:])
+    measure(compiled(None), None, f"--profile={profile}")
+    for rate in RATES:
+        label, artifact = f"{rate * 8e-6:g} Mb/s", compiled(rate, f"--profile={profile}")
+        expected = json.loads(call([session.tool("pp-run"), artifact, "--info=json"]))["plan"]["time"]
+        steps = [measure(artifact, rate) for _ in range(session.options.rounds)]
+        step = statistics.median(steps)
+        error = abs(expected / step - 1)
+        session.say(f"  {label}: expected {time(expected)}, {', '.join(map(time, steps))}")
+        result.figures[label] = dict(expected=expected, steps=steps)
+        table.rows.append([label, time(expected), time(step), f"{100 * (expected / step - 1):+.0f} %",
+                           result.want(f"{label}, off by", error, ERROR_AT_MOST)])

@@ -24,7 +24,8 @@ BOTH = ("float32", "bfloat16")
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A registered step. `sample`: whether the ordinary tests run it; `stages`: how it is cut, "auto" by the planner."""
+    """A registered step. `sample`: whether the ordinary tests run it; `stages`: how it is cut, "auto" by the planner, "shards"
+    not at all, but all layers are split over two devices."""
     name: str
     make: object
     dtypes: tuple = BOTH

@@ -1,4 +1,4 @@
-"""A fixed sample of the suite of training steps: each equals JAX for 1 stage, 2 stages and as many as the planner takes.
+"""A fixed sample of the suite of training steps: each equals JAX for 1 stage, 2 stages, as many as the planner takes, and 2 shards.
 
 The sample's steps need JAX and optax only. All others, and the libraries they need: `./dev test models`."""
 
