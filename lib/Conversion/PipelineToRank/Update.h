@@ -57,8 +57,8 @@ struct UpdatePack {
 /// What one rank runs to make its packs of a round, or all that it updates;
 /// values of @update by number.
 struct UpdateCall {
-  mlir::func::FuncOp body; ///< Null: nothing to do.
-  std::string node;        ///< Its name in profiles and traces.
+  mlir::func::FuncOp body;              ///< Null: nothing to do.
+  std::string node;                     ///< Its name in profiles and traces.
   llvm::SmallVector<unsigned> inputs;   ///< Arguments that are only read.
   llvm::SmallVector<unsigned> packs;    ///< After the inputs.
   llvm::SmallVector<unsigned> replaced; ///< Arguments, read and written.

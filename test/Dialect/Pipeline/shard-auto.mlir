@@ -6,7 +6,9 @@
 // RUN: pp-opt %s --pipeline-shard="ways=2 cluster=%t.slow.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=SLOW
 // RUN: pp-opt %s --pipeline-shard="ways=2 cluster=%t.fast.json hints=w/0/up=whole,*=auto" 2>&1 >/dev/null | FileCheck %s --check-prefix=SOME
 // RUN: pp-opt %s --pipeline-shard="ways=2 cluster=%t.fast.json hints=w/0/up=0,*=auto" 2>&1 >/dev/null | FileCheck %s --check-prefix=GIVEN
-// RUN: not pp-opt %s --pipeline-shard="ways=5 cluster=%t.fast.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=NONE
+// RUN: not pp-opt %s --pipeline-shard="ways=5" 2>&1 >/dev/null | FileCheck %s --check-prefix=NONE
+// RUN: not pp-opt %s --pipeline-shard="ways=4 cluster=%t.fast.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=FEW
+// RUN: sed 's/role = "parameter"/role = "batch"/' %s | not pp-opt --pipeline-shard="ways=2 cluster=%t.fast.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=BATCHES
 // RUN: not pp-opt %s --pipeline-shard="ways=2 cluster=%t.none.json" 2>&1 >/dev/null | FileCheck %s --check-prefix=CLUSTER
 
 // Heads of a fused projection are its factor 4 of 3 x 4 x 2. The width 8 is in all products, but every one of them would add up
@@ -25,6 +27,8 @@
 // GIVEN: as by --shard='qkv=0,w/*/up=0,w/*/down=1'
 
 // NONE: error: no parameter can be split over 5 shards: none has a dimension, or heads or the like in one, that 5 divides
+// FEW: error: 4 shards need 4 devices, and there are 2; name a larger cluster, as --cluster=local:4
+// BATCHES: error: no parameter is split over the 2 shards: the step has none
 // CLUSTER: error: {{.*}}none.json
 
 func.func @step(%qkv: tensor<8x24xf32> {pipeline.role = "parameter", pipeline.name = "qkv"},

@@ -14,7 +14,7 @@
 // BOTH-SAME: tensor<3x4xf32> {pipeline.name = "b"
 // WHOLE: func.func @step(%{{.*}}: tensor<4x6xf32> {pipeline.name = "a"
 // WHOLE-SAME: tensor<3x4xf32> {pipeline.name = "b"
-// NOTHING: error: no parameter is split over the 2 shards, as all hints say 'whole'; leave them out, or let one say 'auto'
+// NOTHING: error: no parameter is split over the 2 shards: all hints say 'whole'; leave them out, or let one say 'auto'
 // ODD: error: parameter 'a' of type {{.*}}tensor<4x6xf32>{{.*}} cannot be split over 4 shards by the model's own file: dimension 1 must be a multiple of 4
 // RANGE: error: 'pipeline.split_dim' of argument 1 must be an integer from 0 to 1, got 2
 

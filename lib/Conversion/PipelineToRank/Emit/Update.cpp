@@ -142,7 +142,6 @@ Value RankEmitter::updateSlot(unsigned number) {
   return slots[updateBuffers[number]];
 }
 
-
 void RankEmitter::emitUpdate(Value zero) {
   const Update &update = *plan.update;
   const UpdatePart &part = update.parts[rank];

@@ -14,10 +14,15 @@ using namespace mlir;
 namespace stagewright::pipeline {
 
 Result<ShardRates> ratesOf(const Cluster &cluster, int64_t ways) {
+  size_t count = size_t(ways);
+  if (cluster.devices.size() < count)
+    return Error{
+        std::to_string(ways) + " shards need " + std::to_string(ways) +
+        " devices, and there are " + std::to_string(cluster.devices.size()) +
+        "; name a larger cluster, as --cluster=local:" + std::to_string(ways)};
   Result<Network> network = Network::create(cluster);
   if (!network)
     return network.error();
-  size_t count = std::min(size_t(ways), cluster.devices.size());
   ShardRates rates;
   rates.device = *std::min_element(
       cluster.devices.begin(), cluster.devices.begin() + ptrdiff_t(count),

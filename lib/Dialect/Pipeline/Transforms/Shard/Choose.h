@@ -34,7 +34,7 @@ struct ShardRates {
 };
 
 /// Of the first `ways` devices of `cluster`: the slowest device, link and
-/// latency among them. Fails where some are not joined.
+/// latency among them. Fails where there are fewer, or some are not joined.
 Result<ShardRates> ratesOf(const Cluster &cluster, int64_t ways);
 
 /// What was chosen.

@@ -117,8 +117,10 @@ private:
       return success();
     return emitError(step.getLoc())
            << "no parameter is split over the " << ways.getValue()
-           << " shards, as all "
-           << "hints say 'whole'; leave them out, or let one say 'auto'";
+           << " shards: "
+           << (hints.empty() ? "the step has none"
+                             : "all hints say 'whole'; leave them out, or let "
+                               "one say 'auto'");
   }
 };
 
