@@ -72,8 +72,9 @@ func.func @update(%w: tensor<4xf32> {pipeline.role = "parameter", pipeline.of = 
 // CHECK: rank.call @update.sums.0.1 ins({{.*}}%[[G]]
 // CHECK: %[[N:.*]] = rank.recv @update.3.to0
 // CHECK: rank.call @update.0 ins({{.*}}%[[N]]
+// Both ranks send a gradient as it is, by one function.
 // CHECK-LABEL: rank.program @step.1
-// CHECK: rank.call @update.sums.1 ins
+// CHECK: rank.call @update.sums.0 ins({{.*}} node "update.sums.1"
 // CHECK: rank.send @update.1.to0
 // CHECK: rank.recv @update.0.to1
 // CHECK: rank.call @update.sums.1.1 ins
