@@ -164,13 +164,14 @@ class Pipeline:
 
 
 def _hints(module, shards):
-    """How each parameter is split that can be, which rows of a stack cannot: along the dimension that its name chooses."""
+    """How each parameter is split that can be, of a stack each row: along the dimension that its name chooses."""
     hints = []
     for shape, facts in re.findall(r"tensor<([\dx]+)x\w+> \{([^}]*role = \"parameter\"[^}]*)\}",
                                    module.read_text().split("\n}", 1)[0]):
         name = re.search(r"pipeline\.name = \"([^\"]+)\"", facts)[1]
-        dims = [dim for dim, size in enumerate(map(int, shape.split("x"))) if size % shards == 0]
-        if dims and "pipeline.slices" not in facts:
+        sizes = [int(size) for size in shape.split("x")]["pipeline.slices" in facts:]
+        dims = [dim for dim, size in enumerate(sizes) if size % shards == 0]
+        if dims:
             hints.append(f"{name}={dims[sum(map(ord, name)) % len(dims)]}")
     return hints
 
