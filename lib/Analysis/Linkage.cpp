@@ -107,16 +107,6 @@ Linkage::Factors Linkage::of(linalg::LinalgOp op, unsigned loop) const {
   return found == loops.end() ? Factors() : factorsOf(found->second[loop]);
 }
 
-bool Linkage::has(Value value, unsigned linked) const {
-  auto found = dims.find(value);
-  return found != dims.end() &&
-         llvm::any_of(found->second, [&](const Nodes &list) {
-           return llvm::any_of(factorsOf(list), [&](LinkedFactor factor) {
-             return factor.linked == linked;
-           });
-         });
-}
-
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
@@ -130,6 +120,8 @@ Linkage::Linkage(func::FuncOp step) {
     if (!position || !dimsOf(argument))
       continue;
     Value row = first.try_emplace(position.getInt(), argument).first->second;
+    if (row.getType() != argument.getType())
+      continue;
     SmallVector<Nodes> &own = *dimsOf(argument);
     for (auto [left, right] : llvm::zip_equal(own, *dimsOf(row)))
       join(left, right);

@@ -16,11 +16,12 @@ HEAD = """\
 # Training steps that were tried
 
 Written by `./dev test models`. Each step is imported as `stagewright import jax` does, compiled for one stage, for two, for as
-many as the planner takes of two devices, and with all layers split over two shards, and runs two microbatches that differ. *Equal* means that loss, gradients and other
-results are JAX's: of float32 to 1e-5 of a result's norm, or 1e-6 of all results, or at most twice as far from float64 as JAX's
-own, also on inputs that differ in the last bit; of bfloat16 at most 1.5 times as far from float32 as JAX's own, which rounds
-where the program says (`xla_allow_excess_precision=false`); where one input is farther, the root mean square over twelve others
-decides. A dash: not tried. The steps are in [test/Models/steps](../test/Models/steps).
+many as the planner takes of two devices, and with all layers split over two shards, and runs two microbatches that differ.
+*Equal* means that loss, gradients and other results are JAX's: of float32 to 1e-5 of a result's norm, or 1e-6 of all results,
+or at most twice as far from float64 as JAX's own, also on inputs that differ in the last bit; of bfloat16 at most 1.5 times as
+far from float32 as JAX's own, which rounds where the program says (`xla_allow_excess_precision=false`); where one input is
+farther, the root mean square over twelve others decides. A dash: not tried. The steps are in
+[test/Models/steps](../test/Models/steps).
 """
 
 

@@ -52,8 +52,6 @@ public:
   Factors of(mlir::Value value, int64_t dim) const;
   /// Those of a loop; none of one that no operand tells the size of.
   Factors of(mlir::linalg::LinalgOp op, unsigned loop) const;
-  /// Whether a dimension of `value` has a factor of class `linked`.
-  bool has(mlir::Value value, unsigned linked) const;
 
 private:
   using Nodes = mlir::SmallVector<unsigned, 2>;

@@ -8,7 +8,7 @@
 #include "Plan.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include <map>
+#include "stagewright/Analysis/EqualBodies.h"
 
 using namespace mlir;
 using namespace stagewright;
@@ -176,33 +176,11 @@ private:
   llvm::DenseSet<Operation *> operations;
 };
 
-/// Functions that are written once where they are equal, as those of the shards
-/// of a stage mostly are.
-class Bodies {
-public:
-  explicit Bodies(SymbolTable &symbols) : symbols(symbols) {}
-
-  /// `body`, or an earlier one that does the same.
-  func::FuncOp unify(func::FuncOp body) {
-    Region &region = body.getBody();
-    auto size = std::distance(region.front().begin(), region.front().end());
-    for (func::FuncOp known : bySize[size])
-      if (known.getFunctionType() == body.getFunctionType() &&
-          known.getArgAttrsAttr() == body.getArgAttrsAttr() &&
-          OperationEquivalence::isRegionEquivalentTo(
-              &known.getBody(), &region,
-              OperationEquivalence::IgnoreLocations)) {
-        symbols.erase(body);
-        return known;
-      }
-    bySize[size].push_back(body);
-    return body;
-  }
-
-  SymbolTable &symbols;
-
-private:
-  std::map<ptrdiff_t, SmallVector<func::FuncOp>> bySize;
+/// Where functions are written, and which are there: those of the shards of a
+/// stage are mostly equal, and written once.
+struct Bodies {
+  SymbolTable symbols;
+  pipeline::EqualBodies distinct;
 };
 
 /// Writes the function of `call`, which makes `results` with the packs of the
@@ -241,7 +219,10 @@ void writeCall(Update &update, Bodies &bodies, const Twine &name,
   if (call.made.empty())
     for (Value result : results)
       made.push_back(writer.lookup(result));
-  call.body = bodies.unify(writer.finish(made));
+  func::FuncOp body = writer.finish(made);
+  call.body = bodies.distinct.find(body);
+  if (call.body != body)
+    bodies.symbols.erase(body);
 }
 
 /// Makes what `rank` sends to the others in a round.
@@ -260,7 +241,7 @@ void writeRound(Update &update, Bodies &bodies, int64_t rank, int64_t round) {
 }
 
 /// Makes what replaces the parameters and the state of `rank`.
-void writeLast(Update &update, Bodies &bodies, int64_t rank) {
+void writeLast(Update &update, Bodies &bodies, int64_t rank, int64_t rounds) {
   UpdateCall &call = update.parts[rank].last;
   auto end =
       cast<func::ReturnOp>(update.function.getBody().front().getTerminator());
@@ -276,8 +257,7 @@ void writeLast(Update &update, Bodies &bodies, int64_t rank) {
     call.replaced.push_back(number);
     results.push_back(result);
   }
-  writeCall(update, bodies, "update." + Twine(rank), results, update.rounds,
-            call);
+  writeCall(update, bodies, "update." + Twine(rank), results, rounds, call);
 }
 
 } // namespace
@@ -300,13 +280,15 @@ int64_t Update::offsetOf(unsigned number) const {
 }
 
 void stagewright::torank::cutUpdate(int64_t numRanks, Update &update) {
-  SymbolTable symbols(update.function->getParentOfType<ModuleOp>());
-  Bodies bodies(symbols);
+  Bodies bodies{SymbolTable(update.function->getParentOfType<ModuleOp>()), {}};
+  int64_t rounds = 0;
+  for (const UpdatePack &pack : update.packs)
+    rounds = std::max(rounds, pack.round + 1);
   update.parts.resize(numRanks);
   for (int64_t rank = 0; rank < numRanks; ++rank) {
-    for (int64_t round = 0; round < update.rounds; ++round)
+    for (int64_t round = 0; round < rounds; ++round)
       writeRound(update, bodies, rank, round);
-    writeLast(update, bodies, rank);
+    writeLast(update, bodies, rank, rounds);
   }
 }
 

@@ -136,7 +136,6 @@ public:
     // State belongs to those whose values replace it.
     for (bool changed = true; changed;) {
       update.packs.clear();
-      update.rounds = 0;
       sent.clear();
       for (Operation &op :
            update.function.getBody().front().without_terminator())
@@ -244,7 +243,7 @@ private:
       return update.homeOf(value) < 0 || isNumber(value.getType());
     });
     bool joined = !owners.empty() && joins(op) && (number || parts);
-    number |= parts && joined;
+    number |= joined;
     if (owners.size() == 1 && !(number && global))
       home = owners.front();
     if (owners.size() > 1 || joined || (number && global && !owners.empty())) {
@@ -281,7 +280,6 @@ private:
       return success();
     Type element = type.getElementType();
     int64_t from = rankOf(value), round = rounds.lookup(value);
-    update.rounds = std::max(update.rounds, round + 1);
     bool number = isNumber(type);
     auto pack = llvm::find_if(update.packs, [&](const UpdatePack &it) {
       return number && it.from == from && it.round == round &&

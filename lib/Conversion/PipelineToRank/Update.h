@@ -84,7 +84,6 @@ struct Update {
   /// By value: the number of its owner, or one of these.
   static constexpr int64_t kFree = -2, kGlobal = -1;
   llvm::DenseMap<mlir::Value, int64_t> home;
-  int64_t rounds = 0;
 
   /// Where pack `number` lies in the workspace of its rank, before the memory
   /// of the functions themselves.

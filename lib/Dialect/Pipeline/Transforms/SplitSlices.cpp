@@ -31,12 +31,6 @@ static int64_t selectedRow(ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets,
   return offsets[0] >= 0 && offsets[0] < shape[0] ? offsets[0] : -1;
 }
 
-/// `type` without dimension 0.
-static RankedTensorType rowType(RankedTensorType type) {
-  return RankedTensorType::get(type.getShape().drop_front(),
-                               type.getElementType());
-}
-
 /// What `row` is a copy of with a leading dimension of size 1 put before it;
 /// null if it is no such copy.
 static Value copiedRow(Value row) {
@@ -268,13 +262,9 @@ private:
       return row;
     if (Value source = copiedRow(row))
       return source;
-    SmallVector<ReassociationIndices> groups;
-    for (int64_t dim = 1; dim < rank; ++dim)
-      groups.push_back(dim == 1 ? ReassociationIndices{0, 1}
-                                : ReassociationIndices{dim});
     OpBuilder builder(step.getBody().front().getTerminator());
     return tensor::CollapseShapeOp::create(builder, row.getLoc(), rowType(type),
-                                           row, groups);
+                                           row, rowGroups(rank));
   }
 
   /// Attributes of one row: those of the whole with its number instead of their

@@ -46,7 +46,6 @@ public:
 
   bool has(unsigned number) const { return isIn[number]; }
   void add(unsigned number) { isIn[number] = true; }
-  void remove(unsigned number) { isIn[number] = false; }
   /// What is in it and excludes `number`.
   SmallVector<unsigned> against(unsigned number) const {
     SmallVector<unsigned> found;
@@ -55,10 +54,10 @@ public:
         found.push_back(other);
     return found;
   }
-  /// Adds what can be, in this order.
-  void fill(ArrayRef<unsigned> order) {
+  /// Adds what can be, in this order, but for `left`.
+  void fill(ArrayRef<unsigned> order, std::optional<unsigned> left = {}) {
     for (unsigned number : order)
-      if (!isIn[number] && against(number).empty())
+      if (number != left && !isIn[number] && against(number).empty())
         add(number);
   }
   /// Exchanges a class for those that it excludes, or the other way round, as
@@ -67,12 +66,8 @@ public:
   double gain() const;
 
 private:
-  double sumOf(ArrayRef<unsigned> list) const {
-    double sum = 0;
-    for (unsigned number : list)
-      sum += classes[number].gain();
-    return sum;
-  }
+  /// Becomes `other` if that saves more time.
+  bool takeBetter(const Choice &other);
   bool exchangeIn(unsigned number);
   bool exchangeOut(unsigned number, ArrayRef<unsigned> order);
 
@@ -80,38 +75,36 @@ private:
   std::vector<bool> isIn;
 };
 
+bool Choice::takeBetter(const Choice &other) {
+  if (other.gain() <= gain())
+    return false;
+  isIn = other.isIn;
+  return true;
+}
+
 bool Choice::exchangeIn(unsigned number) {
   SmallVector<unsigned> others = against(number);
   if (isIn[number] || llvm::any_of(others, [&](unsigned other) {
         return classes[other].isGiven;
       }))
     return false;
-  if (classes[number].gain() <= sumOf(others))
-    return false;
+  Choice with = *this;
   for (unsigned other : others)
-    remove(other);
-  add(number);
-  return true;
+    with.isIn[other] = false;
+  with.add(number);
+  return takeBetter(with);
 }
 
 bool Choice::exchangeOut(unsigned number, ArrayRef<unsigned> order) {
   if (!isIn[number] || classes[number].isGiven)
     return false;
   Choice without = *this;
-  without.remove(number);
-  SmallVector<unsigned> added;
-  for (unsigned other : order)
-    if (other != number && !without.has(other) &&
-        without.against(other).empty()) {
-      without.add(other);
-      added.push_back(other);
-    }
-  if (sumOf(added) <= classes[number].gain())
-    return false;
-  isIn = without.isIn;
-  return true;
+  without.isIn[number] = false;
+  without.fill(order, number);
+  return takeBetter(without);
 }
 
+// Ends, as every exchange raises gain(), which a set has whatever led to it.
 void Choice::improve(ArrayRef<unsigned> order) {
   for (bool changed = true; changed;) {
     changed = false;

@@ -110,10 +110,13 @@ std::optional<Plan> planPad(tensor::PadOp op, Layout source, int64_t ways) {
 
 } // namespace
 
+bool isShapeOp(Operation &op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp>(op);
+}
+
 bool Sharder::copyTensorOp(Operation &op) {
-  if (op.getNumResults() != 1 || op.getNumOperands() == 0 ||
-      !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-           tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp>(op))
+  if (!isShapeOp(op))
     return false;
   Layout first = layoutOf(op.getOperand(0));
   std::optional<Plan> plan;

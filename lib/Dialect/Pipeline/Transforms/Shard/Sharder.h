@@ -53,6 +53,9 @@ mlir::SetVector<mlir::Value> readsOf(mlir::Operation &op);
 std::optional<llvm::SmallVector<Layout>>
 resultsOf(mlir::linalg::LinalgOp op, const SplitLoop &loop, int64_t ways);
 
+/// Whether `op` reshapes, slices or pads a tensor.
+bool isShapeOp(mlir::Operation &op);
+
 /// The array that `op` only looks rows up in, from outside of it; null where it
 /// does something else.
 mlir::Value lookedUpTable(mlir::linalg::LinalgOp op);

@@ -164,17 +164,15 @@ void SplitClasses::addOperation(Operation &op) {
   auto structured = dyn_cast<linalg::LinalgOp>(op);
   if (structured && !structured.hasDynamicShape())
     return addStructured(structured, own);
-  bool moves =
-      isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
-          tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp>(op);
+  llvm::SmallDenseSet<unsigned, 4> handedOn;
+  if (isShapeOp(op))
+    for (const Use &use : usesOf(op.getResult(0)))
+      handedOn.insert(use.number);
   for (Value value : readsOf(op)) {
     SmallVector<Use> uses = usesOf(value);
     exclude(uses);
     for (const Use &use : uses)
-      if (!moves || usesOf(op.getResult(0)).empty() ||
-          llvm::none_of(usesOf(op.getResult(0)), [&](const Use &other) {
-            return other.number == use.number;
-          }))
+      if (!handedOn.contains(use.number))
         joins(value, use.number);
   }
 }

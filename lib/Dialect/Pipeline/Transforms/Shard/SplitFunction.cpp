@@ -12,14 +12,12 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// `type` without dimension 0.
-static RankedTensorType rowType(RankedTensorType type) {
+RankedTensorType rowType(RankedTensorType type) {
   return RankedTensorType::get(type.getShape().drop_front(),
                                type.getElementType());
 }
 
-/// How a row becomes a tensor of one row: dimensions 0 and 1 are its first.
-static SmallVector<ReassociationIndices> rowGroups(int64_t rank) {
+SmallVector<ReassociationIndices> rowGroups(int64_t rank) {
   SmallVector<ReassociationIndices> groups;
   for (int64_t dim = 1; dim < rank; ++dim)
     groups.push_back(dim == 1 ? ReassociationIndices{0, 1}
@@ -58,11 +56,10 @@ SmallVector<int64_t> FunctionSplitter::addArguments(func::FuncOp function,
 }
 
 /// Attributes of an argument or result for one part of it.
-DictionaryAttr FunctionSplitter::partAttributes(DictionaryAttr whole,
-                                                RankedTensorType type,
+DictionaryAttr FunctionSplitter::partAttributes(MLIRContext *context,
+                                                DictionaryAttr whole,
                                                 Layout layout,
                                                 int64_t part) const {
-  MLIRContext *context = type.getContext();
   Builder builder(context);
   NamedAttrList list(whole ? whole : builder.getDictionaryAttr({}));
   if (!rows)
@@ -104,9 +101,7 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
   for (auto [i, layout] : llvm::enumerate(layouts))
     for (int64_t part = 0; part < partsOf(layout); ++part)
       facts.push_back(partAttributes(
-          function.getArgAttrDict(unsigned(i)),
-          dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]), layout,
-          part));
+          context, function.getArgAttrDict(unsigned(i)), layout, part));
   SmallVector<Value> results;
   Operation *end = function.getBody().front().getTerminator();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
@@ -119,14 +114,15 @@ Boxes FunctionSplitter::split(func::FuncOp function, const StepGraph *graph,
       // The last shard gives what is whole: its stage is the last one.
       Value value = sharder.in(end->getOperand(i), layout,
                                layout.isSplit() ? part : ways - 1);
-      auto type = dyn_cast<RankedTensorType>(value.getType());
-      if (rows && layout.isSplit())
+      if (rows && layout.isSplit()) {
+        auto type = cast<RankedTensorType>(value.getType());
         value = tensor::CollapseShapeOp::create(builder, end->getLoc(),
                                                 rowType(type), value,
                                                 rowGroups(type.getRank()));
+      }
       results.push_back(value);
       NamedAttrList own(
-          partAttributes(function.getResultAttrDict(i), type, layout, part));
+          partAttributes(context, function.getResultAttrDict(i), layout, part));
       if (of)
         own.set(PipelineDialect::kOf,
                 builder.getI64IntegerAttr(firsts[of.getInt()] + part));

@@ -18,6 +18,13 @@
 
 namespace stagewright::pipeline {
 
+/// `type` without dimension 0.
+mlir::RankedTensorType rowType(mlir::RankedTensorType type);
+
+/// How a row becomes a tensor of one row, of `rank` dimensions: 0 and 1 are its
+/// first.
+llvm::SmallVector<mlir::ReassociationIndices> rowGroups(int64_t rank);
+
 struct FunctionSplitter {
   int64_t ways = 1;
   bool scatters = false; ///< As a Sharder does.
@@ -39,9 +46,9 @@ private:
                                           llvm::ArrayRef<Layout> layouts,
                                           mlir::OpBuilder &builder,
                                           Sharder &sharder) const;
-  mlir::DictionaryAttr partAttributes(mlir::DictionaryAttr whole,
-                                      mlir::RankedTensorType type,
-                                      Layout layout, int64_t part) const;
+  mlir::DictionaryAttr partAttributes(mlir::MLIRContext *context,
+                                      mlir::DictionaryAttr whole, Layout layout,
+                                      int64_t part) const;
   int64_t partsOf(Layout layout) const { return layout.isSplit() ? ways : 1; }
 };
 

@@ -1,0 +1,29 @@
+//===- EqualBodies.h - functions that do the same ---------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_ANALYSIS_EQUALBODIES_H
+#define STAGEWRIGHT_ANALYSIS_EQUALBODIES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace stagewright::pipeline {
+
+/// Functions with bodies, of which no two are equal up to names and locations.
+class EqualBodies {
+public:
+  /// The one of them that does what `body` does; `body`, which is then one of
+  /// them, if there was none.
+  mlir::func::FuncOp find(mlir::func::FuncOp body);
+
+private:
+  llvm::MapVector<size_t, llvm::SmallVector<mlir::func::FuncOp, 1>> byHash;
+};
+
+} // namespace stagewright::pipeline
+
+#endif // STAGEWRIGHT_ANALYSIS_EQUALBODIES_H
