@@ -4,14 +4,17 @@ in the order of the plan, so a plan that needs two under way at once would hang.
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from safetensors.numpy import load_file
 
 import golden
 from emulator import NEEDED, emulated
+from test_processes import alive, children
 from test_schedules import GPT, MICROBATCHES, RANKS
 from workshop import BUILD, HERE, call, tool
 
@@ -93,3 +96,20 @@ def test_a_rank_of_four_ends_all(workshop, recorded, how):
                           capture_output=True, text=True,
                           env={**os.environ, **recorded, "STAGEWRIGHT_EMULATOR_RECORDS": "1"})  # a deadline of short steps
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_who_failed_first_speaks_for_all(workshop):
+    """The parent stands still until all have ended, so it hears of the cause and of its consequences at once."""
+    failing = emulated(devices=RANKS, fail="ncclSend=5", fail_device=RANKS - 1)
+    started = subprocess.Popen([BUILD / "bin/pp-run", artifact(workshop, "1f1b"), "--processes", f"--inputs={workshop.golden(GPT)[0]}"],
+                               env={**os.environ, **failing}, stderr=subprocess.PIPE, text=True)
+    limit = time.monotonic() + 60
+    while len(children(started.pid)) < RANKS:
+        assert started.poll() is None and time.monotonic() < limit
+    started.send_signal(signal.SIGSTOP)
+    while any(map(alive, children(started.pid))):
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+    started.send_signal(signal.SIGCONT)
+    _, said = started.communicate(timeout=60)
+    assert [line for line in said.splitlines() if "error" in line] == [f"pp-run: error: rank {RANKS - 1}: ncclSend: asked to fail (5)"]

@@ -39,10 +39,17 @@ struct Child {
   pid_t process = 0;
   int ending = -1;  ///< a descriptor that tells when it has ended
   int words = -1;   ///< what it has to say when it fails; -1: it said all
-  std::string said; ///< so far
+  std::string said; ///< so far: when, and the error; see Sockets::abort
   int status = 0;   ///< as wait gives it
   bool ended = false, killed = false; ///< by us
 
+  bool spoke() const { return said.size() > sizeof(int64_t); }
+  int64_t when() const {
+    int64_t time = 0;
+    std::memcpy(&time, said.data(), sizeof(time));
+    return time;
+  }
+  std::string error() const { return said.substr(sizeof(int64_t)); }
   bool died() const { return ended && WIFSIGNALED(status) && !killed; }
   bool failed() const {
     return ended && (WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
@@ -69,7 +76,6 @@ private:
   std::vector<Child> children;
   std::vector<std::vector<int>> sockets; ///< by child and peer
   std::vector<int> pipes;                ///< by child: its end
-  std::vector<size_t> speakers;          ///< who said something, in order
 };
 
 bool Family::start() {
@@ -135,8 +141,6 @@ void Family::read(Child &child) {
   char text[4096];
   ssize_t size = ::read(child.words, text, sizeof(text));
   if (size > 0) {
-    if (child.said.empty())
-      speakers.push_back(size_t(&child - children.data()));
     child.said.append(text, size_t(size));
   } else if (size == 0 || errno != EINTR) {
     close(child.words);
@@ -170,8 +174,10 @@ void Family::endOthers() {
     }
 }
 
-/// Who was killed from outside is the cause of everything; else who spoke
-/// first, or who could not. Empty where the children have told the user.
+/// Who was killed from outside is the cause of everything; else who failed
+/// first by the clock (its end makes others fail, and what they say may be read
+/// before), or who could not speak. Empty where the children have told the
+/// user.
 std::string Family::cause() const {
   auto name = [this](size_t i) {
     return "the process of rank " + std::to_string(i) + " (" +
@@ -182,10 +188,14 @@ std::string Family::cause() const {
     if (children[i].died())
       parts.push_back(name(i) +
                       " died: " + strsignal(WTERMSIG(children[i].status)));
-  if (!speakers.empty())
-    parts.push_back(children[speakers[0]].said);
+  const Child *first = nullptr;
+  for (const Child &child : children)
+    if (child.spoke() && (!first || child.when() < first->when()))
+      first = &child;
+  if (first)
+    parts.push_back(first->error());
   for (size_t i = 0; i < children.size(); ++i)
-    if (children[i].killed && children[i].said.empty())
+    if (children[i].killed && !children[i].spoke())
       parts.push_back(name(i) + " did not answer");
   std::string text;
   for (const std::string &part : parts)

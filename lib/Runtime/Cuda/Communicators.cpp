@@ -37,11 +37,10 @@ public:
 
   void pause() {
     if (int64_t who = patience.isThorough() ? assembly.gone() : -1; who >= 0)
-      raise("rank ", assembly.self(), ": waits for rank ", rank,
-            " to connect, but the process of rank ", who, " has ended");
+      raise("waits for rank ", rank, " to connect, but the process of rank ",
+            who, " has ended");
     if (patience.isOver())
-      raise("rank ", assembly.self(), ": waited ", Deadline::first,
-            " s for rank ", rank, " to connect");
+      raise("waited ", Deadline::first, " s for rank ", rank, " to connect");
     patience.pause();
   }
 
@@ -286,8 +285,8 @@ void Communicators::look() const {
     if (it.handle)
       nccl().asyncError(it.handle, &state);
     if (state && state != ncclStillInProgress)
-      raise("rank ", self, ": NCCL to rank ", partner(it), ": ",
-            nccl().errorString(state), " (", state, ")");
+      raise("NCCL to rank ", partner(it), ": ", nccl().errorString(state), " (",
+            state, ")");
   };
   std::for_each(edges.begin(), edges.end(), look);
   std::for_each(groups.begin(), groups.end(), look);

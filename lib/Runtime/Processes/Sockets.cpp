@@ -126,10 +126,13 @@ int64_t Sockets::gone() {
   return -1;
 }
 
-/// The parent hears of it by the pipe, and ends the others.
+/// The parent hears of it by the pipe, first of when, and ends the others.
 void Sockets::abort(int status, const std::string &error) {
-  for (size_t at = 0; at < error.size();) {
-    ssize_t written = ::write(pipe, error.data() + at, error.size() - at);
+  int64_t when = now();
+  std::string words(reinterpret_cast<const char *>(&when), sizeof(when));
+  words += error;
+  for (size_t at = 0; at < words.size();) {
+    ssize_t written = ::write(pipe, words.data() + at, words.size() - at);
     if (written <= 0)
       break; // The parent has gone, and so will this process.
     at += size_t(written);
