@@ -137,23 +137,44 @@ Result<Network> Network::create(const Cluster &cluster) {
   double nic = cluster.fabric.nic ? cluster.fabric.nic->value : kInfinite;
   network.nics.assign(nodes.size(), nic);
   network.wanted.assign(nodes.size(), 0);
+  network.all.assign(nodes.size(), 0);
+  network.fastest.assign(nodes.size(), 0);
+  network.sizes.assign(nodes.size(), 0);
+  for (size_t host : network.hosts)
+    network.places.push_back(network.sizes[host]++);
   for (size_t a = 0; a < count; ++a) {
+    size_t host = network.hosts[a];
     double most = 0; // Of what leaves the host.
     for (size_t b = 0; b < count; ++b) {
       // Nothing leaves a host faster than its NIC does.
-      double limit = network.hosts[a] == network.hosts[b] ? kInfinite : nic;
+      double limit = host == network.hosts[b] ? kInfinite : nic;
       network.bandwidths[a * count + b] =
           a == b ? kInfinite : std::min(ways.of(a, b).bandwidth, limit);
       network.latencies[a * count + b] = ways.of(a, b).latency;
       if (a != b)
         network.largest =
             std::max(network.largest, network.bandwidths[a * count + b]);
-      if (network.hosts[a] != network.hosts[b])
-        most = std::max(most, network.bandwidths[a * count + b]);
+      if (host == network.hosts[b])
+        continue;
+      most = std::max(most, network.bandwidths[a * count + b]);
+      network.all[host] += network.bandwidths[a * count + b];
     }
-    network.wanted[network.hosts[a]] += most;
+    network.wanted[host] += most;
+    network.fastest[host] = std::max(network.fastest[host], most);
   }
   return network;
+}
+
+std::optional<size_t> Network::lane(size_t device, size_t peer) const {
+  size_t host = hosts[device];
+  if (!(nics[host] < all[host]))
+    return std::nullopt;
+  constexpr double kRounding = 1 + 1e-9; // Of what a file states as decimals.
+  auto lanes =
+      std::max<size_t>(1, size_t(nics[host] / fastest[host] * kRounding));
+  size_t each = lanes / sizes[host]; // Of a device.
+  return each < 2 ? places[device] % lanes
+                  : places[device] * each + peer % each;
 }
 
 } // namespace stagewright

@@ -61,7 +61,9 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
                         llvm::cl::desc("How much layers compute again"),
                         llvm::cl::init(-1)};
   Text offload{*this, "offload", llvm::cl::desc("auto, none or all")};
-  Number shards{*this, "shards", llvm::cl::desc("Shards of every layer"),
+  Number shards{*this, "shards",
+                llvm::cl::desc("Shards of every layer; 0: as many as are "
+                               "fastest"),
                 llvm::cl::init(-1)};
   Text shardHints{*this, "shard",
                   llvm::cl::desc("Which parameters they split, as */fc=1")};

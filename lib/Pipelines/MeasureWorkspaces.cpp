@@ -57,6 +57,9 @@ static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
     if (auto callee = node.getCalleeAttr())
       if (auto body = module.lookupSymbol<func::FuncOp>(callee))
         most += Bytes(mostTemporaries(body));
+  // A device has one shard of each layer, and shards hold about the same.
+  if (int64_t ways = options.shards.value_or(1); ways > 1)
+    most = Bytes(llvm::divideCeil(most.value, ways));
   Result<Bytes> limit = parseBytes(options.memory);
   return llvm::any_of((*cluster)->devices, [&](const Device &device) {
     return most > (options.memory.empty() || !limit ? device.memory : *limit);
@@ -217,10 +220,12 @@ measureWorkspaces(ModuleOp module, const CompileOptions &options,
       isAsked ? true : memoryIsShort(graph, options, microbatches);
   if (failed(isShort))
     return failure();
-  bool hasBodies =
-      llvm::any_of(graph.getBody().getOps<pipeline::NodeOp>(),
-                   [](pipeline::NodeOp node) { return node.getCallee(); });
-  if (!*isShort || !hasBodies)
+  bool hasBodies = false, isMeasured = false;
+  for (auto node : graph.getBody().getOps<pipeline::NodeOp>()) {
+    hasBodies |= bool(node.getCallee());
+    isMeasured |= node.getWorkspace().has_value();
+  }
+  if (!*isShort || !hasBodies || isMeasured)
     return success();
   pipeline::OfferRecomputeOptions offers;
   offers.cluster = options.cluster;

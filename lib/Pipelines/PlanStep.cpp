@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanStep.h"
+#include "ChooseShards.h"
 #include "MeasureWorkspaces.h"
 #include "PlanShards.h"
 #include "RunPasses.h"
@@ -29,6 +30,20 @@ void buildBodies(OpPassManager &manager, const DeviceTarget *device) {
   how.bytes = device && device->multipliesBytes();
   device ? buildDeviceBodyPipeline(manager, how)
          : buildBodyPipeline(manager, how);
+}
+
+/// The program of `module` that has a plan, or null.
+static pipeline::ProgramOp plannedIn(ModuleOp module) {
+  for (auto program : module.getOps<pipeline::ProgramOp>())
+    if (program.getPlanAttr())
+      return program;
+  return {};
+}
+
+Seconds promisedTime(ModuleOp module) {
+  pipeline::ProgramOp program = plannedIn(module);
+  return Seconds(program ? program.getPlanAttr().getTime().getValueAsDouble()
+                         : std::numeric_limits<double>::infinity());
 }
 
 namespace {
@@ -156,21 +171,6 @@ bool choosesHalves(const CompileOptions &options) {
           options.planner == "placed");
 }
 
-/// The program of `module` that has a plan, or null.
-pipeline::ProgramOp plannedIn(ModuleOp module) {
-  for (auto program : module.getOps<pipeline::ProgramOp>())
-    if (program.getPlanAttr())
-      return program;
-  return {};
-}
-
-/// Seconds of a step that the plan of `module` promises.
-Seconds promisedTime(ModuleOp module) {
-  pipeline::ProgramOp program = plannedIn(module);
-  return Seconds(program ? program.getPlanAttr().getTime().getValueAsDouble()
-                         : std::numeric_limits<double>::infinity());
-}
-
 /// Lets `module` promise no higher bound of all plans than `other` does.
 void lowerBound(ModuleOp module, ModuleOp other) {
   pipeline::ProgramOp program = plannedIn(module), its = plannedIn(other);
@@ -212,7 +212,13 @@ public:
   void runOnOperation() final {
     ModuleOp module = getOperation();
     replaced = false;
-    FailureOr<Needs> needs = needsOf(module, options);
+    FailureOr<ShardChoice> choice = chooseShards(module, options, device);
+    if (failed(choice))
+      return signalPassFailure();
+    if (choice->planned && to >= Level::Program)
+      return replaceBy(*choice->planned, choice->said);
+    const CompileOptions &how = choice->options;
+    FailureOr<Needs> needs = needsOf(module, how);
     if (failed(needs))
       return signalPassFailure();
     if (has<pipeline::ProgramOp>(module))
@@ -220,10 +226,10 @@ public:
     auto run = [&](OpPassManager &manager) {
       return runPipeline(manager, module);
     };
-    bool chooses = to >= Level::Program && choosesHalves(options) &&
+    bool chooses = to >= Level::Program && choosesHalves(how) &&
                    !has<pipeline::GraphOp>(module);
-    if (failed(chooses ? toBestProgram(*needs, run)
-                       : toProgram(module, options, *needs, run)))
+    if (failed(chooses ? toBestProgram(how, *needs, run)
+                       : toProgram(module, how, *needs, run)))
       return signalPassFailure();
     // The passes that ran have dropped, and verified, what they changed.
     if (!replaced)
@@ -262,7 +268,8 @@ private:
 
   /// Plans the module with backwards in one and, on the side, with their halves
   /// apart, and keeps the better one.
-  LogicalResult toBestProgram(const Needs &needs, pipeline::RunPipeline run) {
+  LogicalResult toBestProgram(const CompileOptions &how, const Needs &needs,
+                              pipeline::RunPipeline run) {
     ModuleOp module = getOperation();
     OwningOpRef<ModuleOp> apart(module.clone());
     // What goes wrong is said once it is known that neither has a plan.
@@ -272,7 +279,7 @@ private:
       ScopedDiagnosticHandler keep(
           module.getContext(),
           [&](Diagnostic &problem) { problems.push_back(std::move(problem)); });
-      whole = toProgram(module, options, needs, run);
+      whole = toProgram(module, how, needs, run);
     }
     auto report = [&] {
       for (Diagnostic &problem : problems)
@@ -282,7 +289,7 @@ private:
     auto graphs = module.getOps<pipeline::GraphOp>();
     if (graphs.empty() || pipeline::isForwardOnly(*graphs.begin()))
       return report();
-    CompileOptions placed = options;
+    CompileOptions placed = how;
     placed.halves = true;
     placed.planner = "placed";
     Needs split = needs;
@@ -303,18 +310,26 @@ private:
       lowerBound(isBetter ? *apart : module, isBetter ? module : *apart);
     if (!isBetter)
       return report();
-    replaced = true;
-    module.getBodyRegion().takeBody(apart->getBodyRegion());
-    module->setAttrs((*apart)->getAttrs());
-    for (Diagnostic &problem : problems)
-      if (problem.getSeverity() != DiagnosticSeverity::Error)
-        module.getContext()->getDiagEngine().emit(std::move(problem));
+    llvm::erase_if(problems, [](const Diagnostic &problem) {
+      return problem.getSeverity() == DiagnosticSeverity::Error;
+    });
+    replaceBy(*apart, problems);
     return success();
+  }
+
+  /// Lets `planned` be the module, and says what was said of it.
+  void replaceBy(ModuleOp planned, MutableArrayRef<Diagnostic> said) {
+    ModuleOp module = getOperation();
+    replaced = true;
+    module.getBodyRegion().takeBody(planned.getBodyRegion());
+    module->setAttrs(planned->getAttrs());
+    for (Diagnostic &diagnostic : said)
+      module.getContext()->getDiagEngine().emit(std::move(diagnostic));
   }
 
   CompileOptions options;
   Level to;
-  bool replaced = false; ///< By the plan with halves apart.
+  bool replaced = false; ///< By a plan that was made on the side.
   std::shared_ptr<const DeviceTarget> device;
 };
 

@@ -10,6 +10,7 @@
 
 #include "mlir/Pass/Pass.h"
 #include "stagewright/Pipelines/Compile.h"
+#include "stagewright/Support/Units.h"
 
 namespace stagewright {
 
@@ -27,6 +28,10 @@ template <typename Op> bool has(mlir::ModuleOp module) {
 std::unique_ptr<mlir::Pass>
 createPlanStep(const CompileOptions &options, Level to,
                std::shared_ptr<const DeviceTarget> device);
+
+/// Seconds of a step that the plan of `module` promises; infinite where it has
+/// none.
+Seconds promisedTime(mlir::ModuleOp module);
 
 /// Appends what the target runs on bodies, up to their workspaces.
 void buildBodies(mlir::OpPassManager &manager, const DeviceTarget *device);

@@ -31,6 +31,9 @@ struct Traffic {
   }
 };
 
+/// A lane of the NIC of a host.
+using NicLane = std::pair<size_t, size_t>;
+
 /// Builds the pipeline of one plan.
 class Builder {
 public:
@@ -49,10 +52,9 @@ private:
   void collectTraffic();
   void carry(const Value &value, int64_t from, int64_t to);
   void addChannels();
-  void addNics(const StagePlan &from, const StagePlan &to,
-               std::vector<size_t> &shared);
+  void addNics(int64_t fromStage, int64_t toStage, std::vector<size_t> &shared);
   void addTies();
-  size_t nicLink(size_t host, bool leaving);
+  size_t nicLink(const NicLane &lane, bool leaving);
 
   const Problem &problem;
   const Network &network;
@@ -62,7 +64,8 @@ private:
   std::vector<std::vector<double>> shares; ///< By stage and replica.
   /// (from, to), from < to: what goes there forwards and comes back.
   std::map<std::pair<int64_t, int64_t>, std::pair<Traffic, Traffic>> traffic;
-  std::map<std::pair<size_t, bool>, size_t> nics;
+  std::map<int64_t, int64_t> partners; ///< By stage: how many others it meets.
+  std::map<std::pair<NicLane, bool>, size_t> nics;
   PipelineModel model;
 };
 } // namespace
@@ -244,36 +247,50 @@ void Builder::carry(const Value &value, int64_t from, int64_t to) {
   (from < to ? forward : backward).add(value);
 }
 
-size_t Builder::nicLink(size_t host, bool leaving) {
-  auto [entry, isNew] = nics.try_emplace({host, leaving}, model.numLinks);
+size_t Builder::nicLink(const NicLane &lane, bool leaving) {
+  auto [entry, isNew] = nics.try_emplace({lane, leaving}, model.numLinks);
   if (isNew)
     ++model.numLinks;
   return entry->second;
 }
 
-/// The NICs that a transfer between two stages goes through.
-void Builder::addNics(const StagePlan &from, const StagePlan &to,
+/// The NICs that a transfer between two stages goes through, where it may have
+/// to wait there: for other devices of the host, or, as each shard of a layer
+/// sends to all others, for other messages of the stage. The one that a stage
+/// of a chain sends back while it sends one on is not looked at.
+void Builder::addNics(int64_t fromStage, int64_t toStage,
                       std::vector<size_t> &shared) {
   if (!problem.model.sharedNics)
     return;
-  std::set<size_t> leaving, entering;
+  constexpr int64_t kOfChain = 2;
+  const StagePlan &from = plan.stages[size_t(fromStage)],
+                  &to = plan.stages[size_t(toStage)];
+  bool manyLeave = partners[fromStage] > kOfChain;
+  bool manyEnter = partners[toStage] > kOfChain;
+  std::set<NicLane> leaving, entering;
   for (size_t u : from.devices)
     for (size_t v : to.devices) {
       size_t a = network.hostOf(u), b = network.hostOf(v);
       if (a == b)
         continue;
-      if (network.sharesNic(a))
-        leaving.insert(a);
-      if (network.sharesNic(b))
-        entering.insert(b);
+      if (auto lane = network.lane(u, v);
+          lane && (manyLeave || network.sharesNic(a)))
+        leaving.insert({a, *lane});
+      if (auto lane = network.lane(v, u);
+          lane && (manyEnter || network.sharesNic(b)))
+        entering.insert({b, *lane});
     }
-  for (size_t host : leaving)
-    shared.push_back(nicLink(host, true));
-  for (size_t host : entering)
-    shared.push_back(nicLink(host, false));
+  for (const NicLane &lane : leaving)
+    shared.push_back(nicLink(lane, true));
+  for (const NicLane &lane : entering)
+    shared.push_back(nicLink(lane, false));
 }
 
 void Builder::addChannels() {
+  for (const auto &[ends, both] : traffic) {
+    ++partners[ends.first];
+    ++partners[ends.second];
+  }
   for (const auto &[ends, both] : traffic) {
     auto [from, to] = ends;
     const auto &[forward, backward] = both;
@@ -310,8 +327,8 @@ void Builder::addChannels() {
     else
       for (size_t i = 0; i < lanes; ++i)
         channel.backwardLanes.push_back(model.numLinks++);
-    addNics(sender, receiver, channel.forwardShared);
-    addNics(receiver, sender, channel.backwardShared);
+    addNics(from, to, channel.forwardShared);
+    addNics(to, from, channel.backwardShared);
     model.channels.push_back(std::move(channel));
   }
 }

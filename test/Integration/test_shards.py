@@ -2,7 +2,9 @@
 and on the emulator; what crosses between ranks."""
 
 import json
+import re
 import shutil
+import subprocess
 import sys
 
 import numpy as np
@@ -144,6 +146,55 @@ def test_shards_on_devices(tmp_path, imported, model, stages, copies, hints):
     folder = imported(model)
     artifact = compiled(folder, tmp_path / "step.swx", 2, hints, f"--stages={stages}", f"--data-parallel={copies}", "--target=cuda:sm_90a", cluster="h100")
     agrees_with_jax(artifact, folder, emulated())
+
+
+def hosts(file, counts, between):
+    """A cluster file: hosts with so many equal devices, links inside 10 GB/s, between hosts `between` bytes a second."""
+    names = [(f"d{host}.{number}", host) for host, count in enumerate(counts) for number in range(count)]
+    file.write_text(json.dumps({
+        "name": "hosts", "devices": [{"name": name, "class": "c", "node": host, "flops": 1e9, "bandwidth": 1e10, "memory": 1 << 30}
+                                     for name, host in names],
+        "fabric": {"inside": {"bandwidth": 1e10, "latency": 1e-7}, "between": {"bandwidth": between, "latency": 1e-6}, "nic": between}}))
+    return file
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    """A GPT of two layers, of which three microbatches are one sequence each: nothing that two replicas could share."""
+    folder, size = tmp_path_factory.mktemp("narrow"), {"STAGEWRIGHT_GPT": "V=64,D=32,H=4,L=2,T=16,B=1"}
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/gpt.py:gpt", "-o", folder / "step.mlir", env=size)
+    call(sys.executable, HERE / "golden.py", "make", HERE / "models/gpt.py:gpt", 3, "-o", folder / "jax", env=size)
+    return folder
+
+
+@pytest.mark.parametrize("counts, between, ways, stages", (
+    ((2, 2), 3e7, 2, 2), ((1, 1, 1, 1), 1e7, 1, None), ((4,), 1e10, 4, 1)), ids=("pairs", "slow", "fast"))
+def test_the_number_of_shards_is_chosen(tmp_path, narrow, counts, between, ways, stages):
+    """Inside pairs that fast links join, with a pipeline between them; not where all links are slow; everywhere where all are fast."""
+    cluster, artifact = hosts(tmp_path / "cluster.json", counts, between), tmp_path / "step.swx"
+    asked = [BUILD / "bin/pp-compile", narrow / "step.mlir", f"--cluster={cluster}", "--tensor-parallel=auto", "--microbatches=3", "-o", artifact]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = {1 if which == "whole layers" else int(which): (float(time) * {"ms": 1, "us": 1e-3}[unit], at and int(at))
+             for which, time, unit, at in re.findall(r"remark: (?:layers over )?(whole layers|\d+)(?: shards)?: ([\d.]+) (ms|us) a step(?:, in (\d+) stages?)?",
+                                                     done.stderr)}
+    assert set(found) == {1, 2, 4}
+    assert min(found, key=lambda it: found[it][0]) == ways and (stages is None or found[ways][1] == stages)
+    assert (f"layers are split over {ways} shards" in done.stderr) == (ways > 1)
+    # What is said is what is compiled.
+    predicted = float(re.search(r"predicted step ([\d.]+) ms", done.stdout)[1])
+    assert abs(predicted - found[ways][0]) <= 0.05
+    assert len(json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]) <= 4
+    agrees_with_jax(artifact, narrow)
+
+
+def test_what_is_asked_for_stays(tmp_path, narrow):
+    cluster = hosts(tmp_path / "cluster.json", (4,), 1e10)
+    said = subprocess.run([BUILD / "bin/pp-compile", narrow / "step.mlir", f"--cluster={cluster}", "--tensor-parallel=auto", "--microbatches=3",
+                           "--stages=2", "--data-parallel=1", "--emit=program"], capture_output=True, text=True).stderr
+    assert "layers over 2 shards: " in said and ", in 2 stages and 1 copy" in said
+    assert "whole layers" not in said  # have no copies of shards
+    assert "layers over 4 shards have no plan: stages and copies as asked for take other devices" in said
 
 
 def messages(artifact):

@@ -59,8 +59,10 @@ cl::opt<std::string> shards(
     "tensor-parallel",
     cl::desc("Devices that share every layer, each with its part of the "
              "parameters; which are split is what saves the most time, unless "
-             "--shard or the model's own file says it"),
-    cl::value_desc("ways"), cl::cat(category));
+             "--shard or the model's own file says it. auto: as many as make a "
+             "step fastest, with --stages and --data-parallel to match unless "
+             "given"),
+    cl::value_desc("ways|auto"), cl::cat(category));
 cl::opt<std::string> shardHints(
     "shard",
     cl::desc("Which parameters are split and how: GLOB=DIM, with commas "
@@ -228,17 +230,25 @@ cl::opt<Emit> emit(
 
 /// A whole number from the command line, or an error with its option.
 LogicalResult readNumber(const cl::opt<std::string> &option,
-                         std::optional<int64_t> &number, int64_t least = 1) {
+                         std::optional<int64_t> &number, int64_t least = 1,
+                         const char *word = "") {
   if (option.empty())
     return success();
   int64_t value;
   if (StringRef(option).getAsInteger(10, value) || value < least) {
-    llvm::errs() << "error: --" << option.ArgStr << " must be "
+    llvm::errs() << "error: --" << option.ArgStr << " must be " << word
                  << (least > 0 ? "a positive number" : "a number from 0")
                  << ", but is '" << option << "'\n";
     return failure();
   }
   number = value;
+  return success();
+}
+
+LogicalResult readShards(std::optional<int64_t> &number) {
+  if (shards != "auto")
+    return readNumber(shards, number, /*least=*/1, "auto or ");
+  number = kChooseShards;
   return success();
 }
 
@@ -312,7 +322,7 @@ LogicalResult readCompileOptions(CompileOptions &options) {
   if (failed(readPlan(options.plan)) ||
       failed(readNumber(stages, options.stages)) ||
       failed(readNumber(chunks, options.chunks)) ||
-      failed(readNumber(shards, options.shards)) ||
+      failed(readShards(options.shards)) ||
       failed(readNumber(dataParallel, options.dataParallel)) ||
       failed(readNumber(maxReplicas, options.maxReplicas, 0)) ||
       failed(readNumber(repeatRatio, options.repeatRatio, 0)) ||

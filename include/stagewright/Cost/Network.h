@@ -16,6 +16,7 @@
 #define STAGEWRIGHT_COST_NETWORK_H
 
 #include "stagewright/Cost/Cluster.h"
+#include <optional>
 
 namespace stagewright {
 
@@ -41,6 +42,11 @@ public:
   /// Whether that is less than what its devices can send to other hosts
   /// together, so that they wait for one another.
   bool sharesNic(size_t host) const { return nics[host] < wanted[host]; }
+  /// By which lane of its host's NIC a device sends to, or receives from, a
+  /// peer on another host. A NIC has as many lanes, each way, as it lets
+  /// messages through at full speed: those of one lane wait for one another.
+  /// None where it lets all through that its devices can send at once.
+  std::optional<size_t> lane(size_t device, size_t peer) const;
   /// The fastest link between any two devices.
   double largestBandwidth() const { return largest; }
 
@@ -48,7 +54,10 @@ private:
   size_t count = 0;
   std::vector<double> bandwidths, latencies;
   std::vector<size_t> hosts;
-  std::vector<double> nics, wanted; ///< By host.
+  std::vector<size_t> places, sizes; ///< By device: within its host; by host.
+  /// By host: its NIC, what its devices want of it for a message each and for
+  /// one to every other at once, and the fastest of these.
+  std::vector<double> nics, wanted, all, fastest;
   double largest = 0;
 };
 

@@ -39,6 +39,9 @@ enum class Level { Graph, Program, Schedule, Rank, Host, Kernels, LLVM };
 /// programs.
 enum class From { Step, Schedule, Rank };
 
+/// As a number of shards: the one that plans the step fastest.
+inline constexpr int64_t kChooseShards = 0;
+
 /// What a user may decide. Empty or absent: the module's attribute, else the
 /// default that the pass names.
 struct CompileOptions {
@@ -58,7 +61,8 @@ struct CompileOptions {
   /// pipeline-partition says; empty: auto.
   std::string offload;
   /// Shards of every layer, each on a device of its own, and which parameters
-  /// they split, as pipeline-shard says. Absent: layers are whole.
+  /// they split, as pipeline-shard says. Absent: layers are whole;
+  /// kChooseShards: as many as are fastest, with stages and copies to match.
   std::optional<int64_t> shards;
   std::string shardHints;
   /// Copies of all shards and stages, which take microbatches in turn. Absent:

@@ -57,6 +57,30 @@ TEST(Network, NothingBetweenHostsIsFasterThanTheNic) {
   EXPECT_EQ(Network::create(cluster)->bandwidth(0, 1), 3);
 }
 
+TEST(Network, MessagesShareTheLanesOfANic) {
+  auto network = [](size_t count, size_t perHost, double nic) {
+    Cluster cluster = devices(count, perHost);
+    cluster.fabric = {Joint{Bandwidth(9), Seconds(0)},
+                      Joint{Bandwidth(3), Seconds(0)}, Bandwidth(nic)};
+    return *Network::create(cluster);
+  };
+  // Two hosts with a device each: nothing else leaves them.
+  EXPECT_EQ(network(2, 1, 3).lane(0, 1), std::nullopt);
+  // To two hosts, one after the other, unless the NIC lets both through.
+  EXPECT_EQ(network(3, 1, 3).lane(0, 1), 0u);
+  EXPECT_EQ(network(3, 1, 3).lane(0, 2), 0u);
+  EXPECT_EQ(network(3, 1, 5).lane(0, 2), 0u);
+  EXPECT_EQ(network(3, 1, 6).lane(0, 2), std::nullopt);
+  // Four devices of a host with two lanes, and with a lane each.
+  for (size_t device = 0; device < 4; ++device) {
+    EXPECT_EQ(network(8, 4, 6).lane(device, 5), device % 2);
+    EXPECT_EQ(network(8, 4, 12).lane(device, 5), device);
+  }
+  // Two lanes of each device: by peer.
+  EXPECT_EQ(network(8, 2, 12).lane(3, 4), 2u);
+  EXPECT_EQ(network(8, 2, 12).lane(3, 5), 3u);
+}
+
 TEST(Network, TakesTheWidestPathWhereNoLinkIs) {
   // From 0 to 3: 0-1-3 is as wide as 3, 0-2-3 as wide as 5.
   Cluster cluster = devices(4, 4);

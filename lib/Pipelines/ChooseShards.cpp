@@ -1,0 +1,242 @@
+//===- ChooseShards.cpp - how many devices share a layer ------------------===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChooseShards.h"
+#include "PlanStep.h"
+#include "RunPasses.h"
+#include "stagewright/Analysis/ClusterData.h"
+#include "stagewright/Analysis/GraphProblem.h"
+#include "stagewright/Dialect/Pipeline/IR/Pipeline.h"
+#include "stagewright/Scheduling/Generators.h"
+#include "stagewright/Support/Units.h"
+#include <limits>
+
+using namespace mlir;
+
+namespace stagewright {
+namespace {
+
+/// More shards than a host has devices, or than these, are not tried: each
+/// layer then waits for links between hosts several times.
+constexpr int64_t kMostAcrossHosts = 8;
+
+/// After so many numbers of shards, one greater than the other, of which none
+/// was faster than fewer, greater ones are not tried.
+constexpr int kMostInVain = 2;
+
+struct Grid {
+  int64_t ways = 1, stages = 1, copies = 1;
+};
+
+/// The fastest plan of some number of shards.
+struct Found {
+  Grid grid;
+  Seconds seconds = Seconds(std::numeric_limits<double>::infinity());
+  std::string problem; ///< Of the first that failed, where none fits.
+  OwningOpRef<ModuleOp> planned;
+  std::vector<Diagnostic> said; ///< Of the plan; no errors.
+
+  bool fits() const { return std::isfinite(seconds.value); }
+};
+
+std::vector<int64_t> divisorsOf(int64_t number) {
+  std::vector<int64_t> divisors;
+  for (int64_t i = 1; i <= number; ++i)
+    if (number % i == 0)
+      divisors.push_back(i);
+  return divisors;
+}
+
+class Search {
+public:
+  Search(ModuleOp module, const CompileOptions &options, const Cluster &cluster,
+         const std::shared_ptr<const DeviceTarget> &device)
+      : module(module), options(options), device(device),
+        devices(int64_t(cluster.devices.size())) {
+    llvm::SmallDenseMap<int64_t, int64_t> ofHost;
+    for (const Device &each : cluster.devices)
+      most = std::max(most, ++ofHost[each.node]);
+  }
+
+  FailureOr<ShardChoice> run();
+
+private:
+  std::vector<Grid> gridsOf(int64_t ways, bool joins) const;
+  CompileOptions optionsOf(const Grid &grid) const;
+  Found fastest(int64_t ways);
+  LogicalResult plan(ModuleOp trial, const Grid &grid, Level to, Found &found,
+                     std::vector<Diagnostic> &said) const;
+  void tell(const Found &found);
+
+  ModuleOp module;
+  const CompileOptions &options;
+  std::shared_ptr<const DeviceTarget> device;
+  int64_t devices;
+  int64_t most = kMostAcrossHosts; ///< Shards that are tried.
+};
+
+/// Stages and copies of `ways` shards that take all devices, or as many as
+/// there are microbatches for, and are what the user says of them.
+std::vector<Grid> Search::gridsOf(int64_t ways, bool joins) const {
+  auto stated = module->getAttrOfType<IntegerAttr>(
+      pipeline::PipelineDialect::kMicrobatches);
+  int64_t microbatches = options.microbatches.value_or(
+      stated ? stated.getInt() : pipeline::kDefaultMicrobatches);
+  auto generator = findGenerator(options.schedule);
+  std::vector<Grid> grids;
+  for (int64_t groups : divisorsOf(devices / ways)) {
+    int64_t chunks =
+        groups == 1
+            ? 1
+            : options.chunks.value_or(generator ? generator->leastChunks : 1);
+    Grid grid{ways, groups * chunks};
+    grid.copies = joins ? 1 : std::min(devices / (ways * groups), microbatches);
+    grid.copies = options.dataParallel.value_or(grid.copies);
+    if (options.stages.value_or(grid.stages) == grid.stages &&
+        ways * groups * grid.copies <= devices)
+      grids.push_back(grid);
+  }
+  return grids;
+}
+
+CompileOptions Search::optionsOf(const Grid &grid) const {
+  CompileOptions own = options;
+  if (grid.ways == 1) { // Stages and replicas are the planner's.
+    own.shards = std::nullopt;
+    own.shardHints.clear();
+    return own;
+  }
+  own.shards = grid.ways;
+  own.stages = grid.stages;
+  own.dataParallel = grid.copies;
+  return own;
+}
+
+/// Plans `trial`. The first error is the problem of `found`, unless it has one;
+/// what else is said comes behind what was.
+LogicalResult Search::plan(ModuleOp trial, const Grid &grid, Level to,
+                           Found &found, std::vector<Diagnostic> &said) const {
+  ScopedDiagnosticHandler keep(trial.getContext(), [&](Diagnostic &it) {
+    if (it.getSeverity() != DiagnosticSeverity::Error)
+      said.push_back(std::move(it));
+    else if (found.problem.empty())
+      found.problem = it.str();
+  });
+  return runAside(trial, [&](OpPassManager &manager) {
+    manager.addPass(createPlanStep(optionsOf(grid), to, device));
+  });
+}
+
+Found Search::fastest(int64_t ways) {
+  Found found;
+  found.grid.ways = ways;
+  OwningOpRef<ModuleOp> split(module.clone());
+  Level to = ways == 1 ? Level::Program : Level::Graph;
+  if (failed(plan(*split, found.grid, to, found, found.said)))
+    return found;
+  if (ways == 1) {
+    found.seconds = promisedTime(*split);
+    found.planned = std::move(split);
+    return found;
+  }
+  const size_t ofGraph = found.said.size();
+  bool joins =
+      pipeline::joinsResults(*split->getOps<pipeline::GraphOp>().begin());
+  for (const Grid &grid : gridsOf(ways, joins)) {
+    OwningOpRef<ModuleOp> trial(split->clone());
+    std::vector<Diagnostic> said;
+    if (failed(plan(*trial, grid, Level::Program, found, said)))
+      continue;
+    Seconds seconds = promisedTime(*trial);
+    if (!(seconds < found.seconds))
+      continue;
+    found.seconds = seconds;
+    found.grid = grid;
+    found.planned = std::move(trial);
+    found.said.erase(found.said.begin() + ptrdiff_t(ofGraph), found.said.end());
+    std::move(said.begin(), said.end(), std::back_inserter(found.said));
+  }
+  if (!found.fits() && found.problem.empty())
+    found.problem = "stages and copies as asked for take other devices";
+  return found;
+}
+
+void Search::tell(const Found &found) {
+  const Grid &grid = found.grid;
+  InFlightDiagnostic remark = emitRemark(module.getLoc());
+  remark << (grid.ways == 1
+                 ? "whole layers"
+                 : "layers over " + std::to_string(grid.ways) + " shards");
+  if (!found.fits()) {
+    remark << " have no plan: " << found.problem;
+    return;
+  }
+  remark << ": " << toString(found.seconds) << " a step";
+  auto counted = [](int64_t count, const char *one, const char *several) {
+    return std::to_string(count) + " " + (count == 1 ? one : several);
+  };
+  if (grid.ways > 1)
+    remark << ", in " << counted(grid.stages, "stage", "stages") << " and "
+           << counted(grid.copies, "copy", "copies");
+}
+
+FailureOr<ShardChoice> Search::run() {
+  Found best;
+  std::string problem;
+  int inVain = 0;
+  for (int64_t ways : divisorsOf(devices)) {
+    if (ways > most || inVain == kMostInVain)
+      break;
+    if (ways == 1 && options.dataParallel) // Is of shards.
+      continue;
+    Found found = fastest(ways);
+    tell(found);
+    bool isBetter = found.seconds < best.seconds;
+    // What does not fit whole may fit in shards, however many.
+    inVain = isBetter || !best.fits() ? 0 : inVain + 1;
+    if (problem.empty())
+      problem = found.problem;
+    if (isBetter)
+      best = std::move(found);
+  }
+  if (!best.fits())
+    return emitError(module.getLoc())
+           << "no number of shards has a plan for " << devices
+           << (devices == 1 ? " device: " : " devices: ") << problem;
+  return ShardChoice{optionsOf(best.grid), std::move(best.planned),
+                     std::move(best.said)};
+}
+
+} // namespace
+
+FailureOr<ShardChoice>
+chooseShards(ModuleOp module, const CompileOptions &options,
+             const std::shared_ptr<const DeviceTarget> &device) {
+  if (options.shards != kChooseShards)
+    return ShardChoice{options, {}, {}};
+  if (has<pipeline::GraphOp>(module) || has<pipeline::ProgramOp>(module)) {
+    CompileOptions whole = options; // It is too late to split them.
+    whole.shards = std::nullopt;
+    return ShardChoice{whole, {}, {}};
+  }
+  if (options.schedule != "plan" && !findGenerator(options.schedule))
+    return emitError(module.getLoc())
+           << "a number of shards is chosen for a schedule with a name, such "
+           << "as 1f1b, or the planner's own, not for '" << options.schedule
+           << "'";
+  FailureOr<std::optional<Cluster>> cluster =
+      pipeline::findCluster(module, options.cluster);
+  if (failed(cluster))
+    return failure();
+  if (!*cluster)
+    return emitError(module.getLoc())
+           << "a number of shards is chosen for a cluster, and none is given; "
+           << "name one, as --cluster=local:4";
+  return Search(module, options, **cluster, device).run();
+}
+
+} // namespace stagewright
