@@ -21,6 +21,9 @@ link as it is set, beside the median step."""
 HOSTS, RATES = (2, 2), (25e6, 12.5e6, 6.25e6)
 NODES = MODELS["gpt"].sized("gpt-links", V=512, D=128, H=4, L=4, T=64, B=2)
 ERROR_AT_MOST = 0.10
+CHOICES = """What `--tensor-parallel=auto` takes of the two that two cores allow, whole layers as the planner cuts them and two shards,
+by what it expects of each, beside the median steps of both, which alternate."""
+CHOICE_MICROBATCHES, SLOWER_AT_MOST = (1, 2, 8), 0.10
 
 
 def run(session):
@@ -39,8 +42,46 @@ def run(session):
         for peer, limit in (("threads", THREADS_AT_MOST), ("jax", JAX_AT_MOST)):
             session.note(result, result.tables[0], f"{model.name}, two shards, beside {peer}", found[peer], limit,
                          f"{model.name}_{peer}")
+    choices(session, result)
     links(session, result)
     return result
+
+
+def expectation(session, artifact):
+    return json.loads(call([session.tool("pp-run"), artifact, "--info=json"]))["plan"]["time"]
+
+
+def steps_of(command):
+    return statistics.median(json.loads(call(command, AS_ROOT))["seconds"][1:])
+
+
+def flags_of(module):
+    return f"--inputs={module.with_suffix('.inputs.safetensors')}", "--repeat-microbatch", "--json", "--steps=8"
+
+
+def choices(session, result):
+    """Appends the table of CHOICES."""
+    table = Table(CHOICES, ["model", "microbatches", "whole layers, expected", "step", "two shards, expected", "step", "taken", "slower than the other", "wanted at most"])
+    result.tables.append(table)
+    for model in (GPT, MODELS["gpt-512"].sized("gpt-512-1", V=512, D=512, H=8, L=4, T=256, B=1)):
+        module = session.imported(model)
+        for count in CHOICE_MICROBATCHES:
+            artifacts = {ways: session.compiled(module, 2, f"--tensor-parallel={ways}", name=f"choice-{ways}-{count}", microbatches=count, whole=True)
+                         for ways in (1, 2)}
+            expected = {ways: expectation(session, artifact) for ways, artifact in artifacts.items()}
+            steps = {ways: [] for ways in artifacts}
+            for _ in range(session.options.rounds):
+                for ways, artifact in artifacts.items():
+                    steps[ways].append(steps_of([session.tool("pp-run"), artifact, *flags_of(module)]))
+            step = {ways: statistics.median(those) for ways, those in steps.items()}
+            taken = min(expected, key=expected.get)
+            slower = step[taken] / min(step.values()) - 1
+            label = f"{model.name}, {count} microbatches"
+            session.say(f"  {label}: expected {', '.join(map(time, expected.values()))}, {', '.join(map(time, step.values()))}")
+            result.figures[label] = dict(expected=expected, steps=steps)
+            table.rows.append([model.name, count, time(expected[1]), time(step[1]), time(expected[2]), time(step[2]),
+                               "two shards" if taken == 2 else "whole layers", f"{100 * slower:.0f} %",
+                               result.want(f"{label}, slower by", slower, SLOWER_AT_MOST)])
 
 
 def links(session, result):
@@ -59,13 +100,11 @@ def links(session, result):
 
     def measure(artifact, rate, *flags):
         with Hosts(session.work, len(HOSTS), rate) as hosts:
-            command = hosts.command(HOSTS, session.tool("pp-run"), artifact, f"--inputs={module.with_suffix('.inputs.safetensors')}",
-                                    "--any-hosts", "--repeat-microbatch", "--json", "--steps=8", *flags)
-            return statistics.median(json.loads(call(command, AS_ROOT))["seconds"][1:])
+            return steps_of(hosts.command(HOSTS, session.tool("pp-run"), artifact, "--any-hosts", *flags_of(module), *flags))
     measure(compiled(None), None, f"--profile={profile}")
     for rate in RATES:
         label, artifact = f"{rate * 8e-6:g} Mb/s", compiled(rate, f"--profile={profile}")
-        expected = json.loads(call([session.tool("pp-run"), artifact, "--info=json"]))["plan"]["time"]
+        expected = expectation(session, artifact)
         steps = [measure(artifact, rate) for _ in range(session.options.rounds)]
         step = statistics.median(steps)
         error = abs(expected / step - 1)

@@ -32,4 +32,22 @@ def VerifyRankPrograms : Pass<"verify-rank-programs", "::mlir::ModuleOp"> {
   let dependentDialects = ["::stagewright::rank::RankDialect"];
 }
 
+def ShareRings : Pass<"rank-share-rings", "::mlir::ModuleOp"> {
+  let summary = "let channels of one pair of ranks take turns in one ring";
+  let description = [{
+    **Why** Where layers are split over ranks, these exchange the parts of every layer, in the forward and in the backward,
+    by channels of their own. A ring for each takes memory that grows with the depth of the model, though only the few
+    last messages are ever under way.
+    **Expects** `rank.program`s that are each for one number of microbatches, before they are verified.
+    **Leaves** One channel for the messages of a type that one rank sends another, numbered as they are sent, where that takes
+    fewer slots. It has two more than what is claimed and not released when all ranks go at one pace, so a sender may be
+    ahead. What turns microbatches into numbers is arithmetic where that is linear, else a table beside that of the order.
+    **Never** makes ranks wait for each other for ever: with that many slots the run that was looked at is possible, and
+    if one run ends every one does.
+  }];
+  let statistics = [
+    Statistic<"numMerged", "merged", "Channels that share the ring of another">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::stagewright::rank::RankDialect"];
+}
+
 #endif // STAGEWRIGHT_RANK_PASSES_TD

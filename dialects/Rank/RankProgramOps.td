@@ -62,29 +62,33 @@ def Rank_ChannelOp : Rank_Op<"channel", [Symbol]> {
     receive for a slot is posted whenever the slot is free, so a sender that has claimed a slot never waits to send.
     `depth all` is one slot per microbatch, `depth all by 4` one for every fourth, `depth 2` at most two.
     A channel with `once` carries one message per step, microbatch 0; one that is `sparse` carries those microbatches
-    that the sender runs, where a stage lies on several ranks.
+    that the sender runs, where a stage lies on several ranks. One with `messages` carries so many in a step, whatever
+    they are of; where operations of transfers speak of a microbatch they mean the number of a message then.
 
     Example:
     ```mlir
     rank.channel @h0.F_0.to1 from 0 to 1 depth 2 : memref<4x128x256xf32>
     rank.channel @gradient1.from3 from 3 to 0 depth 1 once : memref<512x256xf32>
+    rank.channel @from1.to0 from 1 to 0 depth 4 messages 64 : memref<4x128x256xf32>
     ```
     Constraints:
     - (channel_c1) `from` and `to` are two ranks, not negative;
     - (channel_c2) the depth is positive or `all`;
     - (channel_c3) with `once` the depth is 1, and it is not sparse;
-    - (channel_c4) the slot is a memref of static shape with identity layout.
+    - (channel_c4) the slot is a memref of static shape with identity layout;
+    - (channel_c5) with `messages`, a positive number, the depth is a number, and it is neither once nor sparse.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Rank_IntAttr:$from, Rank_IntAttr:$to, Rank_IntAttr:$depth, UnitAttr:$once,
-                       UnitAttr:$sparse, Rank_MemoryTypeAttr:$type);
+                       UnitAttr:$sparse, OptionalAttr<Rank_IntAttr>:$messages, Rank_MemoryTypeAttr:$type);
   let assemblyFormat = [{
-    $sym_name `from` $from `to` $to `depth` custom<Depth>($depth) (`once` $once^)? (`sparse` $sparse^)? attr-dict
-    `:` $type
+    $sym_name `from` $from `to` $to `depth` custom<Depth>($depth) (`once` $once^)? (`sparse` $sparse^)?
+    (`messages` $messages^)? attr-dict `:` $type
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Slots for `microbatches` microbatches.
+    /// Slots, and messages, for `microbatches` microbatches.
     int64_t getSlots(int64_t microbatches);
+    int64_t countMessages(int64_t microbatches);
     bool isDepthAll() { return getDepth() < 0; }
   }];
 }

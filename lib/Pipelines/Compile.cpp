@@ -118,6 +118,8 @@ static void buildRank(OpPassManager &manager, const CompileOptions &options,
   manager.addPass(createLowerPipelineToRank(lower));
   if (onDevice)
     manager.addPass(device::createDeviceCastParameters());
+  if (options.shards)
+    manager.addPass(rank::createShareRings());
   rank::VerifyRankProgramsOptions verify;
   verify.forms = true;
   manager.addPass(rank::createVerifyRankPrograms(verify));

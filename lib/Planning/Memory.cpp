@@ -63,7 +63,9 @@ public:
   MemorySum(const Problem &problem, std::vector<int64_t> levels, bool recompute,
             const std::vector<int64_t> &offload = {})
       : problem(problem), levels(std::move(levels)), recompute(recompute),
-        offload(offload.begin(), offload.end()) {}
+        offload(offload.begin(), offload.end()) {
+    memory.sharesRings = problem.model.sharesRings;
+  }
 
   void addResident(const Resident &resident) {
     bool here = std::any_of(resident.layers.begin(), resident.layers.end(),

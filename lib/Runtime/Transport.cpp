@@ -21,9 +21,8 @@ void Transport::checkEnd(const Manifest &manifest, int64_t microbatches,
   if (rank != owner)
     raise("channel '", description.name, "' belongs to rank ", owner,
           " at this end");
-  if (m < 0 || m >= microbatches)
-    raise("microbatch ", m, " of channel '", description.name,
-          "' is not one of ", microbatches);
+  if (int64_t count = description.count(microbatches); m < 0 || m >= count)
+    raise(description.describe(m), " is not one of ", count);
 }
 
 } // namespace stagewright::runtime

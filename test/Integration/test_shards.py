@@ -202,8 +202,9 @@ def messages(artifact):
     sizes = {}
     for channel in json.loads(tool("pp-run", artifact, "--info=json"))["channels"]:
         if not channel["name"].startswith("gradient."):
-            sizes[channel["bytes"]] = sizes.get(channel["bytes"], 0) + 1
-    return sizes
+            sizes[channel["bytes"]] = sizes.get(channel["bytes"], 0) + channel.get("messages", MICROBATCHES)
+    assert all(count % MICROBATCHES == 0 for count in sizes.values())
+    return {size: count // MICROBATCHES for size, count in sizes.items()}
 
 
 @pytest.mark.parametrize("model, ways, hints, layers, activation", (

@@ -102,6 +102,8 @@ struct StageMemory {
   int64_t sampleTemporaries = 0;
   double sample = 1;
   int64_t leaving = 1; ///< slotsLeaving() of the order.
+  /// Stages of a rank receive what they use at once into the same rings.
+  bool sharesRings = false;
 
   /// Of every layer of a stage.
   void addTemporaries(const Problem &problem, size_t layer, int64_t level = 0);

@@ -136,6 +136,9 @@ struct CostModel {
   /// A value used beyond the next stage goes there directly; otherwise it goes
   /// through every stage on its way.
   bool directSkips = true;
+  /// Channels of one pair of ranks take turns in one ring, as those of shards
+  /// do (rank-share-rings).
+  bool sharesRings = false;
 };
 
 /// Whether what stages keep for their backwards waits in the memory of their

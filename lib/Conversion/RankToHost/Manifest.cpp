@@ -356,6 +356,8 @@ FailureOr<json::Object> buildManifest(ModuleOp module) {
                         {"round", rounds[edgeOf(channel)]}};
     if (channel.getOnce())
       object["once"] = true;
+    if (std::optional<int64_t> messages = channel.getMessages())
+      object["messages"] = *messages;
     channels.push_back(std::move(object));
   }
   manifest["channels"] = std::move(channels);

@@ -7,11 +7,17 @@
 
 #include "Placed/RankMemory.h"
 #include <map>
+#include <utility>
 
 namespace stagewright {
 
 /// So that no sum of bytes overflows.
 static constexpr int64_t kMostRing = int64_t(1) << 60;
+
+/// Slots of a shared ring for each message of a stage: two microbatches go
+/// through all stages together, of each one message is read, one is there and
+/// one is on its way.
+static constexpr int64_t kSharedSlots = 6;
 
 void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
                      int64_t number) {
@@ -22,7 +28,13 @@ void RankMemory::add(StageMemory stage, ByLife inFlight, int64_t microbatches,
   stage.temporaries = stage.sampleTemporaries = 0;
   stage.stash = {};
   stage.leaving = leaving;
-  part.kept = stage.with(inFlight, microbatches, 1, 1, atOnce);
+  int64_t more = 0;
+  if (stage.sharesRings) {
+    more = std::max<int64_t>(0, std::exchange(stage.received, 0) - received);
+    received += more;
+  }
+  part.kept = stage.with(inFlight, microbatches, 1, 1, atOnce) +
+              Bytes(std::min(more, kMostRing / kSharedSlots) * kSharedSlots);
   kept += part.kept;
   rings = std::min(rings + part.ring, kMostRing);
   stages.push_back(part);

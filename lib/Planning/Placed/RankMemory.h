@@ -60,6 +60,7 @@ private:
   std::vector<Part> stages;
   Bytes kept; ///< But for stashes and temporaries.
   int64_t temporaries = 0, rings = 0;
+  int64_t received = 0; ///< Of the stage that needs most of shared rings.
   int64_t shared = std::numeric_limits<int64_t>::max();
 };
 

@@ -167,6 +167,22 @@ int64_t RingSize::slots(int64_t microbatches) const {
                   : std::min(depth, microbatches);
 }
 
+int64_t Channel::slots(int64_t microbatches) const {
+  return RingSize::slots(count(microbatches));
+}
+
+int64_t Channel::count(int64_t microbatches) const {
+  return messages ? messages : microbatches;
+}
+
+std::string Channel::which(int64_t m) const {
+  return (messages ? "message " : "microbatch ") + std::to_string(m);
+}
+
+std::string Channel::describe(int64_t m) const {
+  return which(m) + " of channel '" + name + "'";
+}
+
 Manifest parseManifest(std::string_view text) {
   try {
     return parse(text);

@@ -56,12 +56,23 @@ struct RingSize {
 };
 
 struct Channel : RingSize {
+  /// How many slots it has, and how many messages pass in a step.
+  int64_t slots(int64_t microbatches) const;
+  int64_t count(int64_t microbatches) const;
+  /// What message `m` is, for people: "microbatch 3", and "microbatch 3 of
+  /// channel 'x'".
+  std::string which(int64_t m) const;
+  std::string describe(int64_t m) const;
+
   std::string name;
   int64_t from = 0, to = 0; ///< ranks
   int64_t bytes = 0;
   /// When its ranks make the communicator of all that `from` sends to `to`.
   int64_t round = 0;
   bool once = false; ///< one message a step, of no microbatch
+  /// How many messages pass in a step, each of some value and microbatch; 0:
+  /// one for each microbatch.
+  int64_t messages = 0;
 };
 
 /// What a rank gives to a collective: buffers that lie one after the other.

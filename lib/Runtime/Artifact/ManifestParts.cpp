@@ -100,6 +100,8 @@ Channel parseChannel(const json &object, int64_t ranks) {
   if (object.contains("round"))
     channel.round = integer(object, "round", 0, 2 * ranks);
   channel.once = object.value("once", false);
+  if (object.contains("messages"))
+    channel.messages = integer(object, "messages", 1, maxDepth);
   if (channel.from == channel.to)
     raise("malformed manifest: channel '", channel.name, "' joins rank ",
           channel.from, " to itself");

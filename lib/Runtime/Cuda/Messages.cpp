@@ -61,8 +61,7 @@ std::string Messages::next() const {
              " began the sum '" + manifest.collectives[it.number].name +
              "' over ranks";
     const Channel &channel = manifest.channels[it.number];
-    std::string message = "microbatch " + std::to_string(it.m) +
-                          " of channel '" + channel.name + "'";
+    std::string message = channel.describe(it.m);
     std::string action =
         actionOf(program, sends ? Command::Send : Command::Receive,
                  int64_t(it.number), it.m);

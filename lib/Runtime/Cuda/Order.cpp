@@ -179,9 +179,9 @@ std::string Ordering::describeWait(size_t rank) const {
   bool sends = command.kind == Command::Claim;
   int64_t other = sends ? channel.to : channel.from;
   return "rank " + std::to_string(rank) +
-         (sends ? " waits to send microbatch " : " waits for microbatch ") +
-         std::to_string(command.m) + " of channel '" + channel.name +
-         (sends ? "' to rank " : "' from rank ") + std::to_string(other) +
+         (sends ? " waits to send " : " waits for ") +
+         channel.describe(command.m) + (sends ? " to rank " : " from rank ") +
+         std::to_string(other) +
          (over(size_t(other)) ? ", which has ended" : "");
 }
 
@@ -208,8 +208,8 @@ std::vector<Placed> Ordering::run() {
   for (size_t c = 0; c < rings.size(); ++c)
     for (int64_t m : rings[c].receiving)
       if (m != nobody)
-        raise("channel '", manifest.channels[c].name,
-              "' still holds microbatch ", m, " at the end of the step");
+        raise("channel '", manifest.channels[c].name, "' still holds ",
+              manifest.channels[c].which(m), " at the end of the step");
   return std::move(order);
 }
 

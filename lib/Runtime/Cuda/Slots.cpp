@@ -63,9 +63,8 @@ const Channel &Slots::end(int64_t channel, int64_t m, bool sender) const {
   int64_t owner = sender ? it.from : it.to;
   if (rank != owner)
     raise("channel '", it.name, "' belongs to rank ", owner, " at this end");
-  if (m < 0 || m >= microbatches)
-    raise("microbatch ", m, " of channel '", it.name, "' is not one of ",
-          microbatches);
+  if (int64_t count = it.count(microbatches); m < 0 || m >= count)
+    raise(it.describe(m), " is not one of ", count);
   return it;
 }
 
@@ -73,14 +72,13 @@ void Slots::claim(int64_t channel, int64_t m) {
   const Channel &it = end(channel, m, true);
   // Claimed slots are few: one for each message being written.
   if (!claims.insert({{channel, m}, m}).second)
-    raise("claim of microbatch ", m, " of channel '", it.name,
-          "' out of order");
+    raise("claim of ", it.describe(m), " out of order");
 }
 
 void Slots::send(int64_t channel, int64_t m) {
   const Channel &it = end(channel, m, true);
   if (!claims.erase({channel, m}))
-    raise("send of microbatch ", m, " of channel '", it.name, "' out of order");
+    raise("send of ", it.describe(m), " out of order");
 }
 
 bool Slots::receive(int64_t channel, int64_t m) {
@@ -88,8 +86,8 @@ bool Slots::receive(int64_t channel, int64_t m) {
   int64_t slots = it.slots(microbatches);
   auto [held, added] = messages.insert({{channel, m % slots}, m});
   if (!added && held->second != m)
-    raise("receive of microbatch ", m, " of channel '", it.name,
-          "' out of order: its slot is still held");
+    raise("receive of ", it.describe(m),
+          " out of order: its slot is still held");
   return added;
 }
 
@@ -98,8 +96,7 @@ void Slots::giveBack(int64_t channel, int64_t m) {
   int64_t slots = it.slots(microbatches);
   auto held = messages.find({channel, m % slots});
   if (held == messages.end() || held->second != m)
-    raise("release of microbatch ", m, " of channel '", it.name,
-          "' out of order");
+    raise("release of ", it.describe(m), " out of order");
   messages.erase(held);
 }
 

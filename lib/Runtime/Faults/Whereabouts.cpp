@@ -39,9 +39,8 @@ std::string Whereabouts::describe(const Manifest &manifest,
   if (number >= manifest.channels.size())
     return text;
   const Channel &channel = manifest.channels[number];
-  return text + (what == ToSend ? " waits to send" : " waits for") +
-         " microbatch " + std::to_string(awaitedM.load(relaxed)) +
-         " of channel '" + channel.name + "' " +
+  return text + (what == ToSend ? " waits to send " : " waits for ") +
+         channel.describe(awaitedM.load(relaxed)) + " " +
          (what == ToSend ? "to rank " + std::to_string(channel.to)
                          : "from rank " + std::to_string(channel.from));
 }

@@ -116,8 +116,7 @@ MessageTransport::Slot &MessageTransport::slotOf(int64_t rank, int64_t channel,
 void MessageTransport::require(const Slot &slot, int64_t channel, int64_t m,
                                State wanted, const char *what) const {
   if (slot.state != wanted || slot.m != m)
-    raise(what, " microbatch ", m, " of channel '",
-          manifest.channels[channel].name, "' out of order");
+    raise(what, " ", manifest.channels[channel].describe(m), " out of order");
 }
 
 Word MessageTransport::word() const {
@@ -166,8 +165,7 @@ void MessageTransport::waitFor(int64_t transfer, Whereabouts::Wait what,
 std::byte *MessageTransport::claim(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, true);
   if (slot.state == Claimed || (slot.state == Sent && slot.m == m))
-    raise("claim of microbatch ", m, " of channel '",
-          manifest.channels[channel].name, "' out of order");
+    raise("claim of ", manifest.channels[channel].describe(m), " out of order");
   if (slot.state == Sent)
     waitFor(slot.transfer, Whereabouts::ToSend, channel, m);
   slot.state = Claimed, slot.m = m;
@@ -191,9 +189,8 @@ std::byte *MessageTransport::held(int64_t rank, int64_t channel, int64_t m) {
 std::byte *MessageTransport::recv(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, false);
   if (slot.state == Held)
-    raise("receive of microbatch ", m, " of channel '",
-          manifest.channels[channel].name,
-          "' out of order: its slot is still held");
+    raise("receive of ", manifest.channels[channel].describe(m),
+          " out of order: its slot is still held");
   waitFor(slot.transfer, Whereabouts::ToReceive, channel, m);
   slot.state = Held, slot.m = m;
   return slot.data;
@@ -263,9 +260,8 @@ std::string MessageTransport::result() {
   for (size_t i = 0; i < ends.size(); ++i)
     for (const Slot &slot : ends[i].slots)
       if (slot.state == Claimed || slot.state == Held)
-        return "channel '" + manifest.channels[i].name +
-               "' still holds microbatch " + std::to_string(slot.m) +
-               " at the end of the step";
+        return "channel '" + manifest.channels[i].name + "' still holds " +
+               manifest.channels[i].which(slot.m) + " at the end of the step";
   return "";
 }
 

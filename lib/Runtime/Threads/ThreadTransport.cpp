@@ -69,8 +69,7 @@ std::byte *ThreadTransport::addressOf(int64_t channel, int64_t m) const {
 void ThreadTransport::require(const Slot &slot, int64_t channel, int64_t m,
                               State wanted, const char *what) const {
   if (slot.state.load(std::memory_order_relaxed) != wanted)
-    raise(what, " microbatch ", m, " of channel '",
-          manifest.channels[channel].name, "' out of order");
+    raise(what, " ", manifest.channels[channel].describe(m), " out of order");
 }
 
 void ThreadTransport::ring(int64_t rank) {
@@ -193,8 +192,7 @@ std::byte *ThreadTransport::claim(int64_t rank, int64_t channel, int64_t m) {
   // What one's own claim or send left there, nobody else will take away.
   State now = slot.state.load(std::memory_order_acquire);
   if ((now & 3) == claimed || now == state(m, published))
-    raise("claim of microbatch ", m, " of channel '",
-          manifest.channels[channel].name, "' out of order");
+    raise("claim of ", manifest.channels[channel].describe(m), " out of order");
   waitFor(rank, {&slot.state, freeSlot, channel, m});
   slot.state.store(state(m, claimed), std::memory_order_relaxed);
   return addressOf(channel, m);
@@ -222,9 +220,8 @@ std::byte *ThreadTransport::recv(int64_t rank, int64_t channel, int64_t m) {
   Slot &slot = slotOf(rank, channel, m, false);
   State now = slot.state.load(std::memory_order_acquire);
   if ((now & 3) == received)
-    raise("receive of microbatch ", m, " of channel '",
-          manifest.channels[channel].name,
-          "' out of order: its slot is still held");
+    raise("receive of ", manifest.channels[channel].describe(m),
+          " out of order: its slot is still held");
   waitFor(rank, {&slot.state, state(m, published), channel, m});
   slot.state.store(state(m, received), std::memory_order_relaxed);
   return addressOf(channel, m);
@@ -287,10 +284,9 @@ std::string ThreadTransport::describeWait(size_t rank) const {
   const Channel &channel = manifest.channels[wish.channel];
   bool sends = wish.wanted == freeSlot;
   int64_t other = sends ? channel.to : channel.from;
-  return who +
-         (sends ? " waits to send microbatch " : " waits for microbatch ") +
-         std::to_string(wish.m) + " of channel '" + channel.name +
-         (sends ? "' to rank " : "' from rank ") + std::to_string(other) +
+  return who + (sends ? " waits to send " : " waits for ") +
+         channel.describe(wish.m) + (sends ? " to rank " : " from rank ") +
+         std::to_string(other) +
          (waiters[other].finished ? ", which has ended" : "");
 }
 
@@ -326,8 +322,8 @@ std::string ThreadTransport::result() {
   for (size_t i = 0; i < rings.size(); ++i)
     for (int64_t slot = 0; slot < rings[i].count; ++slot)
       if (State left = rings[i].slots[slot].state.load())
-        return "channel '" + manifest.channels[i].name +
-               "' still holds microbatch " + std::to_string(left >> 2) +
+        return "channel '" + manifest.channels[i].name + "' still holds " +
+               manifest.channels[i].which(left >> 2) +
                " at the end of the step";
   for (size_t rank = 0; rank < open.size(); ++rank)
     if (!open[rank].empty())

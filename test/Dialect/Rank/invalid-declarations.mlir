@@ -51,6 +51,18 @@ rank.channel @c from 0 to 1 depth 2 : memref<4xindex>
 
 // -----
 
+// channel_c5
+// expected-error @below {{carries a positive number of messages, got 0}}
+rank.channel @c from 0 to 1 depth 2 messages 0 : memref<4xf32>
+
+// -----
+
+// channel_c5
+// expected-error @below {{with a number of messages has a depth that is a number, and is neither once nor sparse}}
+rank.channel @c from 0 to 1 depth all messages 4 : memref<4xf32>
+
+// -----
+
 // rank_program_c1
 // expected-error @below {{@step is not a 'rank.step'}}
 rank.program @p rank 0 device "d" of @step microbatches 8 schedule "s" {

@@ -40,9 +40,9 @@ static void emitChannels(const Plan &plan, ModuleNames &names,
   Location loc = pipeline::GraphOp(plan.graph).getLoc();
   auto create = [&](std::string name, int64_t from, int64_t to, int64_t depth,
                     bool once, bool sparse, Type type) {
-    auto channel =
-        rank::ChannelOp::create(builder, loc, name, from, to, depth, once,
-                                sparse, TypeAttr::get(memoryOf(type)));
+    auto channel = rank::ChannelOp::create(builder, loc, name, from, to, depth,
+                                           once, sparse, IntegerAttr(),
+                                           TypeAttr::get(memoryOf(type)));
     names.symbols.insert(channel);
     return FlatSymbolRefAttr::get(channel.getSymNameAttr());
   };

@@ -13,6 +13,7 @@
 #include "stagewright/Analysis/PlanData.h"
 #include "stagewright/Dialect/Pipeline/Transforms/EnsureGraph.h"
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h"
+#include "stagewright/Dialect/Pipeline/Transforms/ShardPlace.h"
 #include "stagewright/Planning/Request.h"
 #include "stagewright/Scheduling/Generators.h"
 
@@ -52,6 +53,10 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
       return failure();
     problem->microbatches = chooseMicrobatches();
     problem->maxReplicas = maxReplicas;
+    problem->model.sharesRings =
+        llvm::any_of(graph->getLayers(), [](Attribute name) {
+          return isOfShard(cast<StringAttr>(name).getValue());
+        });
     if (maxReplicas != 1)
       shareMicrobatches(*graph, *problem);
     problem->fixedPlan = plan;

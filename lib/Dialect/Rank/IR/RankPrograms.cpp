@@ -155,7 +155,11 @@ static LogicalResult verifySlotType(Operation *op, MemRefType type) {
 //===----------------------------------------------------------------------===//
 
 int64_t ChannelOp::getSlots(int64_t microbatches) {
-  return getSlotCount(getDepth(), getOnce() ? 1 : microbatches);
+  return getSlotCount(getDepth(), countMessages(microbatches));
+}
+
+int64_t ChannelOp::countMessages(int64_t microbatches) {
+  return getOnce() ? 1 : int64_t(getMessages().value_or(microbatches));
 }
 
 LogicalResult ChannelOp::verify() {
@@ -170,6 +174,14 @@ LogicalResult ChannelOp::verify() {
   if (getOnce() && getDepth() != 1) // channel_c3
     return emitOpError() << "carries one message per step and needs depth 1, "
                          << "got " << depthText(getDepth());
+  if (std::optional<int64_t> messages = getMessages()) { // channel_c5
+    if (*messages < 1)
+      return emitOpError() << "carries a positive number of messages, got "
+                           << *messages;
+    if (getOnce() || getSparse() || isDepthAll())
+      return emitOpError() << "with a number of messages has a depth that is a "
+                           << "number, and is neither once nor sparse";
+  }
   return verifySlotType(*this, getType());
 }
 

@@ -7,6 +7,7 @@
 
 #include "stagewright/Dialect/Rank/Transforms/Machine.h"
 #include <algorithm>
+#include <limits>
 
 using namespace stagewright::rank;
 
@@ -48,11 +49,16 @@ public:
       parts.emplace_back(sum.ranks.size(), Part::Missing);
   }
 
-  std::optional<Fault> run();
+  /// Each rank runs until it waits or ends, and again, or `most` events at
+  /// most.
+  std::optional<Fault>
+  run(size_t most = std::numeric_limits<size_t>::max(),
+      const std::function<void(size_t, const Event &)> &see = {});
 
 private:
-  /// Runs `rank` until it waits or ends; true if it ran any event.
-  bool advance(size_t rank);
+  /// True if `rank` ran any event.
+  bool advance(size_t rank, size_t most,
+               const std::function<void(size_t, const Event &)> &see);
   bool step(size_t rank, const Event &event);
   bool stepChannel(const Event &event);
   bool stepStash(size_t rank, const Event &event);
@@ -86,6 +92,10 @@ private:
   std::optional<Fault> fault;
 };
 
+std::string unit(const Ring &channel) {
+  return channel.mixed ? "message " : "microbatch ";
+}
+
 /// Whether `event` works on a channel.
 bool onChannel(EventKind kind) { return kind <= EventKind::ReleaseChannel; }
 
@@ -99,7 +109,7 @@ std::string action(const Event &event) {
 
 bool Runner::stepChannel(const Event &event) {
   const Ring &channel = machine.channels[event.object];
-  std::string message = "microbatch " + str(event.microbatch) +
+  std::string message = unit(channel) + str(event.microbatch) +
                         " of channel '" + channel.name + "'";
   auto fails = [&](const char *why) {
     return fail(event, message + why, channel, "the channel");
@@ -210,19 +220,26 @@ bool Runner::step(size_t rank, const Event &event) {
   return onChannel(event.kind) ? stepChannel(event) : stepStash(rank, event);
 }
 
-bool Runner::advance(size_t rank) {
+bool Runner::advance(size_t rank, size_t most,
+                     const std::function<void(size_t, const Event &)> &see) {
   const std::vector<Event> &events = machine.ranks[rank].events;
   size_t before = next[rank];
-  while (next[rank] < events.size() && step(rank, events[next[rank]]))
+  while (next[rank] < events.size() && next[rank] - before < most &&
+         step(rank, events[next[rank]])) {
+    if (see)
+      see(rank, events[next[rank]]);
     ++next[rank];
+  }
   return next[rank] != before;
 }
 
-std::optional<Fault> Runner::run() {
+std::optional<Fault>
+Runner::run(size_t most,
+            const std::function<void(size_t, const Event &)> &see) {
   for (bool moved = true; moved;) {
     moved = false;
     for (size_t rank = 0; rank < machine.ranks.size(); ++rank) {
-      moved |= advance(rank);
+      moved |= advance(rank, most, see);
       if (fault)
         return fault;
     }
@@ -257,7 +274,7 @@ std::optional<Fault> Runner::leftOver() const {
       }
       const Ring &channel = machine.channels[number];
       return Fault{
-          {"microbatch " + str(m) + " of channel '" + channel.name + "'" + why,
+          {unit(channel) + str(m) + " of channel '" + channel.name + "'" + why,
            channel.origin},
           {}};
     }
@@ -304,10 +321,10 @@ Wait Runner::waitOf(size_t rank) {
     kind = claims ? EventKind::ReleaseChannel : EventKind::Send;
     if (claims)
       m = claimant(at.object, at.microbatch);
-    needs = here + ": its " + (claims ? "claim" : "receive") +
-            " of microbatch " + str(at.microbatch) + " on channel '" +
+    needs = here + ": its " + (claims ? "claim" : "receive") + " of " +
+            unit(channel) + str(at.microbatch) + " on channel '" +
             channel.name + "' needs the " +
-            (claims ? "release of microbatch " + str(m) : "send") +
+            (claims ? "release of " + unit(channel) + str(m) : "send") +
             " by rank " + str(other);
   }
   const Event *awaited = nullptr;
@@ -348,4 +365,10 @@ Fault Runner::stuck() {
 
 std::optional<Fault> stagewright::rank::run(const Machine &machine) {
   return Runner(machine).run();
+}
+
+std::optional<Fault> stagewright::rank::runInStep(
+    const Machine &machine,
+    const std::function<void(size_t, const Event &)> &see) {
+  return Runner(machine).run(/*most=*/1, see);
 }

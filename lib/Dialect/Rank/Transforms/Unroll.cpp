@@ -377,9 +377,10 @@ FailureOr<Machine> stagewright::rank::unroll(ModuleOp module,
     channels[channel.getSymName()] = machine.channels.size();
     machine.channels.push_back(
         {channel.getSymName().str(), channel.getSlots(microbatches),
-         channel.getOnce() ? 1 : microbatches, getSlotStride(channel.getType()),
+         channel.countMessages(microbatches), getSlotStride(channel.getType()),
          channel.getFrom(), channel.getTo(), channel.getOperation(),
          channel.getSparse(), -1});
+    machine.channels.back().mixed = channel.getMessages().has_value();
   }
   llvm::StringMap<int32_t> sums;
   for (CollectiveOp sum : module.getOps<CollectiveOp>()) {

@@ -38,6 +38,8 @@ std::optional<ShardPlace> shardPlaceIn(llvm::StringRef operation);
 
 /// The place that the name of a layer says; the first where it says none.
 ShardPlace shardPlaceOf(llvm::StringRef layer);
+/// Whether it says one.
+bool isOfShard(llvm::StringRef layer);
 
 } // namespace stagewright::pipeline
 

@@ -36,6 +36,7 @@
 #define STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_MACHINE_H
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -74,7 +75,7 @@ struct Event {
 struct Ring {
   std::string name;
   int64_t slots = 1;          ///< Depth for the number of microbatches at hand.
-  int64_t messages = 0;       ///< Microbatches that pass through it.
+  int64_t messages = 0;       ///< That pass through it.
   int64_t stride = 0;         ///< Bytes from slot to slot.
   int64_t from = -1, to = -1; ///< Ranks, for a channel.
   const void *origin = nullptr;
@@ -82,6 +83,8 @@ struct Ring {
   int64_t place = -1;  ///< Byte of the workspace where its slots begin, or -1.
   /// Of each microbatch, bytes behind `place`; empty for a ring.
   std::vector<int64_t> starts = {};
+  /// Messages are of several values, and have numbers of their own.
+  bool mixed = false;
 };
 
 /// What a call finds in the workspace, placed stashes apart.
@@ -133,6 +136,12 @@ std::optional<Fault> checkSums(const Machine &machine);
 /// overwritten or read while it is not held, or a message or slot that is left
 /// over.
 std::optional<Fault> run(const Machine &machine);
+
+/// The same run with an event of every rank that can go on in each turn, as if
+/// all events took equally long. Tells `see` of each with its rank.
+std::optional<Fault>
+runInStep(const Machine &machine,
+          const std::function<void(size_t rank, const Event &event)> &see);
 
 /// Whether everything that lives in the workspace of `rank` has bytes of its
 /// own: slots of placed stashes while they are held, the values of an action

@@ -13,6 +13,7 @@
 #ifndef STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_PASSES_H
 #define STAGEWRIGHT_DIALECT_RANK_TRANSFORMS_PASSES_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "stagewright/Dialect/Rank/IR/Rank.h"

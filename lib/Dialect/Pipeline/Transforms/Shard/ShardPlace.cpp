@@ -36,4 +36,6 @@ ShardPlace shardPlaceOf(StringRef layer) {
   return parse(layer).value_or(ShardPlace());
 }
 
+bool isOfShard(StringRef layer) { return parse(layer).has_value(); }
+
 } // namespace stagewright::pipeline
