@@ -197,6 +197,19 @@ def test_what_is_asked_for_stays(tmp_path, narrow):
     assert "layers over 4 shards have no plan: stages and copies as asked for take other devices" in said
 
 
+def test_a_trace_has_every_message(tmp_path, imported):
+    folder, trace = imported("gpt.py:gpt"), tmp_path / "trace.json"
+    artifact = compiled(folder, tmp_path / "step.swx", 2, GPT)
+    tool("pp-run", artifact, f"--inputs={folder / 'jax.inputs.safetensors'}", f"--trace={trace}")
+    channels = json.loads(tool("pp-run", artifact, "--info=json"))["channels"]
+    counts = {channel["id"]: 1 if channel.get("once") else channel.get("messages", MICROBATCHES) for channel in channels}
+    assert any("messages" in channel for channel in channels)
+    found = [event["args"] for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "transfer"]
+    for channel, count in counts.items():
+        own = [it.get("message", it.get("microbatch")) for it in found if it["channel"] == channel]
+        assert sorted(own) == sorted(2 * list(range(count))), channel  # sent and received
+
+
 def messages(artifact):
     """How many messages of a microbatch ranks send each other, by size; gradients cross once a step."""
     sizes = {}

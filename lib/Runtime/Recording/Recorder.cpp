@@ -18,11 +18,12 @@ constexpr int64_t sampleLimit = 4096;
 /// An upper bound of the events of one step.
 size_t eventCount(const Manifest &manifest, int64_t rank,
                   int64_t microbatches) {
-  size_t ends = 0;
+  size_t transfers = 0;
   for (const Channel &channel : manifest.channels)
-    ends += (channel.from == rank) + (channel.to == rank);
+    if (channel.from == rank || channel.to == rank)
+      transfers += size_t(channel.count(microbatches) + 1);
   size_t actions = manifest.ranks[rank].stages.size() * 6;
-  return (actions + ends) * size_t(microbatches + 1) +
+  return actions * size_t(microbatches + 1) + transfers +
          manifest.collectives.size() + 64;
 }
 } // namespace

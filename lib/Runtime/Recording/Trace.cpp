@@ -160,7 +160,9 @@ void Trace::addTransfer(const Event &event) {
        {"tid", bar.thread},
        {"ts", micros(bar.begin)},
        {"dur", double(bar.end - bar.begin) * 1e-3},
-       {"args", {{"channel", event.id}, {"microbatch", event.m}}}});
+       {"args",
+        {{"channel", event.id},
+         {channel.messages ? "message" : "microbatch", event.m}}}});
 }
 
 /// From when a rank's bucket is complete until the sum is there.
