@@ -9,6 +9,7 @@ from ..stand.models import GPT, MODELS
 from ..stand.report import RATIO_COLUMNS, Result, Table, time
 from ..stand.sides import call
 
+PARTS = ("steps", "choices", "links")
 CORES = "0,1"
 # As Megatron-LM splits them; the projection to queries, keys and values is three arrays side by side.
 OURS = "*/qkv=1:3,*/o=0,*/fc=1,*/proj=0"
@@ -27,7 +28,14 @@ CHOICE_MICROBATCHES, SLOWER_AT_MOST = (1, 2, 8), 0.10
 
 
 def run(session):
-    result = Result("shards", [Table(__doc__, RATIO_COLUMNS)])
+    result = Result("shards")
+    for part in session.parts(PARTS):
+        {"steps": steps, "choices": choices, "links": links}[part](session, result)
+    return result
+
+
+def steps(session, result):
+    result.tables.append(Table(__doc__, RATIO_COLUMNS))
     for model in (GPT, MODELS["gpt-512"]):
         module = session.imported(model)
         shards = session.compiled(module, 2, "--tensor-parallel=2", f"--shard={OURS}", name="shards", whole=True)
@@ -40,11 +48,8 @@ def run(session):
         found = session.compare(f"{model.name}, two shards", [
             lambda: session.ours(shards, module, CORES), threads, lambda: session.jax(model, CORES, THEIRS)])
         for peer, limit in (("threads", THREADS_AT_MOST), ("jax", JAX_AT_MOST)):
-            session.note(result, result.tables[0], f"{model.name}, two shards, beside {peer}", found[peer], limit,
+            session.note(result, result.tables[-1], f"{model.name}, two shards, beside {peer}", found[peer], limit,
                          f"{model.name}_{peer}")
-    choices(session, result)
-    links(session, result)
-    return result
 
 
 def expectation(session, artifact):
