@@ -56,7 +56,7 @@ def expectation(session, artifact):
     return json.loads(call([session.tool("pp-run"), artifact, "--info=json"]))["plan"]["time"]
 
 
-def steps_of(command):
+def median_step(command):
     return statistics.median(json.loads(call(command, AS_ROOT))["seconds"][1:])
 
 
@@ -74,16 +74,16 @@ def choices(session, result):
             artifacts = {ways: session.compiled(module, 2, f"--tensor-parallel={ways}", name=f"choice-{ways}-{count}", microbatches=count, whole=True)
                          for ways in (1, 2)}
             expected = {ways: expectation(session, artifact) for ways, artifact in artifacts.items()}
-            steps = {ways: [] for ways in artifacts}
+            seconds = {ways: [] for ways in artifacts}
             for _ in range(session.options.rounds):
                 for ways, artifact in artifacts.items():
-                    steps[ways].append(steps_of([session.tool("pp-run"), artifact, *flags_of(module)]))
-            step = {ways: statistics.median(those) for ways, those in steps.items()}
+                    seconds[ways].append(median_step([session.tool("pp-run"), artifact, *flags_of(module)]))
+            step = {ways: statistics.median(those) for ways, those in seconds.items()}
             taken = min(expected, key=expected.get)
             slower = step[taken] / min(step.values()) - 1
             label = f"{model.name}, {count} microbatches"
             session.say(f"  {label}: expected {', '.join(map(time, expected.values()))}, {', '.join(map(time, step.values()))}")
-            result.figures[label] = dict(expected=expected, steps=steps)
+            result.figures[label] = dict(expected=expected, steps=seconds)
             table.rows.append([model.name, count, time(expected[1]), time(step[1]), time(expected[2]), time(step[2]),
                                "two shards" if taken == 2 else "whole layers", f"{100 * slower:.0f} %",
                                result.want(f"{label}, slower by", slower, SLOWER_AT_MOST)])
@@ -105,7 +105,7 @@ def links(session, result):
 
     def measure(artifact, rate, *flags):
         with Hosts(session.work, len(HOSTS), rate) as hosts:
-            return steps_of(hosts.command(HOSTS, session.tool("pp-run"), artifact, "--any-hosts", *flags_of(module), *flags))
+            return median_step(hosts.command(HOSTS, session.tool("pp-run"), artifact, "--any-hosts", *flags_of(module), *flags))
     measure(compiled(None), None, f"--profile={profile}")
     for rate in RATES:
         label, artifact = f"{rate * 8e-6:g} Mb/s", compiled(rate, f"--profile={profile}")

@@ -250,6 +250,12 @@ FailureOr<Problem> problemOf(GraphOp graph, const Cluster &cluster) {
   return problem;
 }
 
+std::optional<int64_t> statedMicrobatches(ModuleOp module) {
+  auto stated =
+      module->getAttrOfType<IntegerAttr>(PipelineDialect::kMicrobatches);
+  return stated ? std::optional(stated.getInt()) : std::nullopt;
+}
+
 bool joinsResults(GraphOp graph) {
   for (unsigned number = 0; number < graph.getNumResults(); ++number)
     if (auto combine = graph.getResultAttrOfType<StringAttr>(

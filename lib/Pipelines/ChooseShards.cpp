@@ -82,10 +82,9 @@ private:
 /// Stages and copies of `ways` shards that take all devices, or as many as
 /// there are microbatches for, and are what the user says of them.
 std::vector<Grid> Search::gridsOf(int64_t ways, bool joins) const {
-  auto stated = module->getAttrOfType<IntegerAttr>(
-      pipeline::PipelineDialect::kMicrobatches);
   int64_t microbatches = options.microbatches.value_or(
-      stated ? stated.getInt() : pipeline::kDefaultMicrobatches);
+      pipeline::statedMicrobatches(module).value_or(
+          pipeline::kDefaultMicrobatches));
   auto generator = findGenerator(options.schedule);
   std::vector<Grid> grids;
   for (int64_t groups : divisorsOf(devices / ways)) {

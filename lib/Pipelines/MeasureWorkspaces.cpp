@@ -48,10 +48,9 @@ static FailureOr<bool> memoryIsShort(pipeline::GraphOp graph,
   FailureOr<Problem> problem = pipeline::problemOf(graph, **cluster);
   if (failed(problem))
     return failure();
-  auto stated = module->getAttrOfType<IntegerAttr>(
-      pipeline::PipelineDialect::kMicrobatches);
-  problem->microbatches = microbatches.value_or(
-      stated ? stated.getInt() : pipeline::kDefaultMicrobatches);
+  problem->microbatches =
+      microbatches.value_or(pipeline::statedMicrobatches(module).value_or(
+          pipeline::kDefaultMicrobatches));
   Bytes most = mostMemory(*problem);
   for (auto node : graph.getBody().getOps<pipeline::NodeOp>())
     if (auto callee = node.getCalleeAttr())

@@ -138,10 +138,8 @@ static FailureOr<Problem> problemOfModule(ModuleOp module,
     return failure();
   if (replicates)
     pipeline::shareMicrobatches(graphs.front(), *problem);
-  auto stated = module->getAttrOfType<IntegerAttr>(
-      pipeline::PipelineDialect::kMicrobatches);
-  if (stated)
-    problem->microbatches = stated.getInt();
+  if (std::optional<int64_t> stated = pipeline::statedMicrobatches(module))
+    problem->microbatches = *stated;
   else if (options.microbatches.empty())
     return emitError(module.getLoc(), noMicrobatches(file).message);
   return problem;

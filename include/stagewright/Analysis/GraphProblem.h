@@ -21,6 +21,9 @@ namespace stagewright::pipeline {
 /// Of a step, where neither options nor module say it.
 inline constexpr int64_t kDefaultMicrobatches = 8;
 
+/// Of a step, as `module` says.
+std::optional<int64_t> statedMicrobatches(mlir::ModuleOp module);
+
 /// Fills layers, values, residents and forwardOnly of a problem on `cluster`;
 /// orders are those of kSimulatedSchedules, which can be lowered. Seconds come
 /// from the nodes' costs, by the roofline where a class is missing; a node

@@ -112,9 +112,8 @@ struct PartitionPass : impl::PartitionBase<PartitionPass> {
   int64_t chooseMicrobatches() {
     if (microbatches != -1)
       return microbatches;
-    if (auto attribute = getOperation()->getAttrOfType<IntegerAttr>(
-            PipelineDialect::kMicrobatches))
-      return attribute.getInt();
+    if (std::optional<int64_t> stated = statedMicrobatches(getOperation()))
+      return *stated;
     emitRemark(getOperation().getLoc())
         << "no number of microbatches is given, taking " << kDefaultMicrobatches
         << "; give one with microbatches= or the module attribute '"

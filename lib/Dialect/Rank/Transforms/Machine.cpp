@@ -92,8 +92,8 @@ private:
   std::optional<Fault> fault;
 };
 
-std::string unit(const Ring &channel) {
-  return channel.mixed ? "message " : "microbatch ";
+std::string which(const Ring &channel, int64_t m) {
+  return (channel.mixed ? "message " : "microbatch ") + str(m);
 }
 
 /// Whether `event` works on a channel.
@@ -109,8 +109,8 @@ std::string action(const Event &event) {
 
 bool Runner::stepChannel(const Event &event) {
   const Ring &channel = machine.channels[event.object];
-  std::string message = unit(channel) + str(event.microbatch) +
-                        " of channel '" + channel.name + "'";
+  std::string message =
+      which(channel, event.microbatch) + " of channel '" + channel.name + "'";
   auto fails = [&](const char *why) {
     return fail(event, message + why, channel, "the channel");
   };
@@ -274,7 +274,7 @@ std::optional<Fault> Runner::leftOver() const {
       }
       const Ring &channel = machine.channels[number];
       return Fault{
-          {unit(channel) + str(m) + " of channel '" + channel.name + "'" + why,
+          {which(channel, m) + " of channel '" + channel.name + "'" + why,
            channel.origin},
           {}};
     }
@@ -322,9 +322,9 @@ Wait Runner::waitOf(size_t rank) {
     if (claims)
       m = claimant(at.object, at.microbatch);
     needs = here + ": its " + (claims ? "claim" : "receive") + " of " +
-            unit(channel) + str(at.microbatch) + " on channel '" +
-            channel.name + "' needs the " +
-            (claims ? "release of " + unit(channel) + str(m) : "send") +
+            which(channel, at.microbatch) + " on channel '" + channel.name +
+            "' needs the " +
+            (claims ? "release of " + which(channel, m) : "send") +
             " by rank " + str(other);
   }
   const Event *awaited = nullptr;

@@ -209,6 +209,18 @@ LogicalResult Unroller::checkSummed(Operation &op) {
 LogicalResult Unroller::visit(Operation &op) {
   if (failed(checkSummed(op)))
     return failure();
+  auto transfer = [&](EventKind kind) {
+    return [this, kind](auto it) {
+      add(kind, it, channel(it.getChannelAttr()), it.getMicrobatch());
+      return success();
+    };
+  };
+  auto stash = [&](EventKind kind) {
+    return [this, kind](auto it) {
+      add(kind, it, stashes.lookup(it.getBuffer()), it.getMicrobatch());
+      return success();
+    };
+  };
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](scf::ForOp loop) { return visitLoop(loop); })
       .Case([&](TableOp table) { return visitTable(table); })
@@ -220,41 +232,14 @@ LogicalResult Unroller::visit(Operation &op) {
         action = 0;
         return result;
       })
-      .Case([&](ClaimOp claim) {
-        add(EventKind::Claim, claim, channel(claim.getChannelAttr()),
-            claim.getMicrobatch());
-        return success();
-      })
-      .Case([&](SendOp send) {
-        add(EventKind::Send, send, channel(send.getChannelAttr()),
-            send.getMicrobatch());
-        return success();
-      })
-      .Case([&](RecvOp recv) {
-        add(EventKind::Recv, recv, channel(recv.getChannelAttr()),
-            recv.getMicrobatch());
-        return success();
-      })
-      .Case([&](ReceivedOp received) {
-        add(EventKind::Received, received, channel(received.getChannelAttr()),
-            received.getMicrobatch());
-        return success();
-      })
-      .Case([&](ReleaseChannelOp release) {
-        add(EventKind::ReleaseChannel, release,
-            channel(release.getChannelAttr()), release.getMicrobatch());
-        return success();
-      })
-      .Case([&](AcquireOp acquire) {
-        add(EventKind::Acquire, acquire, stashes.lookup(acquire.getBuffer()),
-            acquire.getMicrobatch());
-        return success();
-      })
-      .Case([&](ReleaseOp release) {
-        add(EventKind::Release, release, stashes.lookup(release.getBuffer()),
-            release.getMicrobatch());
-        return success();
-      })
+      .Case<ClaimOp>(transfer(EventKind::Claim))
+      .Case<SendOp>(transfer(EventKind::Send))
+      .Case<RecvOp>(transfer(EventKind::Recv))
+      .Case<ReceivedOp>(transfer(EventKind::Received))
+      .Case<ReleaseChannelOp>(transfer(EventKind::ReleaseChannel))
+      .Case<AcquireOp>(stash(EventKind::Acquire))
+      .Case<ReleaseOp>(stash(EventKind::Release))
+      .Case<FetchedOp>(stash(EventKind::Use))
       // Without times a copy is over at once: its source's slot is free, its
       // target's held.
       .Case<OffloadOp, FetchOp>([&](auto copy) {
@@ -263,11 +248,6 @@ LogicalResult Unroller::visit(Operation &op) {
         add(EventKind::Acquire, copy, stashes.lookup(copy.getTarget()),
             copy.getMicrobatch());
         add(EventKind::Release, copy, from, copy.getMicrobatch());
-        return success();
-      })
-      .Case([&](FetchedOp fetched) {
-        add(EventKind::Use, fetched, stashes.lookup(fetched.getBuffer()),
-            fetched.getMicrobatch());
         return success();
       })
       .Case([&](SlotOp slot) {
