@@ -9,10 +9,10 @@
 // is multiplied: in the forward and in the backward of every microbatch. Where
 // memory is free, a rank keeps the rounded parameter from the beginning of the
 // step to its last use, as a stash of one slot, and its functions take that.
+// One kernel rounds several parameters of the same shape.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/TensorUtils.h"
 #include "stagewright/Analysis/ClusterData.h"
 #include "stagewright/Analysis/Work.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
@@ -35,6 +35,10 @@ constexpr StringRef kNode = "cast";
 /// that is left beside what it was planned to hold: temporaries of its
 /// functions are not known yet.
 constexpr int64_t kPartOfFree = 2;
+
+/// Parameters that one kernel rounds at most: its threads hold four elements of
+/// each.
+constexpr size_t kTogether = 16;
 
 /// Whether `op` only rounds the elements of its operand.
 bool isRounding(Operation *op) {
@@ -116,8 +120,7 @@ struct DeviceCastParametersPass
     if (!*fits)
       return;
     for (auto [program, plan] : llvm::zip_equal(programs, plans))
-      for (Rounded &rounded : plan)
-        roundOnce(program, rounded);
+      roundOnce(program, plan);
     for (auto &[function, numbers] : arguments)
       for (auto [number, type] : numbers)
         takeRounded(cast<func::FuncOp>(function), number, type);
@@ -201,7 +204,43 @@ private:
     return isTwice;
   }
 
-  void roundOnce(rank::ProgramOp program, const Rounded &rounded) {
+  /// Rounds the parameters of `plan` at the beginning of the step.
+  void roundOnce(rank::ProgramOp program, ArrayRef<Rounded> plan) {
+    llvm::MapVector<std::pair<Type, Type>,
+                    SmallVector<std::pair<Value, Value>>>
+        together;
+    for (const Rounded &rounded : plan) {
+      auto [source, slot] = makeSlot(program, rounded);
+      together[{source.getType(), slot.getType()}].push_back({source, slot});
+    }
+    numRounded += plan.size();
+    OpBuilder builder(program.getEntry());
+    auto isBefore = [](Operation &op) {
+      return isa<arith::ConstantOp, rank::SlotOp, rank::AcquireOp>(op);
+    };
+    builder.setInsertionPoint(&*llvm::find_if_not(
+        program.getEntry().getBody().front(), isBefore));
+    for (auto &[types, pairs] : together)
+      for (ArrayRef rest(pairs); !rest.empty();) {
+        size_t count = std::min(rest.size(), kTogether);
+        SmallVector<Value> sources, slots;
+        for (auto [source, slot] : rest.take_front(count)) {
+          sources.push_back(source);
+          slots.push_back(slot);
+        }
+        rest = rest.drop_front(count);
+        rank::CallOp::create(builder, sources.front().getLoc(),
+                             roundingFunction(sources, slots), sources, slots,
+                             ValueRange(), /*workspace=*/Value(),
+                             /*workspace_offset=*/0, /*workspace_bytes=*/0,
+                             kNode);
+      }
+  }
+
+  /// A parameter and the slot that holds it rounded until its last use, which
+  /// all uses then read.
+  std::pair<Value, Value> makeSlot(rank::ProgramOp program,
+                                   const Rounded &rounded) {
     OpBuilder builder(program.getEntry());
     rank::BufferOp wide = rounded.buffer;
     Location loc = wide.getLoc();
@@ -234,37 +273,52 @@ private:
     Value first = arith::ConstantIndexOp::create(builder, loc, 0);
     Value slot = rank::AcquireOp::create(builder, loc, memory,
                                          buffer.getBuffer(), first);
-    rank::CallOp::create(builder, loc, roundingFunction(source, rounded.type),
-                         source, slot, ValueRange(), /*workspace=*/Value(),
-                         /*workspace_offset=*/0, /*workspace_bytes=*/0, kNode);
     for (OpOperand *use : rounded.uses)
       use->set(slot);
     builder.setInsertionPointAfter(last);
     rank::ReleaseOp::create(builder, loc, buffer.getBuffer(), first);
-    ++numRounded;
+    return {source, slot};
   }
 
-  /// The name of the function that rounds what lies in `source`.
-  StringRef roundingFunction(Value source, RankedTensorType type) {
-    auto wide = cast<MemRefType>(source.getType());
-    func::FuncOp &function = functions[{wide, type}];
+  /// The name of the function that rounds `sources`, which have one type, to
+  /// the type of `slots`.
+  StringRef roundingFunction(ArrayRef<Value> sources, ArrayRef<Value> slots) {
+    auto wide = cast<MemRefType>(sources.front().getType());
+    auto narrow = cast<MemRefType>(slots.front().getType());
+    size_t count = sources.size();
+    func::FuncOp &function = functions[{wide, narrow, count}];
     if (function)
       return function.getName();
+    Location loc = sources.front().getLoc();
     OpBuilder builder(getOperation().getBodyRegion());
-    auto from = RankedTensorType::get(wide.getShape(), wide.getElementType());
+    auto tensors = [&](MemRefType type) {
+      return SmallVector<Type>(count, RankedTensorType::get(
+                                          type.getShape(),
+                                          type.getElementType()));
+    };
     function = func::FuncOp::create(
-        builder, source.getLoc(), ("cast." + Twine(functions.size() - 1)).str(),
-        builder.getFunctionType({from}, {type}));
+        builder, loc, ("cast." + Twine(functions.size() - 1)).str(),
+        builder.getFunctionType(tensors(wide), tensors(narrow)));
     function.setPrivate();
     SymbolTable(getOperation()).insert(function);
     builder.setInsertionPointToStart(function.addEntryBlock());
-    Value result = host::createElementwise(
-        builder, source.getLoc(), function.getArgument(0),
-        type.getElementType(), [&](OpBuilder &b, Location l, Value in) {
-          return arith::TruncFOp::create(b, l, type.getElementType(), in)
-              .getResult();
+    Type element = narrow.getElementType();
+    SmallVector<Value> empties;
+    for (size_t i = 0; i < count; ++i)
+      empties.push_back(
+          tensor::EmptyOp::create(builder, loc, narrow.getShape(), element));
+    auto rank = unsigned(wide.getRank());
+    auto op = linalg::GenericOp::create(
+        builder, loc, tensors(narrow), function.getArguments(), empties,
+        SmallVector<AffineMap>(2 * count, builder.getMultiDimIdentityMap(rank)),
+        SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+        [&](OpBuilder &b, Location l, ValueRange in) {
+          SmallVector<Value> rounded;
+          for (Value value : in.take_front(count))
+            rounded.push_back(arith::TruncFOp::create(b, l, element, value));
+          linalg::YieldOp::create(b, l, rounded);
         });
-    func::ReturnOp::create(builder, source.getLoc(), result);
+    func::ReturnOp::create(builder, loc, op.getResults());
     return function.getName();
   }
 
@@ -287,7 +341,8 @@ private:
   /// By function: numbers of its arguments that are rounded, and to what.
   llvm::MapVector<Operation *, llvm::MapVector<unsigned, RankedTensorType>>
       arguments;
-  llvm::MapVector<std::pair<Type, Type>, func::FuncOp> functions;
+  /// By types, and by how many they round.
+  llvm::MapVector<std::tuple<Type, Type, size_t>, func::FuncOp> functions;
 };
 
 } // namespace
