@@ -16,7 +16,8 @@ def DeviceCastParameters : Pass<"device-cast-parameters", "::mlir::ModuleOp"> {
     **Why** Where parameters are wider than what they multiply, every forward and backward of every microbatch rounds them.
     **Expects** Rank programs, and their functions on tensors.
     **Leaves** Functions that take a parameter rounded, where all that they do with it is to round it for a product; for each
-    such parameter a stash of one slot, filled at the beginning of the step and held to its last use.
+    such parameter a stash of one slot, filled at the beginning of the step and held to its last use. One call rounds up to 16
+    of one shape.
     **Never** takes more than half of the memory that is left on a device, and never changes a value.
   }];
   let statistics = [Statistic<"numRounded", "parameters-rounded", "Parameters that are rounded once">];
@@ -148,7 +149,7 @@ def DeviceGroupKernels : Pass<"device-group-kernels", "::mlir::func::FuncOp"> {
     **Expects** A body on tensors, after fusion, loops ordered.
     **Leaves** Every linalg operation but contractions, and what their calls do, with `device.group`, the number of its kernel, beside the fill that
     it starts from; members of a group also with `device.rows`, their loop for each row. The operations of a group
-    stand side by side.
+    stand side by side. Sums over all rows of a group of many rows, whose operands it reads or makes anyway, are its last member.
     **Never** puts a contraction into a group: those are calls of a library.
   }];
   let statistics = [

@@ -53,7 +53,7 @@ class Run:
 @pytest.mark.parametrize("model, stages, flags", [
     ("llama.py:llama", 2, (OWN_ATTENTION,)), ("moe.py:moe_sorted", 3, ()), ("convnet.py:convnet", 2, ()),
     ("attention.py:dropped", 1, (OWN_ATTENTION,)), ("gpt.py:gpt_tied", 4, ("--schedule=zb-h1",)),
-    ("einsums.py:batch_last", 2, ()), ("einsums.py:grouped", 2, ()),
+    ("einsums.py:batch_last", 2, ()), ("einsums.py:grouped", 2, ()), ("norms.py:layers", 2, ()), ("norms.py:roots", 1, ()),
     *thorough((("gpt.py:gpt_scan", 2, ()), ("gpt.py:gpt_dropout", 3, ()), ("moe.py:moe", 2, ()), ("mlp.py:mlp", 2, ()),
                ("encoder_decoder.py:encoder_decoder", 4, ()), ("attention.py:masked", 1, (OWN_ATTENTION,)),
                ("attention.py:biased", 1, (OWN_ATTENTION,)), ("attention.py:capped", 1, (OWN_ATTENTION,)),
@@ -79,6 +79,8 @@ def barriers(assembly):
     return found
 
 
+# Rows that a team of several warps takes, more than one after the other, with one sum in each and with several.
+WIDE = {"norms.py:layers": {"STAGEWRIGHT_NORMS": "R=4096,D=520"}, "norms.py:roots": {"STAGEWRIGHT_NORMS": "R=4096,D=520"}}
 # More rows than a tile of tensor cores has; those of 13 numbers are not copied beside products.
 SHORT = {"attention.py:capped_float16": {"STAGEWRIGHT_ATTENTION": "D=26,H=2,S=83,B=1"},
          "attention.py:dropped_bfloat16": {"STAGEWRIGHT_ATTENTION": "D=32,H=2,S=83,B=1"}}
@@ -86,11 +88,19 @@ SHORT = {"attention.py:capped_float16": {"STAGEWRIGHT_ATTENTION": "D=26,H=2,S=83
 
 @pytest.mark.parametrize("model, flags, least", [
     ("gpt.py:gpt", (OWN_ATTENTION,), 11), ("convnet.py:convnet", (), 10), ("moe.py:moe_sorted", (), 4),
-    ("attention.py:capped_float16", (OWN_ATTENTION,), 7),
+    ("attention.py:capped_float16", (OWN_ATTENTION,), 7), ("norms.py:layers", (), 6),
     *thorough((("attention.py:dropped_bfloat16", (OWN_ATTENTION,), 4), ("llama.py:llama", (OWN_ATTENTION,), 12),
                ("attention.py:masked", (OWN_ATTENTION,), 10), ("attention.py:dropped", (OWN_ATTENTION,), 10)))])
 def test_every_barrier_is_needed_and_missed_where_it_is_not_there(workshop, model, flags, least):
-    sizes = SHORT.get(model, SIZES)
+    check_barriers(workshop, model, flags, least, SHORT.get(model, SIZES))
+
+
+@pytest.mark.parametrize("model, least", thorough((("norms.py:layers", 12), ("norms.py:roots", 9))))
+def test_every_barrier_between_long_rows_is_needed(workshop, model, least):
+    check_barriers(workshop, model, (), least, WIDE[model])
+
+
+def check_barriers(workshop, model, flags, least, sizes):
     artifact = compiled(workshop, model, sizes, 1, *TARGET, *flags)
     assembly = compiled(workshop, model, sizes, 1, *TARGET, "--emit=assembly", *flags).read_text()
     whole = Run(workshop, model, artifact, sizes=sizes)

@@ -17,6 +17,8 @@ SECTOR = 32
 OF_A_KERNEL, OF_A_STEP, SMALL = 10, 1.6, 4096
 # Of a step whose arrays are hardly larger than SMALL.
 OF_A_SMALL_STEP = 1.7
+# Of nothing but norms, whose gains and biases are wider than what they normalise.
+OF_NORMS = 1.9
 # Sums over tokens of small factors, which every thread reads again.
 OF_EXPERTS = 25
 # Where kernels of few blocks are looked at: what takes less does not matter.
@@ -60,7 +62,8 @@ def counters(artifact, folder):
     ("gpt.py:gpt", "V=64,D=32,H=2,L=2,T=16,B=2", OF_A_KERNEL, OF_A_SMALL_STEP, ("--score-bytes=0",)),
     ("llama.py:llama", "V=128,D=64,H=4,G=2,F=160,L=2,T=32,B=2", OF_A_KERNEL, OF_A_STEP, ()),
     ("moe.py:moe", "", OF_EXPERTS, OF_A_STEP, ()),
-), ids=("gpt-bfloat16", "gpt-own-attention", "llama", "moe"))
+    ("norms.py:bfloat16", "R=2048,D=256", OF_A_KERNEL, OF_NORMS, ()),
+), ids=("gpt-bfloat16", "gpt-own-attention", "llama", "moe", "norms"))
 def test_kernels_move_the_bytes_of_the_manifest(tmp_path, model, sizes, of_a_kernel, of_a_step, flags):
     artifact = compiled(tmp_path, model, sizes, *flags)
     kernels = {kernel["name"]: kernel for kernel in json.loads(tool("pp-run", artifact, "--info=json"))["kernels"]}
@@ -113,10 +116,10 @@ def test_no_kernel_of_few_blocks_moves_much(gpt2, llama_layer):
 def test_gpt2_small(gpt2):
     """Limits may only fall: lower them when a change does. What they should be: 8.5 ms, 1.15 times the least, 3.5 GB, 420 nodes."""
     least = gpt2["product_seconds"] + gpt2["attention_seconds"]
-    assert gpt2["seconds"] <= 6.72e-3
-    assert gpt2["seconds"] <= 1.17 * least
-    assert gpt2["our_bytes"] <= 2.9e9
-    assert gpt2["nodes"] <= 330
+    assert gpt2["seconds"] <= 6.57e-3
+    assert gpt2["seconds"] <= 1.145 * least
+    assert gpt2["our_bytes"] <= 2.65e9
+    assert gpt2["nodes"] <= 261
     assert least == pytest.approx(5.74e-3, rel=0.02)  # 3.04 and 0.27 TFLOP
 
 

@@ -206,8 +206,7 @@ private:
 
   /// Rounds the parameters of `plan` at the beginning of the step.
   void roundOnce(rank::ProgramOp program, ArrayRef<Rounded> plan) {
-    llvm::MapVector<std::pair<Type, Type>,
-                    SmallVector<std::pair<Value, Value>>>
+    llvm::MapVector<std::pair<Type, Type>, SmallVector<std::pair<Value, Value>>>
         together;
     for (const Rounded &rounded : plan) {
       auto [source, slot] = makeSlot(program, rounded);
@@ -218,8 +217,8 @@ private:
     auto isBefore = [](Operation &op) {
       return isa<arith::ConstantOp, rank::SlotOp, rank::AcquireOp>(op);
     };
-    builder.setInsertionPoint(&*llvm::find_if_not(
-        program.getEntry().getBody().front(), isBefore));
+    builder.setInsertionPoint(
+        &*llvm::find_if_not(program.getEntry().getBody().front(), isBefore));
     for (auto &[types, pairs] : together)
       for (ArrayRef rest(pairs); !rest.empty();) {
         size_t count = std::min(rest.size(), kTogether);
@@ -229,11 +228,10 @@ private:
           slots.push_back(slot);
         }
         rest = rest.drop_front(count);
-        rank::CallOp::create(builder, sources.front().getLoc(),
-                             roundingFunction(sources, slots), sources, slots,
-                             ValueRange(), /*workspace=*/Value(),
-                             /*workspace_offset=*/0, /*workspace_bytes=*/0,
-                             kNode);
+        rank::CallOp::create(
+            builder, sources.front().getLoc(), roundingFunction(sources, slots),
+            sources, slots, ValueRange(), /*workspace=*/Value(),
+            /*workspace_offset=*/0, /*workspace_bytes=*/0, kNode);
       }
   }
 
@@ -292,9 +290,8 @@ private:
     Location loc = sources.front().getLoc();
     OpBuilder builder(getOperation().getBodyRegion());
     auto tensors = [&](MemRefType type) {
-      return SmallVector<Type>(count, RankedTensorType::get(
-                                          type.getShape(),
-                                          type.getElementType()));
+      return SmallVector<Type>(
+          count, RankedTensorType::get(type.getShape(), type.getElementType()));
     };
     function = func::FuncOp::create(
         builder, loc, ("cast." + Twine(functions.size() - 1)).str(),

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../RankToHost/Rows/GroupRows.h"
 #include "MergeSums.h"
 #include "RowLoops.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -176,6 +175,8 @@ struct DeviceGroupKernelsPass
     for (const RowMember &member : group.members)
       if (members.size() < 2 || out.contains(member.op))
         member.op->removeAttr(kRows);
+    if (members.size() > 1)
+      addRowSums(group, members);
     return members;
   }
 

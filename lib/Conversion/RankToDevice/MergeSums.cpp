@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "MergeSums.h"
-#include "../RankToHost/Rows/GroupRows.h"
 #include "RowLoops.h"
+#include "RowTeams.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
 
 using namespace mlir;
@@ -107,6 +109,44 @@ linalg::GenericOp merge(linalg::GenericOp a, linalg::GenericOp b) {
   return made;
 }
 
+/// Whether `op` sums over the rows of `members`, and what it reads element by
+/// element these read or make.
+bool isAtHand(linalg::GenericOp op, ArrayRef<Operation *> members) {
+  FailureOr<RowLoops> own = RowLoops::get(op);
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  if (failed(own) || !own->sumsRows || llvm::any_of(captured, [](Value value) {
+        return isa<RankedTensorType>(value.getType());
+      }))
+    return false;
+  auto has = [](Operation *member, Value value, ArrayRef<int> places) {
+    auto linalgOp = cast<linalg::LinalgOp>(member);
+    FailureOr<RowLoops> loops = RowLoops::get(linalgOp);
+    return llvm::any_of(member->getOpOperands(), [&](OpOperand &operand) {
+      AffineMap map = linalgOp.getMatchingIndexingMap(&operand);
+      Value there = linalgOp.isDpsInit(&operand)
+                        ? Value(linalgOp.getTiedOpResult(&operand))
+                        : operand.get();
+      return there == value && loops->accessOf(map) == Access::Element &&
+             loops->placesOf(map) == places;
+    });
+  };
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    Access access = own->accessOf(map);
+    return access == Access::Row ||
+           (access == Access::Element &&
+            llvm::any_of(members, [&](Operation *member) {
+              return has(member, operand->get(), own->placesOf(map));
+            }));
+  });
+}
+
+DenseI64ArrayAttr rowsAttr(Operation *op, ArrayRef<unsigned> loops) {
+  return Builder(op->getContext())
+      .getDenseI64ArrayAttr(llvm::to_vector_of<int64_t>(loops));
+}
+
 } // namespace
 
 void mergeSums(SetVector<Operation *> &singles) {
@@ -132,6 +172,34 @@ void mergeSums(SetVector<Operation *> &singles) {
       sums[i] = nullptr;
       sums[j] = made;
     }
+}
+
+void addRowSums(const host::RowGroup &group,
+                SmallVector<Operation *> &members) {
+  SetVector<Operation *> sums;
+  ArrayRef<unsigned> loops;
+  for (const host::RowMember &member : group.members) {
+    linalg::LinalgOp linalgOp = member.op;
+    auto op = dyn_cast<linalg::GenericOp>(linalgOp.getOperation());
+    if (!member.sums || !op ||
+        (!loops.empty() && loops != ArrayRef(member.loops)))
+      continue;
+    op->setAttr(kRows, rowsAttr(op, member.loops));
+    if (isAtHand(op, members))
+      sums.insert(op);
+    op->removeAttr(kRows);
+    if (loops.empty() && !sums.empty())
+      loops = member.loops;
+  }
+  mergeSums(sums);
+  for (Operation *op : sums) {
+    op->setAttr(kRows, rowsAttr(op, loops));
+    members.push_back(op);
+    if (dealSummedRows(members))
+      return;
+    members.pop_back();
+    op->removeAttr(kRows);
+  }
 }
 
 } // namespace stagewright::device

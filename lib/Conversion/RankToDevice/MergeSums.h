@@ -6,15 +6,16 @@
 //===----------------------------------------------------------------------===//
 //
 // The gradients of a norm's scale and shift are sums over the same rows of what
-// is partly the same: as one operation they read it once, in one kernel. The
-// loops and the order of the additions stay as they are.
+// is partly the same: as one operation they read it once, in one kernel. Where
+// a kernel reads those rows anyway, as that of the gradient of what the norm
+// was taken of, they go with it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_CONVERSION_RANKTODEVICE_MERGESUMS_H
 #define STAGEWRIGHT_CONVERSION_RANKTODEVICE_MERGESUMS_H
 
-#include "mlir/IR/Operation.h"
+#include "../RankToHost/Rows/GroupRows.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace stagewright::device {
@@ -23,6 +24,12 @@ namespace stagewright::device {
 /// share an operand, where none needs another; keeps the list up to date. The
 /// operations of the block may then stand before what they read.
 void mergeSums(llvm::SetVector<mlir::Operation *> &singles);
+
+/// Adds to `members`, operations of `group` that become one kernel, the sums
+/// over all its rows, as one operation, that need no more of a row than these
+/// read or make of it anyway, if a kernel can have both (RowTeams.h).
+void addRowSums(const host::RowGroup &group,
+                llvm::SmallVector<mlir::Operation *> &members);
 
 } // namespace stagewright::device
 

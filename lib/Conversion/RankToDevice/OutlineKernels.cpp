@@ -9,6 +9,7 @@
 #include "Attention/Library.h"
 #include "Epilogues.h"
 #include "RowLoops.h"
+#include "RowTeams.h"
 #include "SplitSums.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
@@ -146,13 +147,38 @@ SetVector<Operation *> keptIn(const Group &group) {
   return kept;
 }
 
+/// A group as kernels can have it: a sum over its rows that does not go with
+/// them becomes one of its own.
+SmallVector<Group> kernelsOf(const Group &group) {
+  auto sum = dyn_cast<linalg::LinalgOp>(group.back());
+  FailureOr<RowLoops> loops = failure();
+  if (sum && sum->hasAttr(kRows))
+    loops = RowLoops::get(sum);
+  if (failed(loops) || !loops->sumsRows || dealSummedRows(group))
+    return {group};
+  sum->removeAttr(kRows);
+  Group rows, own;
+  for (Operation *op : group) {
+    auto fill = dyn_cast<linalg::FillOp>(op);
+    bool starts =
+        fill && llvm::is_contained(sum.getDpsInits(), fill.getOutputs()[0]);
+    (starts || op == sum ? own : rows).push_back(op);
+  }
+  if (rows.empty())
+    return {own};
+  return {rows, own};
+}
+
 struct DeviceOutlineKernelsPass
     : impl::DeviceOutlineKernelsBase<DeviceOutlineKernelsPass> {
   void runOnOperation() override {
     host::KernelOutliner outliner(getOperation());
     for (func::FuncOp body : outliner.bodies()) {
       checkEpilogues(body.front());
-      for (const Group &group : collectGroups(body.front())) {
+      SmallVector<Group> groups;
+      for (const Group &group : collectGroups(body.front()))
+        llvm::append_range(groups, kernelsOf(group));
+      for (const Group &group : groups) {
         int64_t parts = partsOf(group);
         if (parts == 1) {
           SetVector<Operation *> kept = keptIn(group);
@@ -161,8 +187,9 @@ struct DeviceOutlineKernelsPass
           continue;
         }
         SplitSum split = splitSum(group, parts);
-        SetVector<Operation *> forms(split.forms.begin(), split.forms.end());
-        outline(split.parts, forms, split.partial, outliner);
+        SetVector<Operation *> kept = keptIn(split.parts);
+        kept.insert_range(split.forms);
+        outline(split.parts, kept, split.partial, outliner);
         outline(split.whole, keptIn(split.whole), {}, outliner);
       }
     }

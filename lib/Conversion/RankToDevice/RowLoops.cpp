@@ -18,12 +18,11 @@ FailureOr<RowLoops> RowLoops::get(linalg::LinalgOp op) {
   if (auto rows = op->getAttrOfType<DenseI64ArrayAttr>(kRows))
     loops.rows = llvm::to_vector_of<unsigned>(rows.asArrayRef());
   SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
-  unsigned summed = 0;
+  unsigned summed = 0, summedRows = 0;
   for (unsigned loop = 0; loop < loops.ranges.size(); ++loop) {
     bool sums = types[loop] == utils::IteratorType::reduction;
     if (llvm::is_contained(loops.rows, loop)) {
-      if (sums)
-        return failure();
+      summedRows += sums;
       continue;
     }
     if (loops.ranges[loop] == 1 && !sums)
@@ -34,7 +33,12 @@ FailureOr<RowLoops> RowLoops::get(linalg::LinalgOp op) {
   if (summed != 0 && summed != loops.inner.size())
     return failure();
   loops.reduces = summed != 0;
-  for (unsigned i = 0; loops.reduces && i < op.getNumDpsInits(); ++i)
+  loops.sumsRows = summedRows != 0;
+  if (loops.sumsRows &&
+      (loops.reduces || loops.inner.empty() || summedRows != loops.rows.size()))
+    return failure();
+  bool sums = loops.reduces || loops.sumsRows;
+  for (unsigned i = 0; sums && i < op.getNumDpsInits(); ++i)
     if (failed(matchCombiner(op, i)))
       return failure();
   return loops;
@@ -45,6 +49,13 @@ int64_t RowLoops::turns() const {
   for (unsigned loop : inner)
     turns *= ranges[loop];
   return turns;
+}
+
+int64_t RowLoops::numRows() const {
+  int64_t number = 1;
+  for (unsigned loop : rows)
+    number *= ranges[loop];
+  return number;
 }
 
 SmallVector<int> RowLoops::placesOf(AffineMap map) const {

@@ -33,12 +33,15 @@ struct RowLoops {
   llvm::SmallVector<unsigned> rows;  ///< its loop for each row
   llvm::SmallVector<unsigned> inner; ///< the others of more than one turn
   bool reduces = false;              ///< the inner loops are sums, all of them
+  bool sumsRows = false;             ///< the rows are, and no inner loop is
 
   /// Of a member marked with its rows; fails where inner loops are mixed.
   static mlir::FailureOr<RowLoops> get(mlir::linalg::LinalgOp op);
 
   /// Turns of the inner loops.
   int64_t turns() const;
+  /// And of the rows.
+  int64_t numRows() const;
 
   /// How the operand with this map is used.
   Access accessOf(mlir::AffineMap map) const;

@@ -22,12 +22,16 @@ bool RowWriter::isUsed(RowMember &member, OpOperand &operand) {
          !member.op.getMatchingBlockArgument(&operand).use_empty();
 }
 
+bool RowWriter::isCarried(RowMember &member, OpOperand &operand) {
+  return (member.loops.reduces || member.loops.sumsRows) &&
+         member.op.isDpsInit(&operand);
+}
+
 void RowWriter::loadRowValues(RowMember &member) {
   for (OpOperand &operand : member.op->getOpOperands()) {
     AffineMap map = member.op.getMatchingIndexingMap(&operand);
     if (!isa<MemRefType>(operand.get().getType()) || !isUsed(member, operand) ||
-        (member.loops.reduces && member.op.isDpsInit(&operand)) ||
-        member.loops.accessOf(map) != Access::Row)
+        isCarried(member, operand) || member.loops.accessOf(map) != Access::Row)
       continue;
     auto it = known.find(operand.get());
     if (it != known.end() && it->second.isRow) {
@@ -52,8 +56,7 @@ SmallVector<Value> RowWriter::read(RowMember &member, OpOperand &operand,
   unsigned lanes = member.lanes;
   if (!isa<MemRefType>(operand.get().getType()))
     return SmallVector<Value>(lanes, writer.lookup(operand.get()));
-  if (!isUsed(member, operand) ||
-      (member.loops.reduces && member.op.isDpsInit(&operand)))
+  if (!isUsed(member, operand) || isCarried(member, operand))
     return {};
   if (Value value = rowValues.lookup(&operand))
     return SmallVector<Value>(lanes, value);

@@ -13,12 +13,18 @@
 // registers go through memory, chunk by chunk in a loop; each element is read
 // by the thread that wrote it.
 //
+// A last member may sum over the rows, such as the gradient of a norm's scale.
+// A team then takes several rows, its threads hold the sums of their turns, the
+// teams of a block add up theirs in shared memory, and each block leaves one
+// part of the sums for a second kernel.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef STAGEWRIGHT_CONVERSION_RANKTODEVICE_ROWWRITER_H
 #define STAGEWRIGHT_CONVERSION_RANKTODEVICE_ROWWRITER_H
 
 #include "RowLoops.h"
+#include "RowTeams.h"
 #include "ThreadWriter.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -36,10 +42,13 @@ mlir::Value rootOf(mlir::Value view);
 
 class RowWriter {
 public:
-  /// `fills` are buffers that hold one number everywhere.
+  /// `fills` are buffers that hold one number everywhere. Where the last member
+  /// sums over rows, `partial` are where the blocks leave its sums.
   RowWriter(ThreadWriter &writer, llvm::SmallVector<RowMember> members,
-            llvm::DenseMap<mlir::Value, mlir::Value> fills)
-      : writer(writer), members(std::move(members)), fills(std::move(fills)) {}
+            llvm::DenseMap<mlir::Value, mlir::Value> fills, RowTeams dealt,
+            mlir::ValueRange partial)
+      : writer(writer), members(std::move(members)), fills(std::move(fills)),
+        dealt(dealt), partial(partial) {}
 
   void write();
 
@@ -74,6 +83,8 @@ private:
                                         llvm::ArrayRef<mlir::Value> indices,
                                         unsigned lane);
   void write(RowMember &member);
+  /// All members but one that sums over rows, in row number `row`.
+  void takeRow(mlir::Value row);
   /// One chunk: loads, bodies, stores. Sums are carried through.
   llvm::SmallVector<mlir::Value> writeChunk(RowMember &member, mlir::Value from,
                                             int64_t number, bool partial,
@@ -82,8 +93,26 @@ private:
   /// Adds up the threads' sums of a row.
   void finishSums(RowMember &member, llvm::ArrayRef<mlir::Value> sums);
 
+  //===--- Sums over rows -------------------------------------------------===//
+  /// All rows of the thread's team, of which number `row` is the first.
+  void writeSummed(mlir::Value row);
+  /// The sums of the thread, of all its turns, with those of one row added.
+  llvm::SmallVector<mlir::Value> addRow(RowMember &member,
+                                        mlir::ValueRange sums);
+  /// Calls `take` with those of each chunk and its first turn, and returns what
+  /// it makes of them.
+  llvm::SmallVector<mlir::Value>
+  forSums(RowMember &member, mlir::ValueRange sums,
+          llvm::function_ref<llvm::SmallVector<mlir::Value>(
+              int64_t chunk, mlir::Value turn, mlir::ValueRange sums)>
+              take);
+  /// Adds up what the teams of the block have, and leaves it as its part.
+  void leaveSums(RowMember &member, mlir::ValueRange sums);
+
   //===--- Operands -------------------------------------------------------===//
   static bool isUsed(RowMember &member, mlir::OpOperand &operand);
+  /// Whether the operand is a sum, which is carried from turn to turn.
+  static bool isCarried(RowMember &member, mlir::OpOperand &operand);
   /// Loads, once, the elements that the whole row shares.
   void loadRowValues(RowMember &member);
   /// The elements of one operand, one for each lane.
@@ -120,8 +149,8 @@ private:
   llvm::SmallVector<Touch> reads, writes; ///< since the threads last met
   llvm::SmallVector<mlir::Value> rowIndices;
   mlir::Value thread; ///< number in the team
-  int64_t team = kWarp;
-  bool keeps = true;
+  const RowTeams dealt;
+  llvm::SmallVector<mlir::Value> partial;
 };
 
 } // namespace stagewright::device

@@ -7,6 +7,7 @@
 
 #include "SplitSums.h"
 #include "RowLoops.h"
+#include "RowTeams.h"
 #include "ThreadWriter.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "stagewright/Conversion/RankToHost/Passes.h"
@@ -30,6 +31,8 @@ static bool isSum(utils::IteratorType type) {
 }
 
 int64_t partsOf(ArrayRef<Operation *> group) {
+  if (std::optional<RowTeams> teams = dealSummedRows(group))
+    return teams->blocks;
   auto op = dyn_cast<linalg::GenericOp>(group.back());
   bool fills = llvm::all_of(group.drop_back(), [](Operation *other) {
     return isa<linalg::FillOp>(other);
@@ -60,6 +63,8 @@ SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {
   auto op = cast<linalg::GenericOp>(group.back());
   Location loc = op.getLoc();
   OpBuilder builder(op);
+  SplitSum split;
+  bool withRows = dealSummedRows(group).has_value();
   // The partial sums: a loop over parts, then those over results.
   SmallVector<int64_t> shape = {parts};
   SmallVector<AffineExpr> places = {builder.getAffineDimExpr(0)};
@@ -78,13 +83,13 @@ SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {
   SmallVector<utils::IteratorType> iterators(dims,
                                              utils::IteratorType::parallel);
   iterators[0] = utils::IteratorType::reduction;
-  SplitSum split;
   auto first = cast<linalg::GenericOp>(builder.clone(*op));
-  first->removeAttr(kRows);
+  if (!withRows)
+    first->removeAttr(kRows);
   first->setAttr(kParts, builder.getI64IntegerAttr(parts));
   for (OpOperand &init : op.getDpsInitsMutable()) {
     auto type = cast<MemRefType>(init.get().getType());
-    builder.setInsertionPoint(first);
+    builder.setInsertionPoint(group.size() > 1 ? group.front() : first);
     auto alloc = [&](ArrayRef<int64_t> of) {
       return memref::AllocOp::create(
           builder, loc, MemRefType::get(of, type.getElementType()));
@@ -96,7 +101,6 @@ SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {
     maps.push_back(op.getMatchingIndexingMap(&init).replaceDimsAndSymbols(
         renamed, {}, dims, 0));
   }
-  split.parts = {first};
   builder.setInsertionPoint(op);
   auto second = linalg::GenericOp::create(
       builder, loc, TypeRange(), split.partial, op.getDpsInits(), maps,
@@ -109,10 +113,17 @@ SplitSum splitSum(ArrayRef<Operation *> group, int64_t parts) {
       });
   if (dims == 1)
     second->setAttr(kRows, builder.getDenseI64ArrayAttr({}));
-  for (Operation *fill : group.drop_back()) {
+  // Of the rest, what fills the sums' own buffers goes with these.
+  for (Operation *other : group.drop_back()) {
+    auto fill = dyn_cast<linalg::FillOp>(other);
+    if (!fill || !llvm::is_contained(op.getDpsInits(), fill.getOutputs()[0])) {
+      split.parts.push_back(other);
+      continue;
+    }
     fill->moveBefore(second);
     split.whole.push_back(fill);
   }
+  split.parts.push_back(first);
   split.whole.push_back(second);
   op.erase();
   return split;

@@ -8,8 +8,9 @@
 // The gradient of a bias is a sum over thousands of rows with few columns, the
 // norm of a gradient one over everything: a thread, or a team, for each result
 // would leave a device idle. So the rows are cut into parts, which blocks of
-// one kernel sum at once, and a second kernel adds up the parts. The order of
-// the additions is that of the program, not of the run.
+// one kernel sum at once, and a second kernel adds up the parts. The first may
+// be that of a row group, which has read the rows anyway. The order of the
+// additions is that of the program, not of the run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@ namespace stagewright::device {
 constexpr int64_t kBusyBlocks = 512;
 
 /// In how many parts the last operation of a group on buffers is summed, the
-/// others being fills; 1: as a whole.
+/// others being fills, or a row group; 1: as a whole.
 int64_t partsOf(llvm::ArrayRef<mlir::Operation *> group);
 
 struct SplitSum {

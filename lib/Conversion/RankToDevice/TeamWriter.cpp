@@ -60,7 +60,10 @@ SmallVector<Value> ThreadWriter::loop(
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-void ThreadWriter::barrier() { gpu::BarrierOp::create(builder, loc); }
+void ThreadWriter::barrier() {
+  gpu::BarrierOp::create(builder, loc);
+  ++barriers;
+}
 
 Value ThreadWriter::combine(Operation *op, Value a, Value b) {
   IRMapping operands;
@@ -140,16 +143,20 @@ Value ThreadWriter::reduce(Value value, Operation *op, Value thread,
   if (team == kWarp)
     return value;
   int64_t warps = team / kWarp;
-  Memory partial = shared(value.getType(), warps);
+  Memory partial = shared(value.getType(), shape.block[0] / kWarp);
+  // The first warp of this team among the block's.
+  Value first = shape.block[0] == team
+                    ? number(0)
+                    : times(dividedBy(threadId(), team), warps);
   where(isZero(modulo(thread, kWarp)), {}, [&]() -> SmallVector<Value> {
-    store(partial, dividedBy(thread, kWarp), value);
+    store(partial, add(first, dividedBy(thread, kWarp)), value);
     return {};
   });
   barrier();
   // In the same order for all threads, so all get the same bits.
-  value = load(partial, number(0));
+  value = load(partial, first);
   for (int64_t warp = 1; warp < warps; ++warp)
-    value = combine(op, value, load(partial, number(warp)));
+    value = combine(op, value, load(partial, add(first, warp)));
   return value;
 }
 

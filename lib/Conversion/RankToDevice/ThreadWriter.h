@@ -29,6 +29,8 @@ constexpr int64_t kWarp = 32;
 constexpr int64_t kSector = 32;
 /// Threads of a block that sums one part of many terms.
 constexpr int64_t kSumThreads = 256;
+/// Most elements that a thread loads and stores at once.
+constexpr unsigned kMostLanes = 4;
 
 /// A buffer as code sees it: element i lies at `start` + strides * i elements
 /// behind `pointer`.
@@ -155,9 +157,12 @@ public:
                                                          mlir::ValueRange)>
            turn);
   void barrier();
+  /// How often that was called.
+  int64_t barriers = 0;
   /// `value` combined, by a copy of `combine`, over the `team` threads of which
-  /// this is number `thread`; all get the same. Teams of more than one warp are
-  /// whole blocks, and every thread must come here.
+  /// this is number `thread`; all get the same. The block's threads, whose
+  /// number `shape` states, are whole teams; where these are more than a warp,
+  /// every thread of the block must come here.
   mlir::Value reduce(mlir::Value value, mlir::Operation *combine,
                      mlir::Value thread, int64_t team);
   mlir::Value combine(mlir::Operation *op, mlir::Value a, mlir::Value b);

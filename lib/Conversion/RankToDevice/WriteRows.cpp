@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowWriter.h"
-#include "SplitSums.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -14,49 +13,31 @@ using namespace mlir;
 
 namespace stagewright::device {
 
-/// Most threads of a team, and threads of a block of several.
-constexpr int64_t kMostThreads = 512;
-constexpr int64_t kBlockThreads = 128;
-/// Most elements of one value that a thread keeps, and reads at once.
-constexpr int64_t kMostKept = kLongestRow / kMostThreads;
-constexpr unsigned kMostLanes = 4;
-/// Threads that keep a device busy.
-constexpr int64_t kBusyThreads = kBusyBlocks * kSumThreads;
-
 void RowWriter::write() {
-  int64_t most = 1;
-  for (const RowMember &member : members)
-    most = std::max(most, member.turns);
-  const RowMember &first = members.front();
-  SmallVector<int64_t> extents;
-  int64_t rows = 1;
-  for (unsigned row : first.loops.rows) {
-    extents.push_back(first.loops.ranges[row]);
-    rows *= extents.back();
-  }
-  // As few threads as hold a row; of few rows more, so that the device is busy.
-  team = kWarp;
-  while (team < kMostThreads &&
-         (most > team * kMostKept ||
-          (most > team * kMostLanes && rows * team < kBusyThreads)))
-    team *= 2;
-  keeps = most <= team * kMostKept;
-  // Only warps share a block: a larger team meets at the block's barriers.
-  int64_t teams = team == kWarp ? kBlockThreads / kWarp : 1;
-  while (rows % teams != 0)
-    teams /= 2;
-  writer.shape.block[0] = team * teams;
-  writer.shape.grid[0] = rows / teams;
-  Value row = writer.blockId(gpu::Dimension::x);
-  if (teams > 1)
-    row = writer.add(writer.times(row, teams),
-                     writer.dividedBy(writer.threadId(), team));
-  thread =
-      teams > 1 ? writer.modulo(writer.threadId(), team) : writer.threadId();
-  rowIndices = writer.split(row, extents);
+  writer.shape.block[0] = dealt.threads();
+  writer.shape.grid[0] = dealt.blocks;
   chooseLanes();
+  Value row = writer.blockId(gpu::Dimension::x);
+  thread = writer.threadId();
+  if (dealt.teams > 1) {
+    row = writer.add(writer.times(row, dealt.teams),
+                     writer.dividedBy(thread, dealt.team));
+    thread = writer.modulo(thread, dealt.team);
+  }
+  if (members.back().loops.sumsRows)
+    return writeSummed(row);
+  takeRow(row);
+}
+
+void RowWriter::takeRow(Value row) {
+  const RowLoops &loops = members.front().loops;
+  SmallVector<int64_t> extents;
+  for (unsigned loop : loops.rows)
+    extents.push_back(loops.ranges[loop]);
+  rowIndices = writer.split(row, extents);
   for (RowMember &member : members)
-    write(member);
+    if (!member.loops.sumsRows)
+      write(member);
 }
 
 void RowWriter::chooseLanes() {
@@ -67,7 +48,7 @@ void RowWriter::chooseLanes() {
       continue;
     int64_t innermost = member.loops.ranges[member.loops.inner.back()];
     while (lanes > 1 &&
-           (innermost % lanes != 0 || member.turns / lanes < team / 2))
+           (innermost % lanes != 0 || member.turns / lanes < dealt.team / 2))
       lanes /= 2;
     auto [it, isNew] = lanesOf.try_emplace(member.turns, lanes);
     it->second = std::min(it->second, lanes);
@@ -105,12 +86,12 @@ void RowWriter::write(RowMember &member) {
     for (unsigned i = 0; i < member.op.getNumDpsInits(); ++i)
       sums.push_back(arith::ConstantOp::create(
           writer.builder, writer.loc, matchCombiner(member.op, i)->identity));
-  int64_t perChunk = team * member.lanes;
+  int64_t perChunk = dealt.team * member.lanes;
   int64_t chunks = llvm::divideCeil(member.turns, perChunk);
   SmallVector<Known> made(member.op.getNumDpsInits());
   rowValues.clear();
   loadRowValues(member);
-  if (keeps || chunks == 1) {
+  if (dealt.keeps || chunks == 1) {
     for (int64_t c = 0; c < chunks; ++c)
       sums = writeChunk(member, writer.number(c * perChunk), c,
                         (c + 1) * perChunk > member.turns, sums, &made);
@@ -131,7 +112,7 @@ void RowWriter::write(RowMember &member) {
   }
   if (member.loops.reduces)
     finishSums(member, sums);
-  else if (keeps || chunks == 1)
+  else if (dealt.keeps || chunks == 1)
     for (auto [i, known] : llvm::enumerate(made)) {
       OpOperand &init = *member.op.getDpsInitOperand(int64_t(i));
       known.isRow = member.loops.inner.empty();
@@ -207,7 +188,7 @@ void RowWriter::finishSums(RowMember &member, ArrayRef<Value> sums) {
   for (auto [i, sum] : llvm::enumerate(sums)) {
     OpOperand &init = *member.op.getDpsInitOperand(int64_t(i));
     Combiner combiner = *matchCombiner(member.op, unsigned(i));
-    Value total = writer.reduce(sum, combiner.op, thread, team);
+    Value total = writer.reduce(sum, combiner.op, thread, dealt.team);
     SmallVector<Value> indices = indicesAt(member, writer.number(0));
     AffineMap map = member.op.getMatchingIndexingMap(&init);
     Value start;
@@ -234,7 +215,9 @@ void RowWriter::finishSums(RowMember &member, ArrayRef<Value> sums) {
 
 LogicalResult writeRows(ThreadWriter &writer, func::FuncOp kernel) {
   SmallVector<RowMember> members;
+  SmallVector<Operation *> group;
   DenseMap<Value, Value> fills;
+  int64_t longest = 1;
   for (Operation &op : kernel.front()) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (!linalgOp)
@@ -249,10 +232,24 @@ LogicalResult writeRows(ThreadWriter &writer, func::FuncOp kernel) {
     if (failed(loops))
       return failure();
     members.push_back({linalgOp, *loops, loops->turns(), 1});
+    group.push_back(&op);
+    longest = std::max(longest, loops->turns());
   }
   if (members.empty())
     return failure();
-  RowWriter(writer, std::move(members), std::move(fills)).write();
+  RowLoops &loops = members.back().loops;
+  std::optional<RowTeams> dealt;
+  ValueRange partial;
+  if (loops.sumsRows) {
+    dealt = dealSummedRows(group);
+    partial = kernel.getArguments().take_back(loops.op.getNumDpsInits());
+  } else {
+    dealt = dealRows(loops.numRows(), longest);
+  }
+  if (!dealt)
+    return failure();
+  RowWriter(writer, std::move(members), std::move(fills), *dealt, partial)
+      .write();
   return success();
 }
 

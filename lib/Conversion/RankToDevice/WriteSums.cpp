@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block sums one part of the rows for some columns: its warps take rows in
-// turns, lanes columns side by side, and the sums of the warps meet in shared
-// memory. A sum with one result has no columns: all threads of a block take
-// terms in turns, and their sums meet by shuffles. Where the rows are one part,
-// the block also has the result.
+// A block sums one part of the rows for some columns: strands of lanes take
+// rows in turns, lanes columns side by side. Sums of the strands of a warp meet
+// by shuffles, those of warps in shared memory. A sum with one result has no
+// columns: all threads of a block take terms in turns. Where the rows are one
+// part, the block also has the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,9 @@ using namespace mlir;
 
 namespace stagewright::device {
 namespace {
+
+/// Threads of the largest block.
+constexpr int64_t kMostSumThreads = 1024;
 
 class Sums {
 public:
@@ -43,11 +46,17 @@ public:
            llvm::divideCeil(numRows, parts) * lanes >= 2 * kSumThreads &&
            llvm::divideCeil(numColumns, lanes) * parts < kBusyBlocks)
       lanes /= 2;
+    // Few blocks have more threads, as long as each adds up several rows.
+    int64_t blocks = llvm::divideCeil(numColumns, lanes) * parts;
+    while (lanes > 1 && threads < kMostSumThreads &&
+           blocks * threads < kBusyBlocks * kSumThreads &&
+           int64_t(llvm::divideCeil(numRows, parts)) * lanes >= 4 * threads)
+      threads *= 2;
   }
 
   /// Gives sum `number` of the thread's column to `keep`.
   void write(llvm::function_ref<void(unsigned number, Value sum)> keep) {
-    writer.shape.block[0] = kSumThreads;
+    writer.shape.block[0] = threads;
     writer.shape.grid[0] = llvm::divideCeil(numColumns, lanes);
     writer.shape.grid[1] = parts;
     Value thread = writer.threadId();
@@ -61,13 +70,23 @@ public:
     SmallVector<Value> sums =
         sumsOfThread(writer.dividedBy(thread, lanes), inside);
     SmallVector<Memory> meeting;
+    Value warp = writer.times(writer.dividedBy(thread, kWarp), lanes);
     for (auto [sum, combiner] : llvm::zip_equal(sums, combiners)) {
       if (lanes == 1) {
-        sum = writer.reduce(sum, combiner.op, thread, kSumThreads);
+        sum = writer.reduce(sum, combiner.op, thread, threads);
         continue;
       }
-      meeting.push_back(writer.shared(sum.getType(), kSumThreads));
-      writer.store(meeting.back(), thread, sum);
+      for (int64_t other = lanes; other < kWarp; other *= 2)
+        sum = writer.combine(combiner.op, sum, writer.shuffle(sum, other));
+      Memory memory = writer.shared(sum.getType(), threads / kWarp * lanes);
+      writer.where(lanes == kWarp
+                       ? Value()
+                       : writer.isLess(writer.modulo(thread, kWarp), lanes),
+                   {}, [&]() -> SmallVector<Value> {
+                     writer.store(memory, writer.add(warp, lane), sum);
+                     return {};
+                   });
+      meeting.push_back(memory);
     }
     if (lanes != 1)
       writer.barrier();
@@ -113,7 +132,7 @@ private:
   /// The sum of what the warps have left for a lane.
   Value meet(const Memory &meeting, unsigned i, Value lane) {
     Value total = writer.load(meeting, lane);
-    for (int64_t other = lanes; other < kSumThreads; other += lanes)
+    for (int64_t other = lanes; other < threads / kWarp * lanes; other += lanes)
       total = combine(i, total, writer.load(meeting, writer.add(lane, other)));
     return total;
   }
@@ -121,7 +140,7 @@ private:
   /// What the thread adds up, of the rows of its part those from `first` on
   /// that are its turn.
   SmallVector<Value> sumsOfThread(Value first, Value inside) {
-    int64_t strands = kSumThreads / lanes;
+    int64_t strands = threads / lanes;
     int64_t turns = llvm::divideCeil(perPart, strands);
     SmallVector<Value> identities;
     for (const Combiner &combiner : combiners)
@@ -182,6 +201,7 @@ private:
   linalg::LinalgOp op;
   int64_t parts, perPart = 0, numRows = 1, numColumns = 1;
   int64_t lanes; ///< Threads side by side, of one row.
+  int64_t threads = kSumThreads;
   SmallVector<int64_t> ranges;
   SmallVector<Combiner> combiners;
   SmallVector<unsigned> rows, columns;

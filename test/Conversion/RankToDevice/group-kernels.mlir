@@ -113,3 +113,60 @@ func.func private @sums(%x: tensor<8x128xf32>, %y: tensor<8x128xf32>, %z: tensor
   } -> tensor<128xf32>
   return %c, %g : tensor<128xf32>, tensor<128xf32>
 }
+
+// -----
+
+// What is summed over all rows of a group goes with it, in one operation, where the group has what it reads in hand: not %z.
+// CHECK-LABEL: @gradients
+// CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
+// CHECK: linalg.generic {{.*}} attrs =  {device.group = 0 : i64, device.rows = array<i64: 0>}
+// CHECK: linalg.generic {{.*}}["reduction", "parallel"]{{.*}} {device.group = 0 : i64, device.rows = array<i64: 0>}
+// CHECK: -> (tensor<96xf32>, tensor<96xf32>)
+// CHECK-NEXT: linalg.fill {device.group = 1 : i64}
+// CHECK-NEXT: linalg.generic {{.*}} attrs =  {device.group = 1 : i64}
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#column = affine_map<(i, j) -> (j)>
+func.func private @gradients(%x: tensor<4096x96xf32>, %y: tensor<4096x96xf32>, %z: tensor<4096x96xf32>)
+    -> (tensor<4096x96xf32>, tensor<96xf32>, tensor<96xf32>, tensor<96xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096xf32>
+  %f = tensor.empty() : tensor<4096x96xf32>
+  %c = tensor.empty() : tensor<96xf32>
+  %starts = linalg.fill ins(%zero : f32) outs(%e : tensor<4096xf32>) -> tensor<4096xf32>
+  %dot = linalg.generic {indexing_maps = [#rows, #rows, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %y : tensor<4096x96xf32>, tensor<4096x96xf32>) outs(%starts : tensor<4096xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4096xf32>
+  %dx = linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %dot : tensor<4096x96xf32>, tensor<4096xf32>) outs(%f : tensor<4096x96xf32>) {
+  ^bb0(%a: f32, %s: f32, %o: f32):
+    %0 = arith.mulf %a, %s : f32
+    linalg.yield %0 : f32
+  } -> tensor<4096x96xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%c : tensor<96xf32>) -> tensor<96xf32>
+  %db = linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%y : tensor<4096x96xf32>) outs(%zeros : tensor<96xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<96xf32>
+  %dg = linalg.generic {indexing_maps = [#rows, #rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x, %y : tensor<4096x96xf32>, tensor<4096x96xf32>) outs(%zeros : tensor<96xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<96xf32>
+  %dz = linalg.generic {indexing_maps = [#rows, #row, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%z, %dot : tensor<4096x96xf32>, tensor<4096xf32>) outs(%zeros : tensor<96xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<96xf32>
+  return %dx, %db, %dg, %dz : tensor<4096x96xf32>, tensor<96xf32>, tensor<96xf32>, tensor<96xf32>
+}

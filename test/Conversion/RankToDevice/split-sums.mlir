@@ -12,11 +12,12 @@
 // CHECK: linalg.fill
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
 
-// Lanes take columns, warps rows; as blocks are few, one has the 8 columns that memory moves at once: 40 are those of five.
+// Lanes take columns, strands of lanes rows, and strands of a warp meet by shuffles; as blocks are few, one has the 8 columns that memory moves at once: 40 are those of five.
 // WRITTEN-LABEL: gpu.func @kernel_0
 // WRITTEN-SAME: device.block = array<i64: 256, 1, 1>
 // WRITTEN-SAME: device.grid = array<i64: 5, 64, 1>
-// WRITTEN-SAME: device.shared = 1024
+// WRITTEN-SAME: device.shared = 256
+// WRITTEN-COUNT-2: gpu.shuffle xor
 // WRITTEN: gpu.barrier
 // WRITTEN-LABEL: gpu.func @kernel_1
 // WRITTEN-SAME: device.grid = array<i64: 5, 1, 1>
@@ -58,9 +59,9 @@ func.func private @all(%x: memref<4096x40xf32>, %y: memref<f32>) {
 // -----
 
 // Few rows are one kernel's, whose warps share them, and so are rows of many columns. Of few columns a block has as many
-// as memory moves at once.
+// as memory moves at once, and as many threads as it may.
 // WRITTEN-LABEL: gpu.func @kernel_0
-// WRITTEN-SAME: device.block = array<i64: 256, 1, 1>
+// WRITTEN-SAME: device.block = array<i64: 1024, 1, 1>
 // WRITTEN-SAME: device.grid = array<i64: 5, 1, 1>
 // WRITTEN: gpu.barrier
 // CHECK-LABEL: func.func private @whole

@@ -1,0 +1,88 @@
+// RUN: pp-opt %s --split-input-file --device-outline-kernels | FileCheck %s
+// RUN: pp-opt %s --split-input-file --device-outline-kernels --device-write-kernels | FileCheck %s --check-prefix=WRITTEN
+
+// The kernel of a row group leaves parts of what is summed over its rows, one a block, and another kernel adds these to what the
+// fill began. 4096 rows: 256 blocks of 8 teams, each of which takes two rows.
+// CHECK-LABEL: func.func private @gradient
+// CHECK: %[[PARTS:.*]] = memref.alloc() : memref<256x768xf32>
+// CHECK: call @kernel.0(%arg0, %arg1, %arg2, %[[PARTS]])
+// CHECK: call @kernel.1(%arg3, %[[PARTS]])
+// CHECK-LABEL: func.func private @kernel.0(
+// CHECK: linalg.generic {{.*}} attrs = {device.rows = array<i64: 0>}
+// CHECK: linalg.generic {{.*}} attrs = {device.rows = array<i64: 0>}
+// CHECK: linalg.generic {{.*}} attrs = {device.parts = 256 : i64, device.rows = array<i64: 0>}
+// CHECK-LABEL: func.func private @kernel.1(
+// CHECK: linalg.fill
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]
+
+// Of a row's values each is read once. A team's two warps meet in shared memory, so rows are parted by a barrier; the teams' sums
+// meet there at the end.
+// WRITTEN-LABEL: gpu.func @kernel_0
+// WRITTEN-SAME: device.block = array<i64: 512, 1, 1>
+// WRITTEN-SAME: device.grid = array<i64: 256, 1, 1>
+// WRITTEN-SAME: device.work = {{{.*}}, form = "rows", read = 25165824 : i64, written = 13369344 : i64}
+// WRITTEN: scf.for
+// WRITTEN-COUNT-6: llvm.load {{.*}} vector<4xf32>
+// WRITTEN-NOT: llvm.load {{.*}} vector<4xf32>
+// WRITTEN: gpu.barrier
+// WRITTEN: gpu.barrier
+// WRITTEN-NEXT: scf.yield
+// WRITTEN: gpu.barrier
+#rows = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#column = affine_map<(i, j) -> (j)>
+func.func private @gradient(%x: memref<4096x768xf32>, %y: memref<4096x768xf32>, %out: memref<4096x768xf32>, %g: memref<768xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %dot = memref.alloc() : memref<4096xf32>
+  linalg.fill {device.group = 0} ins(%zero : f32) outs(%dot : memref<4096xf32>)
+  linalg.generic {indexing_maps = [#rows, #rows, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %y : memref<4096x768xf32>, memref<4096x768xf32>) outs(%dot : memref<4096xf32>)
+      attrs = {device.group = 0, device.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #row, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %dot : memref<4096x768xf32>, memref<4096xf32>) outs(%out : memref<4096x768xf32>)
+      attrs = {device.group = 0, device.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %s: f32, %o: f32):
+    %0 = arith.mulf %a, %s : f32
+    linalg.yield %0 : f32
+  }
+  linalg.fill {device.group = 0} ins(%zero : f32) outs(%g : memref<768xf32>)
+  linalg.generic {indexing_maps = [#rows, #rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x, %y : memref<4096x768xf32>, memref<4096x768xf32>) outs(%g : memref<768xf32>)
+      attrs = {device.group = 0, device.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}
+
+// -----
+
+// A group that came apart on the way, so that the sum has too few rows left for a kernel with the others: it is one of its own.
+// CHECK-LABEL: func.func private @apart
+// CHECK: call @kernel.0(%arg0, %arg1)
+// CHECK: call @kernel.1(%arg0, %arg2)
+// CHECK-NOT: device.parts
+#rows = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+func.func private @apart(%x: memref<64x40xf32>, %out: memref<64x40xf32>, %g: memref<40xf32>) {
+  linalg.generic {indexing_maps = [#rows, #rows], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<64x40xf32>) outs(%out : memref<64x40xf32>) attrs = {device.group = 0, device.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.mulf %a, %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<64x40xf32>) outs(%g : memref<40xf32>) attrs = {device.group = 0, device.rows = array<i64: 0>} {
+  ^bb0(%a: f32, %s: f32):
+    %0 = arith.addf %s, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
