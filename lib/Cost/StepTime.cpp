@@ -117,8 +117,10 @@ RankTime estimate(const json &rank, const Device &device, Bandwidth link,
       return call.flops * double(call.count) /
              FlopRate(rateOf(device, call.product.type).value * share);
     };
-    if (isProduct(call))
+    if (isProduct(call)) {
       time.products += arithmetic(kProductShare);
+      time.expected += call.total();
+    }
     if (isLibraryAttention(call))
       time.attention += arithmetic(kAttentionShare);
     if (call.scores > Bytes(0) && !anyOrder) {

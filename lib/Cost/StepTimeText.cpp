@@ -112,13 +112,18 @@ std::string table(const RankTime &rank) {
 
 std::string conclusions(const RankTime &rank) {
   Seconds least = rank.products + rank.attention;
+  auto times = [&](Seconds step) {
+    return plainly(double(int64_t(100 * step.value / least.value)) / 100);
+  };
   std::string text = "\nour kernels move " + toString(rank.ours) + "\n";
   if (least > Seconds())
     text += "at 61 % of the rate in products and 40 % in attention (600 and "
             "400 TFLOP/s on an H100) the library's calls take " +
-            toString(least) + ", the step " +
-            plainly(double(int64_t(100 * rank.sum.value / least.value)) / 100) +
-            " times as long\n";
+            toString(least) + ", the step " + times(rank.sum) +
+            " times as long; it expects " + toString(rank.expected) +
+            " for products, and would take " +
+            times(rank.sum - rank.expected + rank.products) + " times with " +
+            toString(rank.products) + "\n";
   if (rank.scores > Bytes(0))
     text += "deterministic gradients of attention write and read an array of "
             "scores: " +

@@ -28,8 +28,16 @@ constexpr int64_t kMostAcrossHosts = 8;
 /// was faster than fewer, greater ones are not tried.
 constexpr int kMostInVain = 2;
 
+/// Where nobody asks for a schedule, groups of shards have one stage each, and
+/// as interleaved stages these numbers of them.
+constexpr int64_t kChunks[] = {1, 2, 4};
+constexpr const char *kOfChunks = "interleaved";
+
 struct Grid {
-  int64_t ways = 1, stages = 1, copies = 1;
+  int64_t ways = 1, groups = 1, chunks = 1, copies = 1;
+  std::string schedule; ///< Empty: as asked for.
+
+  int64_t stages() const { return groups * chunks; }
 };
 
 /// The fastest plan of some number of shards.
@@ -88,16 +96,24 @@ std::vector<Grid> Search::gridsOf(int64_t ways, bool joins) const {
   auto generator = findGenerator(options.schedule);
   std::vector<Grid> grids;
   for (int64_t groups : divisorsOf(devices / ways)) {
-    int64_t chunks =
-        groups == 1
-            ? 1
-            : options.chunks.value_or(generator ? generator->leastChunks : 1);
-    Grid grid{ways, groups * chunks};
-    grid.copies = joins ? 1 : std::min(devices / (ways * groups), microbatches);
-    grid.copies = options.dataParallel.value_or(grid.copies);
-    if (options.stages.value_or(grid.stages) == grid.stages &&
-        ways * groups * grid.copies <= devices)
-      grids.push_back(grid);
+    int64_t copies = options.dataParallel.value_or(
+        joins ? 1 : std::min(devices / (ways * groups), microbatches));
+    if (ways * groups * copies > devices)
+      continue;
+    auto add = [&](int64_t chunks, const char *schedule) {
+      Grid grid{ways, groups, chunks, copies, schedule};
+      if (options.stages.value_or(grid.stages()) == grid.stages())
+        grids.push_back(grid);
+    };
+    if (groups == 1)
+      add(1, "");
+    else if (generator || options.chunks)
+      add(options.chunks.value_or(generator ? generator->leastChunks : 1), "");
+    else
+      for (int64_t chunks : kChunks)
+        // Rounds of the schedule are of as many microbatches as groups.
+        if (chunks == 1 || microbatches % (copies * groups) == 0)
+          add(chunks, chunks == 1 ? "" : kOfChunks);
   }
   return grids;
 }
@@ -110,8 +126,12 @@ CompileOptions Search::optionsOf(const Grid &grid) const {
     return own;
   }
   own.shards = grid.ways;
-  own.stages = grid.stages;
+  own.stages = grid.stages();
   own.dataParallel = grid.copies;
+  if (!grid.schedule.empty()) {
+    own.schedule = grid.schedule;
+    own.chunks = grid.chunks;
+  }
   return own;
 }
 
@@ -145,12 +165,23 @@ Found Search::fastest(int64_t ways) {
   const size_t ofGraph = found.said.size();
   bool joins =
       pipeline::joinsResults(*split->getOps<pipeline::GraphOp>().begin());
+  const double never = std::numeric_limits<double>::infinity();
+  Seconds before(never); // Of these groups with half as many stages each.
+  bool isSlower = false; // Than with half as many.
   for (const Grid &grid : gridsOf(ways, joins)) {
+    if (grid.chunks == 1) {
+      before = Seconds(never);
+      isSlower = false;
+    } else if (isSlower) {
+      continue;
+    }
     OwningOpRef<ModuleOp> trial(split->clone());
     std::vector<Diagnostic> said;
     if (failed(plan(*trial, grid, Level::Program, found, said)))
       continue;
     Seconds seconds = promisedTime(*trial);
+    isSlower = seconds >= before;
+    before = seconds;
     if (!(seconds < found.seconds))
       continue;
     found.seconds = seconds;
@@ -179,8 +210,10 @@ void Search::tell(const Found &found) {
     return std::to_string(count) + " " + (count == 1 ? one : several);
   };
   if (grid.ways > 1)
-    remark << ", in " << counted(grid.stages, "stage", "stages") << " and "
+    remark << ", in " << counted(grid.stages(), "stage", "stages") << " and "
            << counted(grid.copies, "copy", "copies");
+  if (grid.chunks > 1)
+    remark << ", " << grid.chunks << " stages on each device";
 }
 
 FailureOr<ShardChoice> Search::run() {

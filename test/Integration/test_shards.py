@@ -158,13 +158,17 @@ def hosts(file, counts, between):
     return file
 
 
+def single(folder, layers, microbatches):
+    """A GPT of whose microbatches each is one sequence: nothing that two replicas could share."""
+    size = {"STAGEWRIGHT_GPT": f"V=64,D=32,H=4,L={layers},T=16,B=1"}
+    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/gpt.py:gpt", "-o", folder / "step.mlir", env=size)
+    call(sys.executable, HERE / "golden.py", "make", HERE / "models/gpt.py:gpt", microbatches, "-o", folder / "jax", env=size)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def narrow(tmp_path_factory):
-    """A GPT of two layers, of which three microbatches are one sequence each: nothing that two replicas could share."""
-    folder, size = tmp_path_factory.mktemp("narrow"), {"STAGEWRIGHT_GPT": "V=64,D=32,H=4,L=2,T=16,B=1"}
-    call(sys.executable, "-m", "stagewright", "import", "jax", HERE / "models/gpt.py:gpt", "-o", folder / "step.mlir", env=size)
-    call(sys.executable, HERE / "golden.py", "make", HERE / "models/gpt.py:gpt", 3, "-o", folder / "jax", env=size)
-    return folder
+    return single(tmp_path_factory.mktemp("narrow"), layers=2, microbatches=3)
 
 
 @pytest.mark.parametrize("counts, between, ways, stages", (
@@ -186,6 +190,18 @@ def test_the_number_of_shards_is_chosen(tmp_path, narrow, counts, between, ways,
     assert abs(predicted - found[ways][0]) <= 0.05
     assert len(json.loads(tool("pp-run", artifact, "--info=json"))["ranks"]) <= 4
     agrees_with_jax(artifact, narrow)
+
+
+def test_stages_of_shards_are_interleaved(tmp_path):
+    """Where that is faster: two pairs, slow links between them, six layers."""
+    folder, artifact = single(tmp_path, layers=6, microbatches=4), tmp_path / "step.swx"
+    done = subprocess.run([BUILD / "bin/pp-compile", folder / "step.mlir", f"--cluster={hosts(tmp_path / 'cluster.json', (2, 2), 1e8)}",
+                           "--tensor-parallel=auto", "--data-parallel=1", "--microbatches=4", "-o", artifact],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"layers over 2 shards: .* a step, in (4|8) stages and 1 copy, [24] stages on each device", done.stderr)
+    assert "schedule interleaved" in done.stdout
+    agrees_with_jax(artifact, folder)
 
 
 def test_what_is_asked_for_stays(tmp_path, narrow):

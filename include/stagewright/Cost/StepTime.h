@@ -89,6 +89,7 @@ struct RankTime {
   Bytes scores;      ///< written and read by deterministic gradients
   Seconds scoreTime; ///< of these, in `sum`
   Seconds products;  ///< at kProductShare of the rate, with convolutions
+  Seconds expected;  ///< of these, in `sum`: most sizes reach more
   Seconds attention; ///< at kAttentionShare of the rate
   Seconds sum;       ///< of the calls and nodes
 };
