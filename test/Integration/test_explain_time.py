@@ -35,10 +35,10 @@ def imported(folder, model, sizes):
     return module
 
 
-def compiled(folder, model, sizes, *flags):
+def compiled(folder, model, sizes, *flags, microbatches=1):
     artifact = folder / "step.swx"
     tool("pp-compile", imported(folder, model, sizes), "--cluster=h100", "--stages=1", "--max-replicas=1", "--schedule=gpipe",
-         "--microbatches=1", "--target=cuda:sm_90a", "--quiet", "-o", artifact, *flags)
+         f"--microbatches={microbatches}", "--target=cuda:sm_90a", "--quiet", "-o", artifact, *flags)
     return artifact
 
 
@@ -83,10 +83,13 @@ def test_kernels_move_the_bytes_of_the_manifest(tmp_path, model, sizes, of_a_ker
     assert whole <= of_a_step, f"the step moves {whole:.2f} times the bytes of the manifest"
 
 
+GPT2 = "gpt.py:gpt_bfloat16", "V=50304,D=768,H=12,L=12,T=1024,B=4"
+
+
 @pytest.fixture(scope="module")
 def gpt2_artifact(tmp_path_factory):
     """GPT-2 small, as `gpt2-small` of scripts/gpu/cases.py."""
-    return compiled(tmp_path_factory.mktemp("gpt2"), "gpt.py:gpt_bfloat16", "V=50304,D=768,H=12,L=12,T=1024,B=4")
+    return compiled(tmp_path_factory.mktemp("gpt2"), *GPT2)
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +124,17 @@ def test_gpt2_small(gpt2):
     assert gpt2["our_bytes"] <= 2.65e9
     assert gpt2["nodes"] <= 261
     assert least == pytest.approx(5.74e-3, rel=0.02)  # 3.04 and 0.27 TFLOP
+
+
+def test_gpt2_small_of_four_microbatches(tmp_path):
+    """Products make means as they store them: of gradients only those of norms and tables are divided by kernels."""
+    rank = estimate(compiled(tmp_path, *GPT2, microbatches=4))
+    assert rank["seconds"] <= 25.7e-3
+    assert rank["seconds"] <= 1.12 * (rank["product_seconds"] + rank["attention_seconds"])
+    assert rank["our_bytes"] <= 8.7e9
+    assert rank["nodes"] <= 1080
+    at_the_end = [call for call in rank["calls"] if call["class"] == "elements" and not any(call["nodes"])]
+    assert sum(call["count"] for call in at_the_end) == 1 + 2 * 25 + 2  # the loss, 25 norms, two tables
 
 
 def test_in_any_order_no_scores_are_kept(gpt2, gpt2_artifact):

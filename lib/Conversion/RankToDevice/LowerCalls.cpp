@@ -290,6 +290,8 @@ struct DeviceLowerCallsPass : impl::DeviceLowerCallsBase<DeviceLowerCallsPass> {
           {"arguments", int64_t(kernel.getNumArguments())},
           {"bytes", numbers(kExtents)},
           {"sums", numbers(kSums)}});
+      if (work.get("mean"))
+        (*list.back().getAsObject())["mean"] = true;
     }
     std::string more;
     llvm::raw_string_ostream(more)

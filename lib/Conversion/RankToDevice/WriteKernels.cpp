@@ -7,6 +7,7 @@
 
 #include "KernelWork.h"
 #include "ThreadWriter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "stagewright/Conversion/RankToDevice/Passes.h"
 
@@ -31,6 +32,31 @@ int64_t extentOf(Type type) {
   Type element = buffer.getElementType();
   int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   return (last + 1) * ((bits + 7) / 8);
+}
+
+/// Whether a kernel divides all numbers of its first argument by its second, a
+/// count, and does nothing else.
+bool makesMean(func::FuncOp kernel) {
+  auto ops = kernel.front().getOps<linalg::LinalgOp>();
+  if (kernel.getNumArguments() != 2 || !llvm::hasSingleElement(ops))
+    return false;
+  linalg::LinalgOp op = *ops.begin();
+  Value buffer = kernel.getArgument(0);
+  if (op.getNumDpsInputs() != 0 || op.getNumDpsInits() != 1 ||
+      op.getDpsInits()[0] != buffer ||
+      !cast<MemRefType>(buffer.getType()).getLayout().isIdentity() ||
+      !op.getIndexingMapsArray()[0].isIdentity())
+    return false;
+  auto division = op.getBlock()
+                      ->getTerminator()
+                      ->getOperand(0)
+                      .getDefiningOp<arith::DivFOp>();
+  if (!division || division.getLhs() != op.getBlock()->getArgument(0))
+    return false;
+  auto count = division.getRhs().getDefiningOp<arith::UIToFPOp>();
+  auto index = count ? count.getIn().getDefiningOp<arith::IndexCastOp>()
+                     : arith::IndexCastOp();
+  return index && index.getIn() == kernel.getArgument(1);
 }
 
 /// The ways to write a kernel, by the name of what they are for; the first
@@ -95,15 +121,14 @@ struct DeviceWriteKernelsPass
     function->setAttr(kGrid, builder.getDenseI64ArrayAttr(writer.shape.grid));
     function->setAttr(kBlock, builder.getDenseI64ArrayAttr(writer.shape.block));
     function->setAttr(kShared, builder.getI64IntegerAttr(writer.shape.shared));
-    function->setAttr(
-        kWork,
-        builder.getDictionaryAttr(
-            {builder.getNamedAttr("form", builder.getStringAttr(form->first)),
-             builder.getNamedAttr("read", builder.getI64IntegerAttr(work.read)),
-             builder.getNamedAttr("written",
-                                  builder.getI64IntegerAttr(work.written)),
-             builder.getNamedAttr(
-                 "flops", builder.getI64IntegerAttr(int64_t(work.flops)))}));
+    NamedAttrList counts;
+    counts.set("form", builder.getStringAttr(form->first));
+    counts.set("read", builder.getI64IntegerAttr(work.read));
+    counts.set("written", builder.getI64IntegerAttr(work.written));
+    counts.set("flops", builder.getI64IntegerAttr(int64_t(work.flops)));
+    if (makesMean(kernel))
+      counts.set("mean", builder.getUnitAttr());
+    function->setAttr(kWork, counts.getDictionary(&getContext()));
     SmallVector<int64_t> extents =
         llvm::map_to_vector(kernel.getArgumentTypes(), extentOf);
     if (!writer.sums.empty()) {

@@ -137,6 +137,9 @@ struct Kernel {
   /// Arguments that the kernel adds to, all of each: with bit i set in the last
   /// argument number i of these begins with zeros instead of what it holds.
   std::vector<int64_t> sums = {};
+  /// Whether it divides all numbers behind its first argument by its second,
+  /// and does nothing else.
+  bool mean = false;
 
   /// Most of them: CUDA takes 4096 bytes of parameters, and a null pointer
   /// follows them. Source: "CUDA C++ Programming Guide", "Technical

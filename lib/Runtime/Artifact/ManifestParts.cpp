@@ -283,6 +283,10 @@ Kernel parseKernel(const json &object) {
       raise("malformed manifest: kernel '", kernel.name, "' has ",
             kernel.sums.size(), " sums, expected at most 64");
   }
+  kernel.mean = object.value("mean", false);
+  if (kernel.mean && (kernel.arguments < 2 || kernel.bytes.empty()))
+    raise("malformed manifest: kernel '", kernel.name, "' makes a mean of ",
+          kernel.arguments, " arguments, expected two or more, with bytes");
   if (kernel.grid[1] > 65535 || kernel.grid[2] > 65535)
     raise("malformed manifest: kernel '", kernel.name, "' has a grid of ",
           printShape(kernel.grid), ", expected at most 65535 after the first");

@@ -247,10 +247,12 @@ void Contractions::call(size_t number, DevicePointer workspace,
     return;
   const LtProduct &product = it.product;
   // Scalars have the type of the sums.
-  float one = 1, beta = product.adds ? 1.f : 0.f;
-  double wideOne = 1, wideBeta = product.adds ? 1 : 0;
+  auto factor = float(product.alpha);
+  float beta = product.adds ? 1.f : 0.f;
+  double wideBeta = product.adds ? 1 : 0;
   bool wide = product.compute == compute64;
-  const void *alpha = wide ? static_cast<const void *>(&wideOne) : &one;
+  const void *alpha =
+      wide ? static_cast<const void *>(&product.alpha) : &factor;
   const void *added = wide ? static_cast<const void *>(&wideBeta) : &beta;
   auto at = [](const LtMatrix &matrix, int64_t call) {
     return reinterpret_cast<void *>(

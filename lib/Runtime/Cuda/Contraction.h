@@ -51,6 +51,7 @@ struct LtProduct {
   int epilogue = ltEpilogueDefault;
   int compute = compute32;
   bool adds = false;
+  double alpha = 1; ///< The products are multiplied by it.
 };
 
 /// Throws an `Error` where the library cannot do it: a matrix without a stride

@@ -11,6 +11,7 @@
 #include "Error.h"
 
 #include <algorithm>
+#include <map>
 
 namespace stagewright::runtime::cuda {
 
@@ -87,6 +88,59 @@ std::vector<Extent> extentsOf(const Convolution &it) {
                          d.w, d.w_dtype)},
           {it.y, bytesOf("a result", {d.batch, d.filters, y[0], y[1], y[2]},
                          d.y, d.y_dtype)}};
+}
+
+std::vector<Extent> usesOf(const RankProgram &program,
+                           const std::vector<Kernel> &kernels,
+                           const Command &command) {
+  switch (command.kind) {
+  case Command::Launch: {
+    const Kernel &kernel = kernels[size_t(command.id)];
+    std::vector<Extent> list;
+    for (int64_t i = 0; i < command.bytes; ++i)
+      list.push_back({program.values[size_t(command.to) + size_t(i)],
+                      kernel.bytes.empty() ? 1 : kernel.bytes[size_t(i)]});
+    return list;
+  }
+  case Command::Fill:
+  case Command::Fetch:
+    return {{command.to, command.bytes}};
+  case Command::Copy:
+    return {{command.to, command.bytes}, {command.from, command.bytes}};
+  case Command::Offload:
+    return {{command.from, command.bytes}};
+  case Command::Contract: {
+    const Contraction &it = program.contractions[size_t(command.id)];
+    return {{it.a, 1}, {it.b, 1}, {it.c, 1}, {it.bias, 1}, {it.aux, 1}};
+  }
+  case Command::Attend:
+    return extentsOf(program.attentions[size_t(command.id)]);
+  case Command::Convolve:
+    return extentsOf(program.convolutions[size_t(command.id)]);
+  case Command::Claim:
+  case Command::Acquire:
+    return {{command.to, 1}};
+  default:
+    return {};
+  }
+}
+
+int64_t bytesOfWhole(const sw_gemm_desc &gemm) {
+  // Distances and extents, from the smallest distance on.
+  std::multimap<int64_t, int64_t> dimensions;
+  int64_t elements = 1;
+  for (auto [extent, distance] :
+       {std::pair(gemm.m, gemm.c_row), std::pair(gemm.n, gemm.c_col),
+        std::pair(gemm.batch[0], gemm.c_batch[0]),
+        std::pair(gemm.batch[1], gemm.c_batch[1])})
+    if (extent > 1)
+      dimensions.emplace(distance, extent);
+  for (auto [distance, extent] : dimensions) {
+    if (distance != elements)
+      return 0;
+    elements *= extent;
+  }
+  return elements * dtypeSize(gemm.dtype);
 }
 
 } // namespace stagewright::runtime::cuda

@@ -7,34 +7,14 @@
 
 #include "FirstSums.h"
 
-#include "DType.h"
 #include "Extents.h"
+#include "Spans.h"
 
 #include <algorithm>
-#include <map>
 
 namespace stagewright::runtime::cuda {
 
 namespace {
-
-/// Whether the result is one block without holes, of so many bytes.
-bool isWhole(const sw_gemm_desc &it, int64_t bytes) {
-  // Distances and extents, from the smallest distance on.
-  std::multimap<int64_t, int64_t> dimensions;
-  int64_t elements = 1;
-  for (auto [extent, distance] :
-       {std::pair(it.m, it.c_row), std::pair(it.n, it.c_col),
-        std::pair(it.batch[0], it.c_batch[0]),
-        std::pair(it.batch[1], it.c_batch[1])})
-    if (extent > 1)
-      dimensions.emplace(distance, extent);
-  for (auto [distance, extent] : dimensions) {
-    if (distance != elements)
-      return false;
-    elements *= extent;
-  }
-  return elements * dtypeSize(it.dtype) == bytes;
-}
 
 class Pending {
 public:
@@ -46,21 +26,7 @@ public:
     removed.assign(commands.size(), false);
     for (size_t i = 0; i < commands.size(); ++i)
       look(i);
-    if (count == 0)
-      return 0;
-    // Kernels that stand in for a call name its place.
-    std::vector<int64_t> places(commands.size());
-    size_t kept = 0;
-    for (size_t i = 0; i < commands.size(); ++i) {
-      places[i] = int64_t(kept);
-      if (removed[i])
-        continue;
-      Command command = commands[i];
-      if (command.instead >= 0)
-        command.instead = places[size_t(command.instead)];
-      commands[kept++] = command;
-    }
-    commands.resize(kept);
+    removeCommands(program, removed);
     return count;
   }
 
@@ -72,56 +38,29 @@ private:
 
   void look(size_t number) {
     const Command &command = program.commands[number];
-    switch (command.kind) {
-    case Command::Fill:
-      use(command.to, command.bytes);
-      if (command.from == 0)
-        fills[command.to] = {command.bytes, number};
-      return;
-    case Command::Contract:
+    if (command.kind == Command::Contract)
       return product(program.contractions[size_t(command.id)]);
-    case Command::Launch:
+    if (command.kind == Command::Launch)
       return launch(command, kernels[size_t(command.id)]);
-    case Command::Copy:
-      use(command.to, command.bytes);
-      return use(command.from, command.bytes);
-    case Command::Attend:
-      for (const Extent &it : extentsOf(program.attentions[size_t(command.id)]))
-        use(it.address, it.bytes);
-      return;
-    case Command::Convolve:
-      for (const Extent &it :
-           extentsOf(program.convolutions[size_t(command.id)]))
-        use(it.address, it.bytes);
-      return;
-    case Command::Claim:
-    case Command::Acquire:
-      return use(command.to, 1);
-    case Command::Offload:
-      return use(command.from, command.bytes);
-    case Command::Fetch:
-      return use(command.to, command.bytes);
-    case Command::Reduce: // A bucket may have any of them.
-    case Command::Await:
+    if (command.mayTouchAny())
       return fills.clear();
-    default: // The others name what was claimed or acquired.
-      return;
-    }
+    for (const Extent &use : usesOf(program, kernels, command))
+      fills.forget(use.address, use.bytes);
+    if (command.kind == Command::Fill && command.from == 0)
+      fills.insert(command.to, {command.bytes, number});
   }
 
   void product(Contraction &it) {
     for (Address address : {it.a, it.b, it.bias, it.aux})
-      use(address, 1);
-    auto found = fills.find(it.c);
-    bool overwrites = found != fills.end() && it.desc.gemm.beta != 0 &&
-                      !it.desc.otherwise &&
-                      isWhole(it.desc.gemm, found->second.bytes);
-    if (!overwrites)
-      return use(it.c, 1);
-    it.desc.gemm.beta = 0;
-    removed[found->second.number] = true;
-    fills.erase(found);
-    ++count;
+      fills.forget(address, 1);
+    Fill *fill = fills.find(it.c);
+    if (fill && it.desc.gemm.beta != 0 && !it.desc.otherwise &&
+        bytesOfWhole(it.desc.gemm) == fill->bytes) {
+      it.desc.gemm.beta = 0;
+      removed[fill->number] = true;
+      ++count;
+    }
+    fills.forget(it.c, 1);
   }
 
   void launch(const Command &command, const Kernel &kernel) {
@@ -134,39 +73,24 @@ private:
     };
     for (int64_t i = 0; i < command.bytes; ++i)
       if (!runs || !isSum(i))
-        use(values[i], kernel.bytes.empty() ? 1 : kernel.bytes[size_t(i)]);
+        fills.forget(values[i],
+                     kernel.bytes.empty() ? 1 : kernel.bytes[size_t(i)]);
     for (size_t bit = 0; runs && bit < kernel.sums.size(); ++bit) {
       auto argument = size_t(kernel.sums[bit]);
-      auto found = fills.find(values[argument]);
-      if (found == fills.end() ||
-          found->second.bytes != kernel.bytes[argument]) {
-        use(values[argument], kernel.bytes[argument]);
-        continue;
+      Fill *fill = fills.find(values[argument]);
+      if (fill && fill->bytes == kernel.bytes[argument]) {
+        values[command.bytes - 1] |= uint64_t(1) << bit;
+        removed[fill->number] = true;
+        ++count;
       }
-      values[command.bytes - 1] |= uint64_t(1) << bit;
-      removed[found->second.number] = true;
-      fills.erase(found);
-      ++count;
-    }
-  }
-
-  /// What is used otherwise keeps its fill.
-  void use(Address address, int64_t bytes) {
-    if (bytes == 0) // A number.
-      return;
-    auto next = fills.lower_bound(address + Address(bytes));
-    while (next != fills.begin()) {
-      auto it = std::prev(next);
-      if (it->first + Address(it->second.bytes) <= address)
-        return; // Fills do not overlap.
-      next = fills.erase(it);
+      fills.forget(values[argument], kernel.bytes[argument]);
     }
   }
 
   RankProgram &program;
   const std::vector<Kernel> &kernels;
-  std::map<Address, Fill> fills; ///< that nothing has used yet
-  std::vector<bool> removed;     ///< by command
+  Spans<Fill> fills;         ///< that nothing has used yet
+  std::vector<bool> removed; ///< by command
   int64_t count = 0;
 };
 

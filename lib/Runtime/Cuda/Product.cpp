@@ -120,6 +120,7 @@ LtProduct asProduct(const Contraction &contraction) {
     raise("a contraction with epilogue ", desc.epilogue,
           " has columns of C that are ", gemm.c_col, " apart, expected 1");
   LtProduct it;
+  it.alpha = contraction.alpha;
   if (exchanged) {
     it.a = view(gemm.n, gemm.k, gemm.b_col, gemm.b_row, "B");
     it.b = view(gemm.k, gemm.m, gemm.a_col, gemm.a_row, "A");

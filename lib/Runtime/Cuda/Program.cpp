@@ -10,6 +10,7 @@
 #include "Constants.h"
 #include "Error.h"
 #include "FirstSums.h"
+#include "Means.h"
 #include "Slots.h"
 #include "Threads/Step.h"
 
@@ -326,6 +327,23 @@ void runEntry(sw_entry entry, Recording &rank) {
 
 } // namespace
 
+void removeCommands(RankProgram &program, const std::vector<bool> &removed) {
+  std::vector<Command> &commands = program.commands;
+  // Kernels that stand in for a call name its place.
+  std::vector<int64_t> places(commands.size());
+  size_t kept = 0;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    places[i] = int64_t(kept);
+    if (removed[i])
+      continue;
+    Command command = commands[i];
+    if (command.instead >= 0)
+      command.instead = places[size_t(command.instead)];
+    commands[kept++] = command;
+  }
+  commands.resize(kept);
+}
+
 std::vector<RankProgram> recordProgram(const Artifact &artifact,
                                        const Memory &memory,
                                        int64_t microbatches) {
@@ -345,6 +363,7 @@ std::vector<RankProgram> recordProgram(const Artifact &artifact,
       raise("rank ", r, ": ", rank.error);
     rank.program.livePeak = rank.slots.peak();
     overwriteFirstSums(rank.program, manifest.kernels);
+    scaleProductsOfMeans(rank.program, manifest.kernels);
     programs.push_back(std::move(rank.program));
   }
   return programs;

@@ -91,11 +91,14 @@ struct Command {
 
   /// Whether the device does something.
   bool works() const { return kind <= Convolve; }
+  /// Whether it may touch memory that it does not name: a bucket may have any.
+  bool mayTouchAny() const { return kind == Reduce || kind == Await; }
 };
 
 struct Contraction {
   sw_contraction_desc desc;
   Address a = 0, b = 0, c = 0, bias = 0, aux = 0;
+  double alpha = 1; ///< The products are multiplied by it.
 };
 
 struct Attention {
@@ -127,6 +130,9 @@ struct RankProgram {
 std::vector<RankProgram> recordProgram(const Artifact &artifact,
                                        const Memory &memory,
                                        int64_t microbatches);
+
+/// Drops the commands for which `removed` is set.
+void removeCommands(RankProgram &program, const std::vector<bool> &removed);
 
 /// The table that records; artifacts for a device get it instead of the
 /// processor's.

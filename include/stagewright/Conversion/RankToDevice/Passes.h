@@ -62,7 +62,8 @@ constexpr llvm::StringLiteral kExtents = "device.extents";
 constexpr llvm::StringLiteral kSums = "device.sums";
 /// Attribute of a kernel: the form that its code has (attention, rows, sums,
 /// elements or loops), bytes that a launch reads and writes, and its scalar
-/// operations, as KernelWork.h counts them.
+/// operations, as KernelWork.h counts them; `mean` where it divides a buffer by
+/// a count.
 constexpr llvm::StringLiteral kWork = "device.work";
 /// Elements of the longest row that the threads of a block keep in registers.
 constexpr int64_t kLongestRow = 8192;

@@ -1,0 +1,57 @@
+//===- Spans.h - what is known of spans of memory ---------------*- C++ -*-===//
+//
+// Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Passes over a recorded program hold facts about spans of memory, such as that
+// nothing has used one since it was filled, until a command touches them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef STAGEWRIGHT_LIB_RUNTIME_CUDA_SPANS_H
+#define STAGEWRIGHT_LIB_RUNTIME_CUDA_SPANS_H
+
+#include "Program.h"
+
+#include <map>
+
+namespace stagewright::runtime::cuda {
+
+/// Facts by address, of spans that do not overlap. A `Fact` has `bytes`.
+template <typename Fact> class Spans {
+public:
+  /// The fact about the span that begins at `address`, or null.
+  Fact *find(Address address) {
+    auto found = facts.find(address);
+    return found == facts.end() ? nullptr : &found->second;
+  }
+
+  void insert(Address address, Fact fact) {
+    forget(address, fact.bytes);
+    facts[address] = std::move(fact);
+  }
+
+  /// Drops what is known of spans that share a byte with this one.
+  void forget(Address address, int64_t bytes) {
+    if (bytes == 0) // A number.
+      return;
+    auto next = facts.lower_bound(address + Address(bytes));
+    while (next != facts.begin()) {
+      auto it = std::prev(next);
+      if (it->first + Address(it->second.bytes) <= address)
+        return;
+      next = facts.erase(it);
+    }
+  }
+
+  void clear() { facts.clear(); }
+
+private:
+  std::map<Address, Fact> facts;
+};
+
+} // namespace stagewright::runtime::cuda
+
+#endif // STAGEWRIGHT_LIB_RUNTIME_CUDA_SPANS_H
