@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
@@ -65,6 +66,30 @@ def test_steps_equal_jax_in_every_order(workshop, model, stages, flags):
                            ((), {"seed": 1, "devices": stages}), (("--no-graph",), {"seed": 3, "devices": stages})):
         run = Run(workshop, model, artifact, *how, **variables)
         assert run.good(), (how, variables, run.error, run.wrong)
+
+
+def test_a_scatter_adds_in_the_order_of_its_ids(workshop):
+    """To the last bit, however many blocks share the ids: what a loop over tokens in float32 gives."""
+    model = "tables.py:sums"
+    artifact = compiled(workshop, model, {}, 1, *TARGET)
+    inputs = load_file(values(workshop, model, {})[0])
+    ids, factors = (next(a for a in inputs.values() if a.dtype.kind == kind and a.shape[:2] == (MICROBATCHES, 600)) for kind in "if")
+    ids, factors = ids.reshape(-1), factors.reshape(-1, 24)
+
+    def added(order):
+        table = np.zeros((7, 24), np.float32)
+        for token in order:
+            table[ids[token]] += factors[token]
+        return table / MICROBATCHES
+
+    expected = added(range(len(ids)))
+    assert not np.array_equal(expected, added(reversed(range(len(ids)))))
+    out = workshop.path("emulated.scatter.safetensors")
+    for seed in range(3):
+        tool("pp-run", artifact, f"--inputs={values(workshop, model, {})[0]}", f"--microbatches={MICROBATCHES}", f"--outputs={out}",
+             env=emulated(seed=seed))
+        gradient = next(a for a in load_file(out).values() if a.shape == (7, 24))
+        assert np.array_equal(gradient, expected)
 
 
 def barriers(assembly):

@@ -116,6 +116,13 @@ def test_no_kernel_of_few_blocks_moves_much(gpt2, llama_layer):
     assert not slow(llama_layer)
 
 
+@pytest.mark.parametrize("model, sizes, microbatches", (
+    ("training.py:gpt_adamw_100m", "", 2), ("moe.py:moe_sorted", "V=8192,D=512,E=8,K=2,F=1024,L=2,T=512,B=4", 2),
+    ("convnet.py:convnet", "S=64,C=64,B=16,K=100", 2)), ids=("adamw", "moe", "convnet"))
+def test_nor_does_one_of_an_optimizer_of_experts_or_convolutions(tmp_path, model, sizes, microbatches):
+    assert not slow(estimate(compiled(tmp_path, model, sizes, microbatches=microbatches)))
+
+
 def test_gpt2_small(gpt2):
     """Limits may only fall: lower them when a change does. What they should be: 8.5 ms, 1.15 times the least, 3.5 GB, 420 nodes."""
     least = gpt2["product_seconds"] + gpt2["attention_seconds"]

@@ -86,4 +86,23 @@ TEST(Staging, SavesByPieces) {
   EXPECT_EQ(it.copies(), "256 synchronize record 44 synchronize ");
 }
 
+TEST(Staging, WhatIsLoadedByPiecesIsSaved) {
+  Staged it;
+  StagingBlocks blocks(it.device, it.stream.get(), 256);
+  // Of several blocks each, one behind the other, the last a part of one.
+  std::vector<std::byte> data(3000), saved(data.size());
+  for (size_t i = 0; i < data.size(); ++i)
+    data[i] = std::byte(i * 2654435761u >> 13);
+  int64_t at = 0;
+  for (int64_t bytes : {900, 64, 1, 1300, 735}) {
+    blocks.upload(it.memory.base() + DevicePointer(at), data.data() + at,
+                  bytes);
+    at += bytes;
+  }
+  ASSERT_EQ(at, int64_t(data.size()));
+  blocks.settle();
+  blocks.download(saved.data(), it.memory.base(), at);
+  EXPECT_EQ(saved, data);
+}
+
 } // namespace

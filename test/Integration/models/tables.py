@@ -1,0 +1,20 @@
+"""A table of which rows are read, some of them often. STAGEWRIGHT_TABLES="R,D,T": rows, width, tokens.
+
+    sums    the sum of the rows that tokens name, each times a number of its own of any size, so that the order in which a row's
+            gradient is added up shows in its bits
+"""
+
+import jax
+import numpy as np
+
+from common import integers, normals, sizes
+
+
+def sums():
+    s = sizes("STAGEWRIGHT_TABLES", R=7, D=24, T=600)
+    n = normals(scale=1.0)
+    factors = n(s["T"], s["D"]) * np.exp(12 * n(s["T"], s["D"]))
+    def loss(params, ids, factors):
+        with jax.named_scope("table"):
+            return (params["table"][ids] * factors).sum()
+    return jax.value_and_grad(loss), ({"table": n(s["R"], s["D"])}, integers(s["R"], s["T"]), factors.astype(np.float32))
