@@ -192,6 +192,17 @@ def test_what_passes_print_becomes_one_sentence(text, crashed, message):
     assert message in done.stdout and "bug report" not in done.stdout, done.stderr
 
 
+def test_constraints_of_values_are_not_followed_with_a_remark(tmp_path):
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("model",))
+
+    def step(x):
+        whole = lax.with_sharding_constraint(x, jax.sharding.NamedSharding(mesh, jax.P()))
+        return lax.with_sharding_constraint(whole + 1, jax.sharding.NamedSharding(mesh, jax.P(None, "model")))
+    remarks = import_jax(step, (jnp.eye(4),), str(tmp_path / "out.mlir")).remarks
+    found = [remark for remark in remarks if "with_sharding_constraint" in remark]
+    assert len(found) == 1 and "test_import.py:" in found[0] and "'model'" in found[0] and "--shard" in found[0]
+
+
 def test_prints_are_left_out_with_a_remark(tmp_path):
     def step(x):
         jax.debug.print("x {x}", x=x)

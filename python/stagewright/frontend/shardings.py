@@ -17,7 +17,7 @@ def split_dims(shardings, signature, asked=None):
 
     `shardings` are those of the arguments, None where they have none.
     """
-    parameters = [(argument, _axes(sharding)) for argument, sharding in zip(signature.arguments, shardings)
+    parameters = [(argument, axes_of(sharding)) for argument, sharding in zip(signature.arguments, shardings)
                   if argument.role == "parameter"]
     names = sorted({axis for _, axes in parameters for axis in axes})
     if asked is not None and asked not in names:
@@ -31,7 +31,7 @@ def split_dims(shardings, signature, asked=None):
             argument.split_dim = axes.get(asked or names[0])
 
 
-def _axes(sharding):
+def axes_of(sharding):
     """The dimension that each axis of a mesh splits."""
     if not isinstance(sharding, jax.sharding.NamedSharding):
         return {}

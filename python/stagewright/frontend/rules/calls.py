@@ -19,9 +19,21 @@ def inline(evaluator, eqn, values):
     return evaluator.run(body, (), values)
 
 
-@rule("optimization_barrier", "copy", "copy_p", "name", "sharding_constraint", "device_put", "stop_gradient", "reshard",
+@rule("optimization_barrier", "copy", "copy_p", "name", "device_put", "stop_gradient", "reshard",
       folded=False)
 def identity(_evaluator, _eqn, values):
+    return values
+
+
+@rule("sharding_constraint", folded=False)
+def unconstrained(evaluator, eqn, values):
+    """What is computed from split parameters is split as follows from them; a value cannot say it."""
+    from stagewright.frontend.shardings import axes_of
+
+    sharding = eqn.params["sharding"]
+    if axes_of(sharding):
+        evaluator.remark(f"with_sharding_constraint({sharding.spec}) is not followed; what parameters are split along, by their "
+                         "shardings or by pp-compile --shard, decides how values are")
     return values
 
 
