@@ -55,7 +55,7 @@ void buildDeviceBodyPipeline(OpPassManager &manager,
     body.addPass(createCanonicalizerPass());
     body.addPass(createCSEPass());
   }
-  buildWorkspaces(manager, /*fills=*/true);
+  buildWorkspaces(manager, options.ranks, /*fills=*/true);
 }
 
 void buildDeviceCallPipeline(OpPassManager &manager, bool tf32) {

@@ -53,12 +53,14 @@ void buildBuffers(OpPassManager &manager) {
   body.addPass(createCanonicalizerPass());
 }
 
-void buildWorkspaces(OpPassManager &manager, bool fills) {
+void buildWorkspaces(OpPassManager &manager, bool ranks, bool fills) {
   {
     OpPassManager &body = manager.nest<func::FuncOp>();
     body.addPass(host::createHostPlanWorkspace());
     body.addPass(createCSEPass());
   }
+  if (!ranks)
+    return;
   manager.addPass(host::createHostSizeWorkspaces());
   manager.addPass(rank::createVerifyRankPrograms());
   host::HostOutlineKernelsOptions outline;

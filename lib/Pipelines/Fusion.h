@@ -28,8 +28,9 @@ void buildBuffers(mlir::OpPassManager &manager);
 /// Workspaces of bodies placed and sized, rank programs verified, and what
 /// these do to slots as kernels. Comes before any pointer is made of a buffer:
 /// lifetimes follow views, not integers. With `fills` the runtime fills slots
-/// with zeros.
-void buildWorkspaces(mlir::OpPassManager &manager, bool fills = false);
+/// with zeros. Without `ranks` only the bodies' workspaces are placed.
+void buildWorkspaces(mlir::OpPassManager &manager, bool ranks,
+                     bool fills = false);
 
 } // namespace stagewright
 

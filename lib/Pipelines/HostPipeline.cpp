@@ -34,7 +34,7 @@ void buildBodyPipeline(OpPassManager &manager,
   }
 
   buildBuffers(manager);
-  buildWorkspaces(manager);
+  buildWorkspaces(manager, options.ranks);
 }
 
 void buildLLVMPipeline(OpPassManager &manager) {

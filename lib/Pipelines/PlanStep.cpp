@@ -25,8 +25,10 @@ using namespace mlir;
 
 namespace stagewright {
 
-void buildBodies(OpPassManager &manager, const DeviceTarget *device) {
+void buildBodies(OpPassManager &manager, const DeviceTarget *device,
+                 bool ranks) {
   HostPipelineOptions how;
+  how.ranks = ranks;
   how.bytes = device && device->multipliesBytes();
   device ? buildDeviceBodyPipeline(manager, how)
          : buildBodyPipeline(manager, how);
@@ -240,7 +242,7 @@ private:
   LogicalResult toProgram(ModuleOp module, const CompileOptions &how,
                           const Needs &needs, pipeline::RunPipeline run) const {
     auto bodies = [&](OpPassManager &manager) {
-      buildBodies(manager, device.get());
+      buildBodies(manager, device.get(), /*ranks=*/false);
     };
     OpPassManager manager(ModuleOp::getOperationName());
     if (!has<pipeline::GraphOp>(module))

@@ -34,7 +34,8 @@ createPlanStep(const CompileOptions &options, Level to,
 Seconds promisedTime(mlir::ModuleOp module);
 
 /// Appends what the target runs on bodies, up to their workspaces.
-void buildBodies(mlir::OpPassManager &manager, const DeviceTarget *device);
+void buildBodies(mlir::OpPassManager &manager, const DeviceTarget *device,
+                 bool ranks = true);
 
 } // namespace stagewright
 

@@ -28,6 +28,9 @@ struct HostPipelineOptions : mlir::PassPipelineOptions<HostPipelineOptions> {
   Option<bool> bytes{*this, "multiply-bytes", llvm::cl::init(false),
                      llvm::cl::desc("The device's library multiplies floats of "
                                     "8 bits")};
+  Option<bool> ranks{*this, "place-ranks", llvm::cl::init(true),
+                     llvm::cl::desc("Also place what ranks hold; otherwise "
+                                    "only the temporaries of functions")};
 };
 
 /// Bodies from tensors to kernels and calls, workspaces placed: rank programs

@@ -40,31 +40,62 @@ int64_t widthOf(const Indexed &of, unsigned dim) {
   return 1;
 }
 
-/// The later of two operations of one block; null comes before all.
-Operation *later(Operation *a, Operation *b) {
-  if (!a || !b)
-    return a ? a : b;
-  return a->isBeforeInBlock(b) ? b : a;
-}
+/// The order of the operations of a block to which some are added, but of which
+/// none is moved or erased. That of MLIR is counted anew, from one end of the
+/// block to the other, for every few that are added.
+class Order {
+public:
+  explicit Order(Block &block) {
+    for (Operation &op : block)
+      numbers[&op] = int64_t(numbers.size() + 1) * kStride;
+  }
+
+  bool isBefore(Operation *a, Operation *b) const {
+    return numberOf(a) < numberOf(b);
+  }
+
+  /// The later of two operations; null comes before all.
+  Operation *later(Operation *a, Operation *b) const {
+    if (!a || !b)
+      return a ? a : b;
+    return isBefore(a, b) ? b : a;
+  }
+
+private:
+  /// More operations than are ever added at one place.
+  static constexpr int64_t kStride = int64_t(1) << 24;
+
+  int64_t numberOf(Operation *op) const {
+    for (int64_t behind = 0;; ++behind, op = op->getPrevNode()) {
+      if (!op)
+        return behind;
+      if (auto number = numbers.find(op); number != numbers.end())
+        return number->second + behind;
+    }
+  }
+
+  llvm::DenseMap<Operation *, int64_t> numbers;
+};
 
 class Writer {
 public:
-  Writer(AttentionMatch match, Block &block)
-      : match(std::move(match)), block(block), builder(block.getParentOp()) {}
+  Writer(AttentionMatch match, Block &block, const Order &order)
+      : match(std::move(match)), block(block), order(order),
+        builder(block.getParentOp()) {}
 
   /// Whether all that is read is there before the first use of what is made.
   bool fits() {
     forward = lastOf({match.query, match.key, match.value});
     for (const auto &of : {match.mask, match.keep})
       if (of)
-        forward = later(forward, of->value.getDefiningOp());
+        forward = order.later(forward, of->value.getDefiningOp());
     if (match.output && !precedes(forward, *match.output))
       return false;
     if (!match.dOutput)
       return true;
-    backward = later(forward, match.dOutput->value.getDefiningOp());
+    backward = order.later(forward, match.dOutput->value.getDefiningOp());
     if (match.output)
-      backward = later(backward, match.output->value.getDefiningOp());
+      backward = order.later(backward, match.output->value.getDefiningOp());
     return precedes(backward, *match.dQuery) &&
            precedes(backward, *match.dKey) && precedes(backward, *match.dValue);
   }
@@ -90,7 +121,7 @@ public:
     if (!match.dOutput)
       return;
     loc = match.dQuery->value.getLoc();
-    insertAfter(later(backward, made));
+    insertAfter(order.later(backward, made));
     auto gradient = create<AttentionGradientOp>(
         loc, {match.query, match.key, match.value},
         {result, statistics, *match.dOutput},
@@ -108,14 +139,14 @@ private:
   Operation *lastOf(ArrayRef<Indexed> values) {
     Operation *last = nullptr;
     for (const Indexed &of : values)
-      last = later(last, of.value.getDefiningOp());
+      last = order.later(last, of.value.getDefiningOp());
     return last;
   }
 
   bool precedes(Operation *op, const Indexed &made) {
     return !op || llvm::all_of(made.value.getUsers(), [&](Operation *user) {
       user = block.findAncestorOpInBlock(*user);
-      return op->isBeforeInBlock(user);
+      return order.isBefore(op, user);
     });
   }
 
@@ -190,6 +221,7 @@ private:
 
   AttentionMatch match;
   Block &block;
+  const Order &order;
   OpBuilder builder;
   Operation *forward = nullptr, *backward = nullptr;
 };
@@ -214,8 +246,9 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     for (auto op : block.getOps<linalg::LinalgOp>())
       if (isContraction(op) && op->getNumResults() == 1)
         products.push_back(op);
+    Order order(block);
     for (linalg::LinalgOp product : products)
-      raise(product, block);
+      raise(product, block, order);
     eraseDead(block);
   }
 
@@ -260,13 +293,13 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     return false;
   }
 
-  void raise(linalg::LinalgOp product, Block &block) {
+  void raise(linalg::LinalgOp product, Block &block, const Order &order) {
     auto type = cast<RankedTensorType>(product->getResult(0).getType());
     if (!type.hasStaticShape() || !isa<FloatType>(type.getElementType()) ||
         type.getElementType().getIntOrFloatBitWidth() > 32 ||
         type.getNumElements() * int64_t(sizeof(float)) <= scoreBytes)
       return;
-    std::string why = tryRaise(product, block);
+    std::string why = tryRaise(product, block, order);
     if (why.empty()) {
       ++numRaised;
       return;
@@ -284,7 +317,8 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
   }
 
   /// Raises `product`, or says why it cannot be.
-  static std::string tryRaise(linalg::LinalgOp product, Block &block) {
+  static std::string tryRaise(linalg::LinalgOp product, Block &block,
+                              const Order &order) {
     FailureOr<Scores> scores = Scores::collect(product);
     if (failed(scores))
       return "something other than elementwise operations, reductions over one "
@@ -298,7 +332,7 @@ struct RaiseAttentionPass : impl::RaiseAttentionBase<RaiseAttentionPass> {
     if (width > kMostWidth)
       return "its heads are " + std::to_string(width) +
              " wide, a kernel takes at most " + std::to_string(kMostWidth);
-    Writer writer(std::move(*match), block);
+    Writer writer(std::move(*match), block, order);
     if (!writer.fits())
       return "a value that it reads is made after what it makes is read";
     writer.write();
