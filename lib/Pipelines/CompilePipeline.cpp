@@ -30,14 +30,15 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
       llvm::cl::values(
           clEnumValN(Level::Graph, "graph", "layers and costs"),
           clEnumValN(Level::Program, "program", "stages on devices"),
-          clEnumValN(Level::Schedule, "schedule", "order of every rank"),
+          clEnumValN(Level::Schedule, "schedule",
+                     "order of actions on every rank"),
           clEnumValN(Level::Rank, "rank", "rank programs"),
           clEnumValN(Level::Host, "host", "kernels and calls"),
           clEnumValN(Level::Kernels, "kernels",
-                     "kernels of a device, and calls that launch them"),
+                     "GPU kernels and the calls that launch them"),
           clEnumValN(Level::LLVM, "llvm", "the LLVM dialect"))};
   Option<From> from{
-      *this, "from", llvm::cl::desc("Level of the module"),
+      *this, "from", llvm::cl::desc("Level of the input"),
       llvm::cl::init(From::Step),
       llvm::cl::values(
           clEnumValN(From::Step, "step", "@step, a graph or a program"),
@@ -47,55 +48,58 @@ struct TypedOptions : PassPipelineOptions<TypedOptions> {
   Number stages{*this, "stages", llvm::cl::desc("Number of stages"),
                 llvm::cl::init(-1)};
   Number microbatches{*this, "microbatches",
-                      llvm::cl::desc("Microbatches of a step"),
+                      llvm::cl::desc("Microbatches per step"),
                       llvm::cl::init(-1)};
-  Number chunks{*this, "chunks", llvm::cl::desc("Stages of each device"),
+  Number chunks{*this, "chunks", llvm::cl::desc("Stages per device"),
                 llvm::cl::init(-1)};
   Text placement{*this, "placement", llvm::cl::desc("linear, loop, v or twin")};
-  Text memory{*this, "memory", llvm::cl::desc("Memory limit of a device")};
+  Text memory{*this, "memory", llvm::cl::desc("Memory limit per device")};
   Text planner{*this, "planner", llvm::cl::desc("Name of a planner")};
   Number maxReplicas{*this, "max-replicas",
-                     llvm::cl::desc("Most devices of one stage; 0: no limit"),
+                     llvm::cl::desc("Max devices per stage; 0: no limit"),
                      llvm::cl::init(-1)};
   Number recomputeLevel{*this, "recompute-level",
-                        llvm::cl::desc("How much layers compute again"),
+                        llvm::cl::desc("How much layers recompute"),
                         llvm::cl::init(-1)};
   Text offload{*this, "offload", llvm::cl::desc("auto, none or all")};
   Number shards{*this, "shards",
-                llvm::cl::desc("Shards of every layer; 0: as many as are "
-                               "fastest"),
+                llvm::cl::desc("Shards per layer; 0: the fastest number"),
                 llvm::cl::init(-1)};
   Text shardHints{*this, "shard",
-                  llvm::cl::desc("Which parameters they split, as */fc=1")};
+                  llvm::cl::desc("How to split parameters, as */fc=1")};
   Number dataParallel{*this, "data-parallel",
                       llvm::cl::desc("Copies of all shards"),
                       llvm::cl::init(-1)};
   Option<bool> sequenceParallel{
       *this, "sequence-parallel",
-      llvm::cl::desc("Let shards go on with rows of large sums"),
+      llvm::cl::desc("Shards keep only their rows of large sums"),
       llvm::cl::init(true)};
   Text plan{*this, "plan", llvm::cl::desc("Stages, as \"[0,3)x2 [3,6)x1\"")};
   Text schedule{*this, "schedule",
-                llvm::cl::desc("Name of a generator, plan, auto or FILE.csv"),
+                llvm::cl::desc("A schedule's name, plan, auto or FILE.csv"),
                 llvm::cl::init("plan")};
   Text objective{*this, "objective", llvm::cl::desc("makespan or span")};
-  Text layers{*this, "layers", llvm::cl::desc("Where layers come from")};
-  Text profile{*this, "profile", llvm::cl::desc("Costs that were measured")};
-  Number repeatRatio{*this, "repeat-ratio",
-                     llvm::cl::desc("Of contractions that are repeated"),
-                     llvm::cl::init(-1)};
+  Text layers{*this, "layers",
+              llvm::cl::desc("auto, flow, a depth or a pattern")};
+  Text profile{*this, "profile", llvm::cl::desc("File of measured costs")};
+  Number repeatRatio{
+      *this, "repeat-ratio",
+      llvm::cl::desc(
+          "Min ratio of result to operands to recompute contractions"),
+      llvm::cl::init(-1)};
   Text stash{*this, "stash", llvm::cl::desc("least or written")};
   Text target{*this, "target", llvm::cl::desc("host or cuda:sm_90a"),
               llvm::cl::init("host")};
-  Text ptx{*this, "ptx", llvm::cl::desc("Which PTX there is")};
+  Text ptx{*this, "ptx", llvm::cl::desc("Architectures with PTX, none or all")};
   Option<bool> tf32{*this, "tf32",
                     llvm::cl::desc("Round float32 operands to TF32"),
                     llvm::cl::init(false)};
-  Number scoreBytes{*this, "score-bytes",
-                    llvm::cl::desc("Scores up to which attention is an array"),
-                    llvm::cl::init(-1)};
+  Number scoreBytes{
+      *this, "score-bytes",
+      llvm::cl::desc("Max bytes of attention scores stored as an array"),
+      llvm::cl::init(-1)};
   Number bucketBytes{*this, "bucket-bytes",
-                     llvm::cl::desc("Bytes of gradients summed at once"),
+                     llvm::cl::desc("Bytes per bucket of summed gradients"),
                      llvm::cl::init(-1)};
 
   CompileOptions values() const {

@@ -92,8 +92,7 @@ void registerDevicePipelines() {
       "device-bodies", "stage functions from tensors to kernels and calls",
       buildDeviceBodyPipeline);
   PassPipelineRegistration<HostPipelineOptions>(
-      "rank-to-device",
-      "rank programs to host code that launches kernels of a device",
+      "rank-to-device", "rank programs to host code that launches GPU kernels",
       [](OpPassManager &manager, const HostPipelineOptions &options) {
         buildDeviceBodyPipeline(manager, options);
         buildDeviceCallPipeline(manager, /*tf32=*/false);

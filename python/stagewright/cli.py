@@ -17,32 +17,32 @@ FILE.py:NAME names a function without arguments that returns (function, example_
         tokens, targets = jnp.zeros((4, 128), int), jnp.zeros((4, 128), int)     # one microbatch
         return jax.value_and_grad(loss), (parameters, tokens, targets)
 
-A step that returns (loss, gradients) or ((loss, aux), gradients) gets its roles from its trees: the argument with the
-tree of the gradients is the parameters, arrays are batches (dimension 0), scalars constants, random keys seeds
-(microbatch m then uses jax.random.fold_in(key, m)). Everything can be overridden, by name (a tree path such as
-params/h/0 stands for all below it) or by the argument's position, here or in the options that NAME returns.
+If the step returns (loss, gradients) or ((loss, aux), gradients), roles are inferred: the argument with the same tree
+as the gradients is the parameters, arrays are batches (dimension 0), scalars constants, random keys seeds (microbatch m
+uses jax.random.fold_in(key, m)). Override them by name (a tree path; params/h/0 includes all below it) or by the
+argument's position, on the command line or in the options that NAME returns.
 
-Arguments may be shapes alone, jax.ShapeDtypeStruct as jax.eval_shape makes them, where a model is too large for this
-machine; MODEL.inputs.safetensors then has the others only.
+If a model is too large for this machine, arguments may be shapes (jax.ShapeDtypeStruct, as from jax.eval_shape).
+MODEL.inputs.safetensors then has only the other arguments.
 
-An optimizer is the option "update", which NAME returns: (function, state, *more), where function(parameters, gradients,
-state, *more) returns (parameters, state), as one of optax does. Then each step that runs also updates, in place; state
-and `more` are arguments of the step after its own, parameters and state its last results. An argument of the step with
-the role "state" is the leaf of that name of the optimizer's state: a scale of the loss that the update changes, say.
-Gradients may have wider types than their parameters: they are summed over the microbatches in their own.
+The option "update" is an optimizer: (function, state, *more), where function(parameters, gradients, state, *more)
+returns (parameters, state), as with optax. Each step then also updates the parameters in place. State and `more` follow
+the step's arguments; parameters and state are its last results. An argument of the step with the role "state" is the
+leaf of that name in the optimizer's state, such as a loss scale that the update changes. Gradients may have wider types
+than their parameters; they are summed over the microbatches in the wider type.
 
-A step of Flax's TrainState, (state, batch) -> (state, loss) or (state, metrics), comes apart by itself: its parameters,
-its loss with gradients, its optimizer as the update. Steps that update parameters in other ways are refused.
+A step on Flax's TrainState, (state, batch) -> (state, loss) or (state, metrics), is split automatically into parameters,
+loss with gradients, and the optimizer as the update. Steps that update parameters in other ways are refused.
 
-Parameters whose examples have a jax.sharding.NamedSharding are split as it says by pp-compile --tensor-parallel=N, along the
-one axis of the mesh that splits any, or the one that --shard-axis (option "shard_axis") names. How many devices the mesh has
-does not matter: one will do.
+If the example of a parameter has a jax.sharding.NamedSharding, pp-compile --tensor-parallel=N splits it accordingly, along
+the only mesh axis that splits parameters, or the axis --shard-axis (option "shard_axis"). The mesh may have any number of
+devices, even one.
 
-The option "validation" is a function of the step's arguments that returns the loss alone; it is written to
-MODEL.validation.mlir, which pp-compile takes, and pp-run --validation its result.
+The option "validation" is a function of the step's arguments that returns only the loss. It is written to
+MODEL.validation.mlir; compile this with pp-compile for pp-run --validation.
 
 Layers are found by scopes: write `with jax.named_scope("h3"):` around each. A lax.scan over stacked layers is
-unrolled; its iterations are the layers, and its stacked parameters are owned in slices, one per layer. Other loops are
+unrolled: its iterations are the layers, and each layer owns its slice of the stacked parameters. Other loops are
 unrolled too, unless they have many iterations of a small body, or an end that depends on an argument.
 
 With `torch`, NAME returns (module, loss, batch[, options]); the step is loss(module, **batch) and its gradients:
@@ -53,19 +53,19 @@ With `torch`, NAME returns (module, loss, batch[, options]); the step is loss(mo
         ids = torch.randint(0, 50257, (4, 128))                                  # one microbatch
         return module, lambda m, **b: m(**b).loss, dict(input_ids=ids, labels=ids), {"optimizer": optimizer}
 
-Names are those of the state_dict. Layers are the blocks that the model calls indivisible, else members of its outermost
-ModuleLists; --layers names others. Loss and gradients are compared with torch's own before anything is written.
-docs/pytorch.md has the options. Needs the extra [torch].
+Names are those of the state_dict. Layers are the modules in the model's _no_split_modules, else members of its outermost
+ModuleLists; --layers overrides this. Loss and gradients are compared with torch's before anything is written.
+docs/pytorch.md lists the options. Needs the extra [torch].
 
-A file of ONNX is imported with `stagewright import onnx MODEL.onnx`: the inference of its outputs, or with --loss=NAME, a
-scalar output, that loss and the gradients of its parameters, the initializers of floating point. For losses and optimizers
-of your own, call stagewright.onnx.load("MODEL.onnx") in JAX. docs/onnx.md says what becomes what. Needs the extra [onnx].
+`stagewright import onnx MODEL.onnx` imports an ONNX file: inference of its outputs, or with --loss=NAME (a scalar output)
+that loss and the gradients of its parameters, the floating-point initializers. For other losses and optimizers, call
+stagewright.onnx.load("MODEL.onnx") in JAX. docs/onnx.md describes the mapping. Needs the extra [onnx].
 """
 
 
 REPORT_HELP = """\
-Draws a run from the lines of JSON that it wrote: loss curves, speed, bubble, memory of each rank beside the plan, and the
-timeline of a trace, on one page of HTML that needs nothing else.
+Plots a run from its metrics file: loss curves, speed, bubble and memory of each rank next to the planned values, and the
+timeline of a trace, on one self-contained HTML page.
 
     pp-run step.swx ... --metrics=run.jsonl --trace=run.trace.json
     stagewright report run.jsonl --trace=run.trace.json -o run.html --tensorboard=events
@@ -73,13 +73,13 @@ timeline of a trace, on one page of HTML that needs nothing else.
 
 
 WEIGHTS_HELP = """\
-Writes the parameters of a model from checkpoints of others, into the file that pp-run --inputs reads. A checkpoint is a file
-of safetensors, a folder of them, or their index (model.safetensors.index.json). What the output has of other arguments stays.
-Nothing is held in memory but a piece of one tensor.
+Converts checkpoints of other programs to parameters of a model, in the file that pp-run --inputs reads. A checkpoint is a
+safetensors file, a folder of them, or their index (model.safetensors.index.json). Other arguments in the output are kept.
+Only a piece of one tensor is in memory at a time.
 
     stagewright weights llama.mlir Llama-2-7b-hf/ --map=llama.map --ignore='*.rotary_emb.inv_freq'
 
-A map says what becomes what, {i} standing for the same on both sides, or for a stack of all there are on the right alone:
+A map assigns tensors to parameters. {i} stands for the same on both sides; only on the right, all matches are stacked:
 
     params/embed         = model.embed_tokens.weight
     params/layers/{i}/q  = T(model.layers.{i}.self_attn.q_proj.weight)
@@ -87,7 +87,7 @@ A map says what becomes what, {i} standing for the same on both sides, or for a 
     params/layers/{i}/kv = concat(T(...), T(...), 1)                     # and transpose(x, 2, 0, 1), reshape(x, 8, -1),
     ignore *.inv_freq                                                    # slice(x, axis, first, last), stack(x, y)
 
-A parameter that no line names is the tensor of its own name, with `.` for `/` and without its first part.
+A parameter without a line is the tensor of the same name, with `.` for `/` and without the first part.
 """
 
 
@@ -106,44 +106,44 @@ def _parser():
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     command = commands.add_parser("import", help="import a model as MLIR", description=IMPORT_HELP,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
-    command.add_argument("framework", choices=["jax", "torch", "onnx"], help="the framework the model is written in")
+    command.add_argument("framework", choices=["jax", "torch", "onnx"], help="the model's framework")
     command.add_argument("model", metavar="FILE.py:NAME|MODEL.onnx",
-                         help="the function that makes the step and its arguments, or a file of ONNX")
+                         help="function that returns the step and its arguments, or an ONNX file")
     command.add_argument("-o", "--output", required=True, metavar="MODEL.mlir",
-                         help="where to write the module; the arguments go to MODEL.inputs.safetensors beside it")
+                         help="output module; the arguments go to MODEL.inputs.safetensors beside it")
     command.add_argument("--role", action="append", metavar="NAME=ROLE",
-                         help="parameter, batch, constant, seed or state for an argument; loss or output for a result")
+                         help="role of an argument (parameter, batch, constant, seed, state) or a result (loss, output)")
     command.add_argument("--combine", action="append", metavar="NAME=RULE",
-                         help="how a result is combined over the microbatches: mean, sum, concat or last")
-    command.add_argument("--batch-dim", action="append", metavar="NAME=DIM", help="which dimension is the batch")
+                         help="how to combine a result over microbatches: mean, sum, concat or last")
+    command.add_argument("--batch-dim", action="append", metavar="NAME=DIM", help="batch dimension of an argument or result")
     command.add_argument("--layers", action="append", metavar="MODULE",
-                         help="torch: a module that is a layer, by the name of its class or its path, with wildcards")
-    command.add_argument("--no-slices", action="store_true", help="keep parameters stacked over layers whole")
-    command.add_argument("--shard-axis", metavar="AXIS", help="jax: the mesh axis that --tensor-parallel stands for")
-    command.add_argument("--unroll-limit", type=int, metavar="N", help="the most iterations of a loop to unroll")
+                         help="torch: modules that are layers, by class name or path, with wildcards")
+    command.add_argument("--no-slices", action="store_true", help="do not slice parameters stacked over layers")
+    command.add_argument("--shard-axis", metavar="AXIS", help="jax: mesh axis for --tensor-parallel")
+    command.add_argument("--unroll-limit", type=int, metavar="N", help="max iterations of a loop to unroll")
     command.add_argument("--quiet", action="store_true", help="print no summary")
     only = command.add_argument_group("only for onnx")
-    only.add_argument("--loss", metavar="NAME", help="the output that is the loss; without it, the step is inference")
-    only.add_argument("--dim", action="append", metavar="NAME=SIZE", help="the size of an open dimension, as batch=4")
+    only.add_argument("--loss", metavar="NAME", help="output that is the loss (default: none, inference)")
+    only.add_argument("--dim", action="append", metavar="NAME=SIZE", help="size of a dynamic dimension, as batch=4")
     only.add_argument("--freeze", action="append", metavar="PATTERN",
-                      help="initializers that are not trained, with wildcards, as 'embeddings.*'")
-    only.add_argument("--inputs", metavar="FILE", help="example inputs by name, of numpy (.npz) or safetensors")
-    command = commands.add_parser("weights", help="parameters from checkpoints", description=WEIGHTS_HELP,
+                      help="initializers not to train, with wildcards, as 'embeddings.*'")
+    only.add_argument("--inputs", metavar="FILE", help="example inputs by name: an .npz or safetensors file")
+    command = commands.add_parser("weights", help="convert checkpoints to parameters", description=WEIGHTS_HELP,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
-    command.add_argument("model", metavar="MODEL.mlir", help="the module that `stagewright import` wrote")
-    command.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="a file, a folder or an index of safetensors")
-    command.add_argument("--map", metavar="FILE", help="which tensors become which parameters")
+    command.add_argument("model", metavar="MODEL.mlir", help="module written by `stagewright import`")
+    command.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="safetensors file, folder or index")
+    command.add_argument("--map", metavar="FILE", help="file that assigns tensors to parameters")
     command.add_argument("--ignore", action="append", default=[], metavar="PATTERN",
-                         help="tensors of the checkpoint that the model does not need, with wildcards")
-    command.add_argument("-o", "--output", metavar="FILE", help="what is written (default: MODEL.inputs.safetensors)")
+                         help="checkpoint tensors that the model does not need, with wildcards")
+    command.add_argument("-o", "--output", metavar="FILE", help="output file (default: MODEL.inputs.safetensors)")
     command.add_argument("--quiet", action="store_true", help="print no progress and no summary")
-    command = commands.add_parser("report", help="draw a run: a page of HTML, events for TensorBoard",
+    command = commands.add_parser("report", help="plot a run: HTML page, TensorBoard events",
                                   description=REPORT_HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
-    command.add_argument("metrics", metavar="RUN.jsonl", help="what pp-run --metrics wrote")
-    command.add_argument("--trace", metavar="TRACE.json", help="what pp-run --trace wrote")
-    command.add_argument("-o", "--output", metavar="RUN.html", help="the page")
-    command.add_argument("--tensorboard", metavar="FOLDER", help="the events, for tensorboard --logdir FOLDER")
-    command.add_argument("--title", help="of the page (default: the artifact's name)")
+    command.add_argument("metrics", metavar="RUN.jsonl", help="file written by pp-run --metrics")
+    command.add_argument("--trace", metavar="TRACE.json", help="file written by pp-run --trace")
+    command.add_argument("-o", "--output", metavar="RUN.html", help="HTML page to write")
+    command.add_argument("--tensorboard", metavar="FOLDER", help="folder for events, for tensorboard --logdir FOLDER")
+    command.add_argument("--title", help="page title (default: the artifact's name)")
     return parser
 
 

@@ -13,52 +13,51 @@ namespace stagewright {
 
 static constexpr const char *kExamples = R"(Examples:
   pp-plan vgg19.txt --cluster=dapple-a --microbatches=64
-      A PipeDream profile on two hosts of eight devices: stages, devices, what
-      binds each stage, and how far from the best possible plan this one is.
+      A PipeDream profile on two hosts of eight devices: stages, devices, the
+      bottleneck of each stage, and the gap to the best possible plan.
   pp-plan model.mlir --cluster=local:4 --microbatches=8 --max-replicas=1 --json
-      A step from `stagewright import`; layers and costs are found first.
+      A step from `stagewright import`; layers and costs are computed first.
   pp-plan mb16.txt mb32.txt --cluster=lab.json --microbatches=32,16 --explain
-      One batch of 512 rows profiled at two microbatch sizes: the better of both,
+      One batch of 512 rows profiled at two microbatch sizes: the better one,
       and why it won.
   pp-plan gnmt.json --planner=ideal-dp
-      The format brings its own devices.
+      This format has its own devices.
   pp-plan vgg19.txt --cluster=dapple-a --microbatches=64 --plan='[0,19)x15 [19,26)x1'
-      What the plan of somebody else takes.
+      The time of a given plan.
   pp-plan llama.mlir --cluster=h100:8 --microbatches=256 --target=cuda --uniform
-      The plan, and below it what every plan with equal stages would take.
+      The plan, and below it the time of every plan with equal stages.
 
-Exit status: 0 a plan was found, 1 there is none or a value or an input is
-wrong, 2 the command line cannot be read.)";
+Exit status: 0: a plan was found; 1: there is none, or a value or an input is
+wrong; 2: the command line cannot be parsed.)";
 
 static void declareInput(CLI::App &app, PlanOptions &options) {
   app.add_option("file", options.files,
-                 "What to plan: a module, a profile or - for standard input")
+                 "Input: a module, a profile or - for standard input")
       ->type_name("FILE");
   app.add_option("--format", options.format,
-                 "What FILE is; guessed from its name and content if not given")
+                 "Format of FILE (default: guessed from its name and content)")
       ->type_name("mlir|pipedream|dnn-partitioning|piper|chain");
-  app.add_option(
-         "--cluster", options.cluster,
-         "The devices: a preset (--list-clusters) or a file; with ,peak "
-         "behind it contractions of every size reach their rate; not needed "
-         "if FILE brings its own")
+  app.add_option("--cluster", options.cluster,
+                 "Devices: a preset (--list-clusters) or a file. Append ,peak "
+                 "to assume the peak rate for contractions of every size. Not "
+                 "needed if FILE has its own")
       ->type_name("PRESET|FILE.json");
   app.add_option("--memory", options.memory,
-                 "Memory of every device instead of the cluster's, as in 16GiB")
+                 "Memory per device, as 16GiB (default: the cluster's)")
       ->type_name("BYTES");
   app.add_option("--profile", options.profile,
-                 "Seconds measured by pp-run --profile, for a module")
+                 "Times measured by pp-run --profile, for a module")
       ->type_name("FILE.json");
-  app.add_option("--layers", options.layers,
-                 "Where the layers of a module come from: auto (the default: "
-                 "scopes or modules of parameters, at the level at which the "
-                 "model repeats), flow (the places where little data is "
-                 "alive), a number of components of a scope, or a pattern "
-                 "such as 'transformer/h/*'")
+  app.add_option(
+         "--layers", options.layers,
+         "How to find the layers of a module. auto (default): scopes or "
+         "modules of parameters, at the level at which the model repeats; "
+         "flow: cut where little data is live; DEPTH: the first DEPTH "
+         "components of a scope; or a pattern such as 'transformer/h/*'")
       ->type_name("auto|flow|DEPTH|PATTERN");
   app.add_option("--target", options.target,
-                 "What a module is compiled for, as pp-compile takes it: host "
-                 "(the default), or cuda, where attention is one kernel")
+                 "Target of a module, as in pp-compile: host (default), or "
+                 "cuda, where attention is one kernel")
       ->check([](const std::string &target) {
         return target == "host" || target == "cuda" ||
                        target.starts_with("cuda:")
@@ -66,16 +65,15 @@ static void declareInput(CLI::App &app, PlanOptions &options) {
                    : "'" + target + "' is not host, cuda or cuda:ARCHITECTURES";
       })
       ->type_name("host|cuda");
-  app.add_option(
-         "--microbatches", options.microbatches,
-         "Microbatches of a step. With several FILEs, which are the same "
-         "batch profiled at several microbatch sizes, one number for "
-         "each; a profile is never rescaled")
+  app.add_option("--microbatches", options.microbatches,
+                 "Microbatches per step. If several FILEs profile the same "
+                 "batch at different microbatch sizes, one number for each; "
+                 "profiles are never rescaled")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("M,M");
   app.add_option("--samples", options.samples,
-                 "Rows of a microbatch: slices of replicas are whole rows")
+                 "Rows per microbatch; replicas get whole rows")
       ->type_name("N");
 }
 
@@ -89,120 +87,117 @@ static void declareSwitch(CLI::App &app, const char *name, bool &target,
 
 static void declareOffload(CLI::App &app, PlanOptions &options,
                            const char *group) {
-  app.add_option(
-         "--offload", options.offload,
-         "Whether what forwards keep waits for the backward in the memory of "
-         "the host, of devices whose cluster states host_bandwidth: auto, "
-         "where a stage does not fit and copying costs less time than "
-         "computing again; none; all, wherever it saves memory of the device")
+  app.add_option("--offload", options.offload,
+                 "Whether to offload what forwards keep for backwards to host "
+                 "memory, on clusters with host_bandwidth. auto: if a stage "
+                 "does not fit and copying is faster than recomputing; none; "
+                 "all: wherever it saves device memory")
       ->type_name("auto|none|all")
       ->group(group);
 }
 
 static void declareSearch(CLI::App &app, PlanOptions &options) {
-  const char *group = "What is searched";
-  app.add_option(
-         "--planner", options.planner,
-         "Algorithm (--list-planners); without it auto for a module, spp for a "
-         "profile; refine:NAME improves what NAME finds")
+  const char *group = "Search";
+  app.add_option("--planner", options.planner,
+                 "Algorithm (--list-planners; default: auto for a module, spp "
+                 "for a profile). refine:NAME improves the plan of NAME")
       ->type_name("NAME")
       ->group(group);
-  app.add_option(
-         "--plan", options.plan,
-         "Take these stages instead of searching: what --json wrote, or "
-         "ranges of layers with their replicas")
+  app.add_option("--plan", options.plan,
+                 "Use these stages instead of searching: a file written by "
+                 "--json, or ranges of layers with their replicas")
       ->type_name("FILE.json|'[0,19)x15 [19,26)x1'")
       ->group(group);
   app.add_option("--stages", options.stages,
-                 "Number of stages; without it, what is best")
+                 "Number of stages (default: the best)")
       ->type_name("S")
       ->group(group);
   app.add_option("--schedule", options.schedule,
-                 "Plan for this schedule, as pp-compile takes it; auto, the "
-                 "default: the fastest")
+                 "Plan for this schedule, as in pp-compile. auto (default): "
+                 "the fastest")
       ->type_name("NAME")
       ->group(group);
   app.add_option("--chunks", options.chunks,
-                 "Stages of each device; without it, what is best")
+                 "Stages per device (default: the best)")
       ->type_name("V")
       ->group(group);
   app.add_option("--placement", options.placement,
-                 "Which device holds which stages; without it, what is best")
+                 "Which device holds which stages (default: the best)")
       ->type_name("linear|loop|v|twin")
       ->group(group);
   app.add_option("--max-replicas", options.maxReplicas,
-                 "Most devices of one stage; 0, the default: no limit")
+                 "Max devices per stage. 0 (default): no limit")
       ->type_name("R")
       ->group(group);
-  app.add_option(
-         "--orders", options.orders,
-         "Execution orders to choose from: window, greedy, cap-a, cap-b, "
-         "gpipe, 1f1b; without it, all, and of a module those that compile: "
-         "window, cap-b, gpipe, 1f1b")
+  app.add_option("--orders", options.orders,
+                 "Execution orders to choose from: window, greedy, cap-a, "
+                 "cap-b, gpipe, 1f1b (default: all; for a module those that "
+                 "compile: window, cap-b, gpipe, 1f1b)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,NAME")
       ->group(group);
-  declareSwitch(app, "--no-recompute", options.recompute, false, group,
-                "No stage short of memory may run its forward twice, nor its "
-                "layers compute again what they do not keep");
+  declareSwitch(
+      app, "--no-recompute", options.recompute, false, group,
+      "Do not recompute forwards, or parts of layers, to save memory");
   app.add_option("--recompute-level", options.recomputeLevel,
-                 "How much every layer of a module computes again instead of "
-                 "keeping it, 0 nothing; without it, what the devices need")
+                 "How much every layer of a module recomputes instead of "
+                 "keeping it. 0: nothing. Default: what fits in memory")
       ->type_name("LEVEL")
       ->group(group);
   declareOffload(app, options, group);
 }
 
 static void declareModel(CLI::App &app, PlanOptions &options) {
-  const char *group = "What a step costs";
+  const char *group = "Cost model";
   CostModel &model = options.model;
   declareSwitch(app, "--no-overlap", model.overlapAllReduce, false, group,
-                "All-reduces wait for the last backward of their stage");
+                "All-reduces start after the last backward of their stage");
   declareSwitch(app, "--full-duplex", model.halfDuplex, false, group,
-                "A channel carries a transfer each way at a time");
+                "Channels carry transfers in both directions at once");
   declareSwitch(app, "--no-nic", model.sharedNics, false, group,
-                "Channels of one host do not share its NIC");
+                "Channels of a host do not share its NIC");
   declareSwitch(app, "--equal-slices", model.unevenSlices, false, group,
                 "Replicas of unequal speed get equal slices");
   declareSwitch(app, "--direct-skips", model.directSkips, true, group,
-                "What a later stage needs goes there directly (the default)");
+                "Send values directly to the stage that uses them (default)");
   declareSwitch(app, "--no-direct-skips", model.directSkips, false, group,
-                "It goes through every stage on its way");
+                "Send such values through every stage in between");
   app.add_option("--optimizer-state", model.optimizerState,
-                 "Bytes of optimizer state for each byte of parameters "
-                 "(default: those of the step's optimizer, if it has one)")
+                 "Bytes of optimizer state per byte of parameters (default: "
+                 "those of the step's optimizer, if it has one)")
       ->type_name("X")
       ->group(group);
 }
 
 static void declareOutput(CLI::App &app, PlanOptions &options) {
-  const char *group = "What is written";
-  app.add_flag("--json", options.json, "The plan as JSON instead of a table")
+  const char *group = "Output";
+  app.add_flag("--json", options.json,
+               "Print the plan as JSON instead of a table")
       ->group(group);
   app.add_flag("--explain", options.explain,
-               "The runner-up and why it lost, below the table")
+               "Also print the runner-up and why it lost")
       ->group(group);
   app.add_flag("--uniform", options.uniform,
-               "What plans by hand would take, by the same clock: every number "
-               "of replicas, devices of a pipeline and chunks that uses all "
-               "devices, with all layers at one level")
+               "Also print the times of uniform plans: every number of "
+               "replicas, devices per pipeline and chunks that uses all "
+               "devices, with all layers at one recompute level")
       ->group(group);
-  app.add_option("-o", options.output, "Where the plan goes instead of stdout")
+  app.add_option("-o", options.output, "Output file (default: stdout)")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--svg", options.svg, "A picture of the simulated step")
+  app.add_option("--svg", options.svg, "Write a picture of the simulated step")
       ->type_name("FILE.svg")
       ->group(group);
   app.add_option("--trace", options.trace,
-                 "The simulated step for ui.perfetto.dev")
+                 "Write a trace of the simulated step for ui.perfetto.dev")
       ->type_name("FILE.json")
       ->group(group);
   app.add_flag("--list-clusters", options.listClusters,
-               "The presets of --cluster, and stop")
+               "List the presets of --cluster and exit")
       ->group(group);
   app.add_flag("--list-planners", options.listPlanners,
-               "The algorithms of --planner, and stop")
+               "List the algorithms of --planner and exit")
       ->group(group);
 }
 

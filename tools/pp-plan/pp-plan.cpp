@@ -207,8 +207,8 @@ int run(const PlanOptions &options) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): of the streams, out of memory
 int main(int argc, char **argv) {
-  CLI::App app("Cuts a model into stages for a cluster, chooses replicas and "
-               "devices, and says how good the plan is.");
+  CLI::App app("Partitions a model into stages for a cluster, chooses replicas "
+               "and devices, and reports how good the plan is.");
   PlanOptions options;
   declareOptions(app, options);
   try {

@@ -127,26 +127,25 @@ void declareMeeting(CLI::App &app, MeetingOptions &options) {
   const char *group = "Ranks on GPUs, started by any launcher, without MPI";
   app.add_option(
          "--rendezvous", options.address,
-         "Where rank 0 listens and the others come (default: MASTER_ADDR and "
-         "MASTER_PORT of the environment; for srun the first host of the "
-         "step). "
-         "torchrun --no-python --nproc-per-node=4 pp-run step.swx ...; "
-         "srun -n 4 pp-run step.swx ...; "
-         "mpirun -n 4 pp-run step.swx --rendezvous=node01:29500 ...")
+         "Address where rank 0 listens and the others connect (default: "
+         "MASTER_ADDR and MASTER_PORT of the environment; for srun the first "
+         "host of the step). Examples: torchrun --no-python --nproc-per-node=4 "
+         "pp-run step.swx ...; srun -n 4 pp-run step.swx ...; mpirun -n 4 "
+         "pp-run step.swx --rendezvous=node01:29500 ...")
       ->type_name("HOST:PORT")
       ->group(group);
   app.add_option("--rank", options.rank,
-                 "The number of this process (default: RANK, "
-                 "OMPI_COMM_WORLD_RANK, PMI_RANK or SLURM_PROCID)")
+                 "Rank of this process (default: RANK, OMPI_COMM_WORLD_RANK, "
+                 "PMI_RANK or SLURM_PROCID)")
       ->type_name("R")
       ->group(group);
   app.add_option("--ranks", options.ranks,
-                 "How many there are (default: WORLD_SIZE, "
-                 "OMPI_COMM_WORLD_SIZE, PMI_SIZE or SLURM_STEP_NUM_TASKS)")
+                 "Number of ranks (default: WORLD_SIZE, OMPI_COMM_WORLD_SIZE, "
+                 "PMI_SIZE or SLURM_STEP_NUM_TASKS)")
       ->type_name("N")
       ->group(group);
   app.add_option("--rendezvous-timeout", options.seconds,
-                 "Seconds that each waits for all to come (default: 60)")
+                 "Seconds to wait for all ranks to connect (default: 60)")
       ->type_name("SECONDS")
       ->group(group);
 }

@@ -250,13 +250,12 @@ int Supervisor::run(std::vector<std::string> command) {
 void declareSupervisor(CLI::App &app, SupervisorOptions &options) {
   const char *group = "Faults";
   app.add_option(restartsOption, options.restarts,
-                 "Start the run again after a fault, from its last "
-                 "checkpoint, so many times")
+                 "Max restarts after a fault, each from the last checkpoint")
       ->type_name("N")
       ->group(group);
   app.add_option(launcherOption, options.launcher,
-                 "Start the run by this command, as 'mpirun -n 4', and pass "
-                 "SIGTERM and SIGINT on to all its processes")
+                 "Start the run with this command, as 'mpirun -n 4', and "
+                 "forward SIGTERM and SIGINT to all its processes")
       ->type_name("COMMAND")
       ->group(group);
 }

@@ -365,8 +365,8 @@ int supervised(const Options &options, int argc, char **argv) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): of the streams, out of memory
 int main(int argc, char **argv) {
-  CLI::App app("Runs a step that pp-compile compiled: a thread or more "
-               "per rank, or a process; no compiler and no Python in it.");
+  CLI::App app("Runs a step compiled by pp-compile, with threads or a process "
+               "for each rank. Uses no compiler and no Python.");
   Options options;
   declare(app, options);
   // What concerns no step is said once.

@@ -15,46 +15,49 @@ namespace stagewright {
 
 namespace {
 
-cl::OptionCategory
-    category("options without a model",
-             "A stage is a chunk: chunks times ranks of them, numbered along "
-             "the forward. Costs are those of one\nmicrobatch on one stage, "
-             "one VALUE for all or one for each, such as 1,1,1,2; times in any "
-             "one unit.");
+cl::OptionCategory category(
+    "options without a model",
+    "There are chunks * ranks stages, numbered along the forward. Costs are "
+    "for one microbatch on one stage:\none VALUE for all stages or one for "
+    "each, such as 1,1,1,2. Times may have any unit.");
 
-cl::opt<std::string>
-    schedule("schedule",
-             cl::desc("A generator (--list-schedules), auto, or PyTorch's CSV"),
-             cl::value_desc("NAME|auto|file.csv"), cl::cat(category));
-cl::opt<std::string> ranks("ranks", cl::desc("Ranks"), cl::value_desc("P"),
-                           cl::cat(category));
+cl::opt<std::string> schedule(
+    "schedule",
+    cl::desc("Name (--list-schedules), auto (search), or PyTorch's CSV"),
+    cl::value_desc("NAME|auto|file.csv"), cl::cat(category));
+cl::opt<std::string> ranks("ranks", cl::desc("Number of ranks"),
+                           cl::value_desc("P"), cl::cat(category));
 cl::opt<std::string>
     chunks("chunks",
-           cl::desc("Stages per rank (default: the fewest that NAME is for; "
-                    "auto: 1, or 2 with --placement other than linear)"),
+           cl::desc("Stages per rank (default: the min for NAME; auto: 1, or 2 "
+                    "if --placement is not linear)"),
            cl::value_desc("V"), cl::cat(category));
-cl::opt<std::string>
-    group("group",
-          cl::desc("Microbatches of a chunk in turn, interleaved schedules"),
-          cl::value_desc("G"), cl::cat(category));
-cl::opt<std::string> forward("forward", cl::desc("Time of F (default: 1)"),
+cl::opt<std::string> group(
+    "group",
+    cl::desc(
+        "Interleaved schedules: microbatches of a chunk before the next chunk"),
+    cl::value_desc("G"), cl::cat(category));
+cl::opt<std::string> forward("forward",
+                             cl::desc("Time of F, the forward (default: 1)"),
                              cl::value_desc("VALUE,..."), cl::cat(category));
-cl::opt<std::string> inputGrad("input-grad",
-                               cl::desc("Time of I (default: that of F)"),
-                               cl::value_desc("VALUE,..."), cl::cat(category));
-cl::opt<std::string> weightGrad("weight-grad",
-                                cl::desc("Time of W (default: that of F); B "
-                                         "takes both"),
-                                cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string>
+    inputGrad("input-grad",
+              cl::desc("Time of I, the input gradient (default: that of F)"),
+              cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string>
+    weightGrad("weight-grad",
+               cl::desc("Time of W, the weight gradient (default: that of F). "
+                        "The whole backward, B, takes I + W"),
+               cl::value_desc("VALUE,..."), cl::cat(category));
 cl::opt<std::string>
     hop("hop",
-        cl::desc("Delay from a stage to the next one and back, where they lie "
-                 "on two ranks (default: 0); one value less than stages, or as "
-                 "many and the last is not used"),
+        cl::desc("Delay between neighbouring stages on different ranks, in "
+                 "both directions (default: 0). One value fewer than stages; "
+                 "if as many, the last is ignored"),
         cl::value_desc("VALUE,..."), cl::cat(category));
 cl::opt<std::string>
     activation("activation",
-               cl::desc("Memory held from F to I, any unit (default: 1)"),
+               cl::desc("Memory held from F to I, in any unit (default: 1)"),
                cl::value_desc("VALUE,..."), cl::cat(category));
 cl::opt<std::string>
     weightGradActivation("weight-grad-activation",
@@ -63,41 +66,45 @@ cl::opt<std::string>
                          cl::value_desc("VALUE,..."), cl::cat(category));
 cl::opt<std::string>
     memory("memory",
-           cl::desc("What a rank may hold, in the unit of --activation"),
+           cl::desc("Memory limit per rank, in the unit of --activation"),
            cl::value_desc("VALUE"), cl::cat(category));
 cl::opt<std::string>
     placement("placement",
-              cl::desc("linear, loop or v, and any for auto (default: that of "
+              cl::desc("linear, loop or v; for auto also any (default: that of "
                        "NAME; auto: linear, or any with several chunks)"),
               cl::cat(category));
 cl::opt<std::string>
     objective("objective",
               cl::desc("What auto minimises: makespan (default) or span"),
               cl::cat(category));
-cl::opt<std::string>
-    overlap("overlap",
-            cl::desc("A pair of F and B takes this times their sum, from 0 to "
-                     "1 (default: pairs run one after the other)"),
-            cl::value_desc("VALUE"), cl::cat(category));
+cl::opt<std::string> overlap(
+    "overlap",
+    cl::desc("An overlapped pair of F and B takes this share of the sum "
+             "of their times, from 0 to 1 (default: no overlap)"),
+    cl::value_desc("VALUE"), cl::cat(category));
 cl::opt<bool> forwardOnly("forward-only", cl::desc("Inference: no backward"),
                           cl::cat(category));
-cl::opt<bool> noSplit("no-split", cl::desc("auto keeps every backward whole"),
-                      cl::cat(category));
-cl::opt<bool> recompute("recompute",
-                        cl::desc("auto may run forwards again to save memory"),
-                        cl::cat(category));
-cl::opt<std::string>
-    recomputeInput("recompute-input",
-                   cl::desc("Memory held for a forward that runs again "
-                            "(default: 0)"),
-                   cl::value_desc("VALUE,..."), cl::cat(category));
-cl::opt<std::string> csv("csv", cl::desc("Write the order as PyTorch's CSV"),
+cl::opt<bool>
+    noSplit("no-split",
+            cl::desc("With auto: do not split backwards into I and W"),
+            cl::cat(category));
+cl::opt<bool>
+    recompute("recompute",
+              cl::desc("With auto: allow recomputing forwards to save memory"),
+              cl::cat(category));
+cl::opt<std::string> recomputeInput(
+    "recompute-input",
+    cl::desc("Memory held for a recomputed forward (default: 0)"),
+    cl::value_desc("VALUE,..."), cl::cat(category));
+cl::opt<std::string> csv("csv",
+                         cl::desc("Write the order in PyTorch's CSV format"),
                          cl::value_desc("file.csv"), cl::cat(category));
 cl::opt<bool> communication(
     "communication",
-    cl::desc("--csv has sends, receives and waits (torch's compute_comms)"),
+    cl::desc(
+        "Include sends, receives and waits in --csv (torch's compute_comms)"),
     cl::cat(category));
-cl::opt<bool> list("list-schedules", cl::desc("List the generators"),
+cl::opt<bool> list("list-schedules", cl::desc("List the schedules and exit"),
                    cl::cat(category));
 
 } // namespace

@@ -36,71 +36,73 @@ cl::OptionCategory category("pp-sim options");
 
 cl::opt<std::string> input(cl::Positional, cl::desc("plan.mlir"), cl::init("-"),
                            cl::cat(category));
-cl::opt<std::string>
-    order("order",
-          cl::desc("schedule (the file's, taken if it has one), window, "
-                   "greedy, cap-a, cap-b, gpipe or 1f1b; else the fastest"),
-          cl::cat(category));
+cl::opt<std::string> order(
+    "order",
+    cl::desc("schedule (that of the file), window, greedy, cap-a, cap-b, gpipe "
+             "or 1f1b (default: schedule if there is one, else the fastest)"),
+    cl::cat(category));
 cl::opt<std::string>
     microbatches("microbatches",
-                 cl::desc("Microbatches of a step, if not the planned ones; "
-                          "needed without a model"),
+                 cl::desc("Microbatches per step (default: those of the plan); "
+                          "required without a model"),
                  cl::cat(category));
-cl::opt<bool> fullDuplex("full-duplex",
-                         cl::desc("Channels carry both ways at once"),
-                         cl::cat(category));
-cl::opt<bool> noNic("no-nic", cl::desc("Channels of a host do not share a NIC"),
+cl::opt<bool>
+    fullDuplex("full-duplex",
+               cl::desc("Channels carry transfers in both directions at once"),
+               cl::cat(category));
+cl::opt<bool> noNic("no-nic",
+                    cl::desc("Channels of a host do not share its NIC"),
                     cl::cat(category));
 cl::opt<std::string>
     slowdown("collective-slowdown",
-             cl::desc("How many times longer compute takes while an "
-                      "all-reduce runs (1.126 measured by Galvatron)"),
+             cl::desc("Factor by which an all-reduce slows down concurrent "
+                      "compute (Galvatron measured 1.126)"),
              cl::init("1"), cl::cat(category));
 cl::opt<std::string>
     profile("profile",
-            cl::desc("Times of actions that pp-run --profile measured; prints "
-                     "how far its step is from the simulated one"),
+            cl::desc("Use action times measured by pp-run --profile, and print "
+                     "how far the measured step is from the simulated one"),
             cl::value_desc("file.json"), cl::cat(category));
-cl::opt<std::string> svg("svg", cl::desc("Draw the step"),
+cl::opt<std::string> svg("svg", cl::desc("Write a picture of the step"),
                          cl::value_desc("file.svg"), cl::cat(category));
-cl::opt<std::string> trace("trace",
-                           cl::desc("Write the step for ui.perfetto.dev"),
-                           cl::value_desc("file.json"), cl::cat(category));
+cl::opt<std::string>
+    trace("trace", cl::desc("Write a trace of the step for ui.perfetto.dev"),
+          cl::value_desc("file.json"), cl::cat(category));
 cl::opt<bool> asJson("json", cl::desc("Print JSON instead of tables"),
                      cl::cat(category));
-cl::opt<bool> grid("grid", cl::desc("Print the order of every device or rank"),
-                   cl::cat(category));
 cl::opt<bool>
-    criticalPath("critical-path",
-                 cl::desc("Print what the end of the step waited for"),
-                 cl::cat(category));
+    grid("grid", cl::desc("Print the order of actions on every device or rank"),
+         cl::cat(category));
+cl::opt<bool> criticalPath("critical-path",
+                           cl::desc("Print the critical path of the step"),
+                           cl::cat(category));
 
 cl::extrahelp examples(R"(
 EXAMPLES:
 
   pp-opt step.mlir -pipeline-partition="cluster=local:4 microbatches=8" > plan.mlir
-  pp-sim plan.mlir                       which order is fastest, who is idle
+  pp-sim plan.mlir                       the fastest order, who is idle
   pp-sim plan.mlir --order=1f1b --svg=step.svg
   pp-sim plan.mlir --order=window --critical-path
-  pp-sim plan.mlir --profile=p.json      with times that pp-run --profile=p.json measured
+  pp-sim plan.mlir --profile=p.json      with measured times (pp-run --profile)
 
-A device's row says how long it computes, how long it is idle (bubble), the most
-microbatches that are in flight on each of its stages, and the most memory that
-it needs for them. `makespan` is from the first start to the last end anywhere,
-`span` the longest from a device's own start to its own end.
+A device's row shows how long it computes, how long it is idle (bubble), the max
+number of microbatches in flight on each of its stages, and the max memory they
+need. `makespan` is the time from the first start to the last end on any device,
+`span` the max over devices of the time from its first start to its last end.
 
 EXAMPLES WITHOUT A MODEL:
 
   pp-sim --schedule=zb-h1 --ranks=4 --microbatches=8 --grid
   pp-sim --schedule=interleaved --ranks=4 --microbatches=8 --chunks=2 --forward=0.5 --activation=0.5
-                                         two stages per rank, half a rank's share each
+                                         two stages per rank, each of half size
   pp-sim --schedule=auto --ranks=8 --microbatches=24 --forward=18.522 --input-grad=18.086 --weight-grad=9.337
          --hop=0.601 --memory=12 --objective=span
   pp-sim --schedule=1f1b --ranks=3 --microbatches=6 --forward=1,1,1.5 --hop=0.1,0.2 --csv=orders.csv
-  pp-sim --schedule=orders.csv           PyTorch's CSV: verified, timed
+  pp-sim --schedule=orders.csv           verify and time PyTorch's CSV
 
-A bubble is (value - m*T) / value, m*T the work of the rank that has most; `gap`
-is value / lower bound - 1. docs/schedules.md says when to choose which schedule.
+A bubble is (value - m*T) / value, with m*T the work of the busiest rank; `gap`
+is value / lower bound - 1. docs/schedules.md explains which schedule to choose.
 )");
 
 LogicalResult fail(const Error &error) {

@@ -14,5 +14,6 @@ int main(int argc, char **argv) {
   llvm::setBugReportMsg(stagewright::kFaultReport);
   stagewright::registerProfileTranslations();
   return mlir::failed(mlir::mlirTranslateMain(
-      argc, argv, "Stagewright: profiles into IR, plans out of it\n"));
+      argc, argv,
+      "Stagewright: imports profiles, exports plans and schedules\n"));
 }

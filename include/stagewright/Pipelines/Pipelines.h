@@ -22,15 +22,15 @@ class OpPassManager;
 namespace stagewright {
 
 struct HostPipelineOptions : mlir::PassPipelineOptions<HostPipelineOptions> {
-  Option<unsigned> maxOps{*this, "max-ops", llvm::cl::init(6),
-                          llvm::cl::desc("Operations an elementwise producer "
-                                         "with several consumers may have")};
+  Option<unsigned> maxOps{
+      *this, "max-ops", llvm::cl::init(6),
+      llvm::cl::desc("Max operations of an elementwise producer fused into "
+                     "several consumers")};
   Option<bool> bytes{*this, "multiply-bytes", llvm::cl::init(false),
-                     llvm::cl::desc("The device's library multiplies floats of "
-                                    "8 bits")};
+                     llvm::cl::desc("The GPU library multiplies 8-bit floats")};
   Option<bool> ranks{*this, "place-ranks", llvm::cl::init(true),
-                     llvm::cl::desc("Also place what ranks hold; otherwise "
-                                    "only the temporaries of functions")};
+                     llvm::cl::desc("Also place the buffers of ranks, not only "
+                                    "the temporaries of functions")};
 };
 
 /// Bodies from tensors to kernels and calls, workspaces placed: rank programs

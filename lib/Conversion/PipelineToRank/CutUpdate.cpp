@@ -197,8 +197,9 @@ void writeCall(Update &update, Bodies &bodies, const Twine &name,
       given.insert(pack.values.begin(), pack.values.end());
   PartWriter writer(update, bodies.symbols, name);
   writer.need(results, given);
+  llvm::DenseSet<unsigned> replaced(call.replaced.begin(), call.replaced.end());
   for (unsigned number : writer.arguments)
-    if (!llvm::is_contained(call.replaced, number))
+    if (!replaced.contains(number))
       call.inputs.push_back(number);
   llvm::sort(call.inputs);
   SmallVector<Type> vectors;
