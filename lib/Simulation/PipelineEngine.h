@@ -39,6 +39,7 @@ struct ReadyQueue {
   uint32_t row = 0, lane = 0, lanes = 1;
   size_t words = 0; ///< Where its bits begin.
   uint32_t first = 0, count = 0;
+  uint32_t flags = 0; ///< The first of `isListed`.
 };
 
 class PipelineEngine {
@@ -121,6 +122,9 @@ private:
   void freeResource(uint32_t resource);
   void awaken(uint32_t processor);
   bool isFree(const ReadyQueue &queue) const;
+  template <typename Visit>
+  void forResources(const ReadyQueue &queue, Visit visit) const;
+  void list(uint32_t queue);
   BlockId take(ReadyQueue &queue);
   uint32_t head(const ReadyQueue &queue) const;
   bool pick(uint32_t processor, BlockId &best) const;
@@ -166,6 +170,13 @@ private:
   std::vector<uint64_t> bits;
   std::vector<Part> queuesOf; ///< By resource; of queueNumbers.
   std::vector<uint32_t> queueNumbers;
+  /// By resource: queues of transfers that wait for it, and some that no longer
+  /// do.
+  struct Waiting {
+    uint32_t queue, flag;
+  };
+  std::vector<std::vector<Waiting>> waiting;
+  std::vector<uint8_t> isListed; ///< By queue, and by resource of the queue.
   std::vector<BlockId> blocks;
   std::vector<Sequence> sequences;
   std::vector<Part> sequencesOf; ///< By processor; sequences are sorted.

@@ -54,6 +54,14 @@ BlockId PipelineEngine::take(ReadyQueue &queue) {
   return {queue.row, microbatch};
 }
 
+template <typename Visit>
+void PipelineEngine::forResources(const ReadyQueue &queue, Visit visit) const {
+  const PipelineRow &row = rows[queue.row];
+  visit(rows.list(row.lanes)[queue.lane]);
+  for (uint32_t shared : rows.list(row.shared))
+    visit(shared);
+}
+
 bool PipelineEngine::isFree(const ReadyQueue &queue) const {
   const PipelineRow &row = rows[queue.row];
   if (busy[rows.list(row.lanes)[queue.lane]])
@@ -71,12 +79,7 @@ void PipelineEngine::layQueues() {
   firstQueue.assign(rows.size(), 0);
   queuesOf.assign(model->numProcessors + model->numLinks, {});
   size_t words = 0;
-  auto eachResource = [&](const ReadyQueue &queue, auto visit) {
-    const PipelineRow &row = rows[queue.row];
-    visit(rows.list(row.lanes)[queue.lane]);
-    for (uint32_t shared : rows.list(row.shared))
-      visit(shared);
-  };
+  uint32_t flags = 0;
   for (uint32_t number = 0; number < rows.size(); ++number) {
     const PipelineRow &row = rows[number];
     firstQueue[number] = static_cast<uint32_t>(queues.size());
@@ -86,8 +89,11 @@ void PipelineEngine::layQueues() {
     for (uint32_t lane = 0; lane < lanes; ++lane) {
       queues.push_back({number, lane, lanes, words, 0, 0});
       words += (microbatches / lanes) / 64 + 1;
-      eachResource(queues.back(),
-                   [&](uint32_t resource) { ++queuesOf[resource].end; });
+      queues.back().flags = flags;
+      forResources(queues.back(), [&](uint32_t resource) {
+        ++queuesOf[resource].end;
+        ++flags;
+      });
     }
   }
   bits.assign(words, 0);
@@ -99,10 +105,14 @@ void PipelineEngine::layQueues() {
   }
   queueNumbers.resize(next);
   for (uint32_t queue = 0; queue < queues.size(); ++queue)
-    eachResource(queues[queue], [&](uint32_t resource) {
+    forResources(queues[queue], [&](uint32_t resource) {
       queueNumbers[queuesOf[resource].end++] = queue;
     });
   isCandidate.assign(queues.size(), 0);
+  waiting.resize(queuesOf.size());
+  for (std::vector<Waiting> &list : waiting)
+    list.clear();
+  isListed.assign(flags, 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,7 +145,11 @@ void PipelineEngine::makeReady(BlockId block) {
   uint32_t bit = block.microbatch / queue.lanes, word = bit / 64;
   bits[queue.words + word] |= uint64_t(1) << (bit % 64);
   queue.first = queue.count++ == 0 ? word : std::min(queue.first, word);
-  if (row.transfer && !isCandidate[number]) {
+  if (!row.transfer)
+    return;
+  if (queue.count == 1)
+    list(number);
+  if (!isCandidate[number]) {
     isCandidate[number] = 1;
     (row.duration == 0 ? zeroCandidates : candidates).push_back(number);
   }
@@ -145,15 +159,34 @@ void PipelineEngine::freeResource(uint32_t resource) {
   busy[resource] = 0;
   if (resource < model->numProcessors)
     return awaken(resource);
-  for (uint32_t at = queuesOf[resource].begin; at < queuesOf[resource].end;
-       ++at) {
-    uint32_t number = queueNumbers[at];
-    if (queues[number].count == 0 || isCandidate[number])
+  std::vector<Waiting> &list = waiting[resource];
+  for (size_t at = 0; at < list.size();) {
+    auto [number, flag] = list[at];
+    if (queues[number].count == 0) {
+      isListed[flag] = 0;
+      list[at] = list.back();
+      list.pop_back();
+      continue;
+    }
+    ++at;
+    if (isCandidate[number])
       continue;
     isCandidate[number] = 1;
     (rows[queues[number].row].duration == 0 ? zeroCandidates : candidates)
         .push_back(number);
   }
+}
+
+/// Lets a transfer's queue that is no longer empty wait for its resources.
+void PipelineEngine::list(uint32_t number) {
+  uint32_t flag = queues[number].flags;
+  forResources(queues[number], [&](uint32_t resource) {
+    if (!isListed[flag]) {
+      isListed[flag] = 1;
+      waiting[resource].push_back({number, flag});
+    }
+    ++flag;
+  });
 }
 
 /// The block has ended, its resources are free.

@@ -1,4 +1,4 @@
-//===- ScheduleTimeline.cpp - a timed schedule to look at -----------------===//
+//===- ScheduleTimeline.cpp - a timed schedule as a timeline --------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -47,7 +47,7 @@ private:
   const ScheduleProblem &problem;
   const ScheduleTiming &timing;
   ScheduleWalk walk;
-  std::vector<size_t> channelAfter; ///< By stage; its number, or none.
+  std::vector<size_t> channelAfter; ///< By stage; number of stages: none.
   TimedPipeline pipeline;
 };
 
@@ -85,7 +85,7 @@ void Builder::addProcessors() {
   }
 }
 
-/// What the values of `stage` take to the stage after it, or before it.
+/// Adds the sends from `stage` to the next stage or, if `back`, in reverse.
 void Builder::addSends(size_t stage, bool back,
                        std::vector<PipelineBlock> &blocks) {
   size_t from = back ? stage + 1 : stage, to = back ? stage : stage + 1;
@@ -100,7 +100,8 @@ void Builder::addSends(size_t stage, bool back,
   }
 }
 
-/// The fewest lanes with which microbatch m has lane m mod lanes to itself.
+/// The min number of lanes such that no two microbatches overlap if microbatch
+/// m is in lane m mod lanes.
 static size_t lanesFor(std::vector<PipelineBlock> blocks) {
   std::sort(blocks.begin(), blocks.end(),
             [](const PipelineBlock &a, const PipelineBlock &b) {
