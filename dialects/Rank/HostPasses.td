@@ -18,19 +18,19 @@ def HostRaiseContractions
     : Pass<"host-raise-contractions", "::mlir::func::FuncOp"> {
   let summary = "recognise sums of products as linalg.contract";
   let description = [{
-    **Why** Contractions go to a tuned library, everything else to loops; fusion must not mix the two.
-    **Expects** A body on tensors. Named linalg operations are generalized or taken apart (softmax) first,
-    convolutions and fills excepted.
-    **Leaves** Every `linalg.generic` that sums products of two operands, with rows, columns and a sum that are not
-    empty and at most two batch dimensions, as a `linalg.contract` in f32 or f64. Narrow operands are widened
-    before and the result narrowed after it. Transposed operands and results are folded into its maps.
-    **Never** raises a row-wise product and sum (no rows of its own on either side), which is a reduction.
+    **Why** Contractions become calls of a tuned library, everything else becomes loops; fusion must not mix the two.
+    **Expects** A body on tensors. The pass first generalizes named linalg operations or decomposes them (softmax), except
+    convolutions and fills.
+    **Leaves** Every `linalg.generic` that sums products of two operands, with nonempty rows, columns and sum and at most two
+    batch dimensions, as a `linalg.contract` in f32 or f64. Narrow operands are widened before it, and its result is narrowed
+    after it. Transposed operands and results are folded into its maps.
+    **Never** raises a row-wise product and sum (an operand without rows or columns of its own), which is a reduction.
   }];
   let options = [
     Option<"keepTypes", "keep-types", "bool", "false",
-           "Operands and results stay narrow: a device's library accumulates in float32">,
+           "Keep operands and results narrow: a device's library accumulates in float32">,
     Option<"bytes", "multiply-bytes", "bool", "false",
-           "So do floats of 8 bits, where rows, columns and sum are multiples of 16 and one operand is f8E4M3FN">];
+           "Also keep 8-bit floats, if rows, columns and sum are multiples of 16 and one operand is f8E4M3FN">];
   let statistics = [
     Statistic<"numRaised", "contractions-raised", "Contractions raised">,
     Statistic<"numTransposed", "transposes-folded", "Transposed copies folded into a contraction">];
@@ -42,139 +42,135 @@ def HostRaiseConvolutions
     : Pass<"host-raise-convolutions", "::mlir::func::FuncOp"> {
   let summary = "recognise convolutions and their gradients";
   let description = [{
-    **Why** A convolution is a sum of products in which two loops walk one dimension together; the runtime has code
-    for it. A gradient arrives as a convolution over a tensor widened with zeros, most of whose work is for nothing.
+    **Why** A convolution is a sum of products in which two loops index one dimension together; the runtime has code for it. A
+    gradient arrives as a convolution over a tensor dilated with zeros, so most of its work is multiplication by zero.
     **Expects** A body on tensors, before fusion.
-    **Leaves** Every convolution in f32 or f64, forward, input gradient or weight gradient, in any layout, as a
-    `linalg.generic` marked `host.convolution`. Over an operand widened with zeros: a weight gradient reads what was
-    widened with a stride; an input gradient becomes one convolution for each phase of the stride, written side by
-    side into its result.
-    **Never** touches pooling or a depthwise convolution, which have no columns to multiply.
+    **Leaves** Every convolution in f32 or f64, forward, input gradient or weight gradient, in any layout, as a `linalg.generic`
+    marked `host.convolution`. Dilated operands are avoided: a weight gradient reads the original operand with a stride; an
+    input gradient becomes one convolution for each phase of the stride, interleaved into its result.
+    **Never** changes pooling or a depthwise convolution, which have no columns to multiply.
   }];
   let statistics = [
     Statistic<"numRaised", "convolutions-raised", "Convolutions marked">,
-    Statistic<"numNarrowed", "convolutions-narrowed", "Convolutions no longer over zeros">];
+    Statistic<"numNarrowed", "convolutions-narrowed", "Convolutions over zeros replaced">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect"];
 }
 
 def HostRelaxFloats : Pass<"host-relax-floats", "::mlir::func::FuncOp"> {
-  let summary = "allow sums in another order, and products fused into sums";
+  let summary = "allow reordered sums and fused multiply-adds";
   let description = [{
-    **Why** No reduction becomes a vector loop in the order as written, and a product and a sum rounded once are
-    faster and more exact than rounded twice.
+    **Why** No reduction can be vectorized in the order as written, and a fused multiply-add, rounded once, is faster and more
+    exact than two roundings.
     **Expects** Bodies with linalg operations, before host-approximate-math, whose arithmetic is to be as written.
-    **Leaves** `contract` and `reassoc` on what combines the elements of a reduction and the products in it, `contract`
-    on divisions and functions, `nsz` on maxima and minima: of two zeros either may be taken.
-    **Never** lets elementwise arithmetic or a cast be rounded otherwise than written: the gradient of a maximum looks for the
-    element that equals it, perhaps in another stage function, and must find the number that was compared. Reciprocals
-    for divisions and approximate functions are not allowed either, nor that NaN and infinity are ignored: masks use
-    both.
+    **Leaves** `contract` and `reassoc` on the combiners of reductions and the products in them, `contract` on divisions and
+    functions, `nsz` on maxima and minima: of two zeros either may be taken.
+    **Never** changes the rounding of elementwise arithmetic or casts: the gradient of a maximum searches for the element equal
+    to it, perhaps in another stage function, and must find the number that was compared. Nor are reciprocals for divisions or
+    approximate functions allowed, or NaN and infinity assumed absent: masks use both.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
 def HostFuseElementwise : Pass<"host-fuse-elementwise", "::mlir::func::FuncOp"> {
-  let summary = "fuse elementwise producers into their consumers, also cheap ones with several";
+  let summary = "fuse elementwise producers into consumers, cheap ones into several";
   let description = [{
-    **Why** An elementwise pass over memory costs more than its arithmetic; repeating up to `max-ops` cheap
-    operations in each consumer is cheaper than one more array.
+    **Why** An elementwise pass over memory costs more than its arithmetic; repeating up to `max-ops` cheap operations in each
+    consumer is cheaper than one more array.
     **Expects** A body whose contractions are raised.
-    **Leaves** Elementwise producers of one consumer fused into it; cheap producers of several fused into each, unless
-    each would then read more arrays than before;
-    producers of reductions fused into the reduction. Arrays of which few elements are read (a loss reads one for each
-    token, an embedding rows of a table that was cast) are not written: an element is computed where it is read. A sum over
-    terms that are zero but in one turn of its loop is that term.
-    **Never** touches a contraction, and never repeats a transcendental function over a larger space than before.
+    **Leaves** Elementwise producers with one consumer fused into it; cheap producers with several fused into each, unless each
+    would then read more arrays than before; producers of reductions fused into the reduction. Arrays of which few elements are
+    read are not written (a loss reads one per token, an embedding reads rows of a cast table): each element is computed where
+    it is read. A sum whose terms are zero in all iterations but one is replaced by that term.
+    **Never** changes a contraction, and never repeats a transcendental function over a larger space than before.
   }];
   let options = [
     Option<"maxOps", "max-ops", "unsigned", "6",
-           "Operations a producer with several consumers may have (6: best of the sizes measured on a GPT step)">,
+           "Max operations of a producer with several consumers (6: best of the sizes measured on a GPT step)">,
     Option<"longestRow", "longest-row", "int64_t", "0",
-           "What has longer rows than that is computed in each of its consumers, whatever it costs, unless each would "
-           "then read more bytes; 0: nothing is">];
+           "Compute arrays with longer rows in each consumer, at any cost, unless each would then read more bytes; "
+           "0: off">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::affine::AffineDialect"];
 }
 
 def HostFoldAccumulation : Pass<"host-fold-accumulation", "::mlir::func::FuncOp"> {
-  let summary = "sum gradients inside the operation that makes them";
+  let summary = "accumulate gradients inside the operation that computes them";
   let description = [{
-    **Why** `sum + contraction` is one more pass over every gradient; the contraction can add for nothing.
+    **Why** `sum + contraction` is one more pass over every gradient; the contraction can add for free.
     **Expects** A body whose accumulating arguments carry `rank.accumulate`.
-    **Leaves** `add(argument, x)` folded: into the initial value of a contraction, a reduction or a loop that starts
-    from zero, else into one elementwise operation that updates the argument in place. Reshapes between are moved
-    to the argument. A loop is one that adds rows to rows of a table, the gradient of a lookup: no table is filled
-    with zeros, and none is added up of which few rows were touched. Where the table is narrower than the sum and only
-    widened between, rows are added in the type of the sum.
+    **Leaves** `add(argument, x)` folded: into the initial value of a contraction, a reduction or a loop that starts from zero,
+    else into one elementwise operation that updates the argument in place. Reshapes between them are moved to the argument.
+    Such a loop adds rows to rows of a table (the gradient of a lookup), so no table is filled with zeros, and no whole table is
+    added when only few rows changed. If the table is narrower than the sum and only widened in between, rows are added in the
+    type of the sum.
     **Never** folds a value that has another use.
   }];
   let statistics = [
     Statistic<"numFolded", "sums-folded", "Sums folded into their producer">,
-    Statistic<"numInPlace", "sums-in-place", "Sums left as elementwise updates">];
+    Statistic<"numInPlace", "sums-in-place", "Sums left as in-place elementwise updates">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def HostSumSlices : Pass<"host-sum-slices", "::mlir::func::FuncOp"> {
-  let summary = "add a padded tensor where it is not zero";
+  let summary = "add a padded tensor only where it is not zero";
   let description = [{
-    **Why** The gradient of a slice is the slice's gradient padded with zeros, and the gradients of all slices are
-    added: a tensor of the whole size and a pass over it for each (nine for a 3 x 3 pooling, two for a rotary
-    embedding).
+    **Why** The gradient of a tensor that is read by slices is a sum of slice gradients padded with zeros: one tensor of the
+    whole size and one pass over it per slice (nine for a 3 x 3 pooling, two for a rotary embedding).
     **Expects** A body on tensors, elementwise operations as `linalg.generic`.
-    **Leaves** `add(x, pad(y))`, where the padding is zero and has no other use, as an update of the slice of `x`:
-    extracted, added to, inserted. Where `x` is known to be zero there, `y` is inserted.
-    **Never** adds in another order.
+    **Leaves** `add(x, pad(y))`, where the padding is zero and has no other use, as an update of the slice of `x`: extract, add,
+    insert. If `x` is known to be zero there, `y` is inserted.
+    **Never** changes the order of additions.
   }];
   let statistics = [
     Statistic<"numSummed", "slices-summed", "Padded tensors added to a slice">,
-    Statistic<"numInserted", "slices-inserted", "Padded tensors that needed no addition">];
+    Statistic<"numInserted", "slices-inserted", "Padded tensors inserted without an addition">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def HostFindTriangles : Pass<"host-find-triangles", "::mlir::func::FuncOp"> {
-  let summary = "find contractions of which a mask leaves half";
+  let summary = "find contractions of which a causal mask discards half";
   let description = [{
     **Why** Under a causal mask half of the scores are never read, and half of their gradients are zero.
     **Expects** A body on tensors, after fusion, masks as comparisons of loop indices.
-    **Leaves** A contraction whose result is read only where one index is at least another, or that has an operand which
-    is zero elsewhere, with `host.triangle`: the two loops and their extents. It is then called for the boxes along the
-    diagonal that matter.
-    **Never** changes a sum of finite numbers: what is left out is zero. Zero times what is not finite counts as zero.
+    **Leaves** `host.triangle`, the two loops and their extents, on a contraction whose result is read only where one index is
+    at least another, or that has an operand which is zero elsewhere. Only the boxes up to the diagonal are then computed.
+    **Never** changes a sum of finite numbers: the terms left out are zero. Zero times a number that is not finite counts as
+    zero.
   }];
   let statistics = [Statistic<"numMarked", "triangles", "Contractions marked">];
 }
 
 def HostGroupRows : Pass<"host-group-rows", "::mlir::func::FuncOp"> {
-  let summary = "operations on the same rows in one loop over blocks of rows";
+  let summary = "fuse operations on the same rows into one loop over blocks of rows";
   let description = [{
-    **Why** A softmax, a layer norm or a GELU is a chain of operations that each walk whole arrays. Row by row they
-    need one pass over memory, and what they pass to each other is as small as a block of rows.
+    **Why** A softmax, a layer norm or a GELU is a chain of operations that each traverse whole arrays. Row by row they need one
+    pass over memory, and their intermediate values are as small as a block of rows.
     **Expects** A body on tensors, after fusion.
-    **Leaves** Operations that share outer loops and are joined by what they make or read in one `scf.for` over blocks of
-    rows, marked `host.parallel`. Values read outside are inserted into tensors that the loop carries. A sum over
-    rows is a sum over the rows of each block and one over blocks behind the loop, the same for any number of threads.
-    Batched contractions that make or read a value twice as large as their others (the scores of attention) join too;
-    one that sums over blocks does so from block to block in a loop of its own, inside the one over batches.
-    **Never** moves a value around a path that leaves a group and comes back, and never makes rows of what is contiguous.
+    **Leaves** Operations that share outer loops, and are connected by values that they compute or read, in one `scf.for` over
+    blocks of rows, marked `host.parallel`. Values read outside are inserted into tensors that the loop carries. A sum over rows
+    becomes a sum per block and a sum over blocks after the loop, the same for any number of threads. Batched contractions that
+    compute or read a value twice as large as their others (the scores of attention) join too; one that sums over blocks does so
+    in an inner loop, inside that over batches.
+    **Never** forms a group that a path of values leaves and enters again, and never splits a contiguous dimension into rows.
   }];
   let options = [
     Option<"blockBytes", "block-bytes", "int64_t", "262144",
-           "Bytes of all values of a block together (256 KiB: they stay in the second-level cache)">,
+           "Max bytes of all values of a block together (256 KiB: they stay in the second-level cache)">,
     Option<"scoreBytes", "score-bytes", "int64_t", "524288",
-           "Bytes of a block of scores between two batched contractions (512 KiB)">];
+           "Max bytes of a block of scores between two batched contractions (512 KiB)">];
   let statistics = [
-    Statistic<"numGroups", "row-groups", "Loops over rows made">,
-    Statistic<"numGrouped", "operations-grouped", "Operations in them">];
+    Statistic<"numGroups", "row-groups", "Loops over rows created">,
+    Statistic<"numGrouped", "operations-grouped", "Operations in these loops">];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::affine::AffineDialect"];
 }
 
 def HostOrderLoops : Pass<"host-order-loops", "::mlir::func::FuncOp"> {
-  let summary = "put the dimension that most operands are contiguous in innermost";
+  let summary = "make the dimension in which most operands are contiguous innermost";
   let description = [{
-    **Why** The vectorizer takes the innermost loop; a sum over rows must not walk columns.
+    **Why** The vectorizer uses the innermost loop, and a sum over rows must not traverse columns.
     **Expects** A body on tensors, after fusion.
     **Leaves** Every `linalg.generic` with its loops in the order of cheapest memory access.
     **Never** changes what is computed.
@@ -187,13 +183,13 @@ def HostOrderLoops : Pass<"host-order-loops", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def HostPassDestinations : Pass<"host-pass-destinations", "::mlir::func::FuncOp"> {
-  let summary = "results are written where the caller says";
+  let summary = "write results to buffers passed by the caller";
   let description = [{
-    **Why** A stage writes straight into the receiver's slot, the stash or a gradient; no result is copied out.
+    **Why** A stage writes directly into the receiver's slot, the stash or a gradient; no result is copied out.
     **Expects** A body `(inputs, accumulators) -> (results, accumulated)` on tensors.
-    **Leaves** `(inputs, results, accumulators) -> ()` on buffers. Inputs are read-only; every `tensor.empty` and
-    fill has one user; the chain behind each result starts in its destination; a contraction that started from zero
-    is marked `host.overwrite` and its fill is gone.
+    **Leaves** `(inputs, results, accumulators) -> ()` on buffers. Inputs are read-only; every `tensor.empty` and fill has one
+    user; the chain that computes each result starts in its destination; a contraction that started from zero is marked
+    `host.overwrite` and its fill is gone.
     **Never** makes a result alias an input: a result that is an input is copied.
   }];
   let statistics = [Statistic<"numCopies", "copied-results", "Results that must be copied">];
@@ -202,45 +198,44 @@ def HostPassDestinations : Pass<"host-pass-destinations", "::mlir::func::FuncOp"
 }
 
 def HostBufferize : Pass<"host-bufferize", "::mlir::ModuleOp"> {
-  let summary = "bodies on buffers";
+  let summary = "convert bodies from tensors to buffers";
   let description = [{
     **Why** From here on memory is explicit.
     **Expects** Bodies as host-pass-destinations leaves them.
-    **Leaves** Bodies without tensors; constants as globals; values that are only made to be inserted into another
-    made in their place there; what a loop carries in one buffer.
-    **Never** writes to an input, nor over a value that is still read (host-verify-buffers, on every body).
+    **Leaves** Bodies without tensors; constants as globals; values that are only inserted into another value computed in place
+    there; each loop-carried value in one buffer.
+    **Never** writes to an input, nor over a value that is still read (host-verify-buffers checks every body).
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect"];
 }
 
 def HostVerifyBuffers : Pass<"host-verify-buffers", "::mlir::func::FuncOp"> {
-  let summary = "no buffer is written before its last reader";
+  let summary = "verify that no buffer is overwritten before its last reader";
   let description = [{
-    **Why** A buffer that is written too early gives wrong numbers and no error. host-bufferize runs this check on every
-    body it converts; here it stands by itself, for tests.
-    **Expects** A body on tensors of which every operation writes in place: what one-shot analysis would copy is copied
-    already (`bufferization.alloc_tensor`).
+    **Why** A buffer that is written too early gives wrong numbers and no error. host-bufferize runs this check on every body it
+    converts; it is a separate pass for tests.
+    **Expects** A body on tensors in which every operation writes in place: the copies that one-shot analysis needs are already
+    inserted (`bufferization.alloc_tensor`).
     **Leaves** The body as it is, or an error that names the reader, the value and the writer.
-    **Never** asks the analysis that placed the copies: where a tensor lies follows from the IR alone.
+    **Never** relies on the analysis that placed the copies: the location of a tensor follows from the IR alone.
   }];
 }
 
 def HostPlanWorkspace : Pass<"host-plan-workspace", "::mlir::func::FuncOp"> {
   let summary = "place temporaries in one workspace, by lifetime";
   let description = [{
-    **Why** Nothing is allocated while a step runs, and the need is known before it runs.
+    **Why** Nothing is allocated while a step runs, and its memory need is known before it runs.
     **Expects** A body on buffers with static allocations.
-    **Leaves** Every `memref.alloc` as a `memref.view` of a last argument, the workspace, whose size stands on the
-    function as `rank.workspace` (bytes), beside `rank.workspace_bound`, the bytes that live at once. Several orders of
-    placing are tried, and searched when none comes near the bound (Support/Packing.h); lifetimes over all aliases,
-    64-byte alignment.
-    **Never** shares bytes between two buffers that live at the same operation.
+    **Leaves** Every `memref.alloc` as a `memref.view` of a last argument, the workspace. The function carries its size
+    `rank.workspace` (bytes) and `rank.workspace_bound`, the max bytes live at once. The pass tries several placement orders,
+    and searches if none comes near the bound (Support/Packing.h). Lifetimes include all aliases; alignment is 64 bytes.
+    **Never** shares bytes between two buffers that are live at the same operation.
   }];
   let statistics = [
     Statistic<"numPlaced", "buffers-placed", "Buffers placed in a workspace">,
     Statistic<"numBytes", "workspace-bytes", "Bytes of all workspaces">,
-    Statistic<"boundBytes", "live-bytes", "Bytes that live at once in them, no fewer would do">];
+    Statistic<"boundBytes", "live-bytes", "Max bytes live at once in them, a lower bound">];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
@@ -249,102 +244,99 @@ def HostPlanWorkspace : Pass<"host-plan-workspace", "::mlir::func::FuncOp"> {
 //===----------------------------------------------------------------------===//
 
 def HostApproximateMath : Pass<"host-approximate-math", "::mlir::func::FuncOp"> {
-  let summary = "elementary functions as arithmetic that vectorizes";
+  let summary = "replace elementary functions by arithmetic that vectorizes";
   let description = [{
-    **Why** Calls of the C library stop the vectorizer.
+    **Why** Calls of the C library prevent vectorization.
     **Expects** A body or kernel, on scalars or vectors.
-    **Leaves** exp, exp2, expm1, log, log1p, tanh, erf, erfc, sin and cos in f32 as arithmetic, at most 1.96 units in
-    the last place from the exact result for each of the 2^32 arguments, with AVX2 and with AVX-512 (tested; the largest
-    error of each function stands in Math/Elementary.h), zeros, infinities, NaN and subnormal results included; without
-    branches, but for one around what sin and cos do where some lane is beyond
-    2^16; narrower types computed in f32; everything else for the C library.
-    **Never** sets a fast-math flag on what it makes: the errors hold for operations rounded as written.
+    **Leaves** exp, exp2, expm1, log, log1p, tanh, erf, erfc, sin and cos in f32 as arithmetic, at most 1.96 units in the last
+    place from the exact result for each of the 2^32 arguments, with AVX2 and with AVX-512 (tested; the max error of each
+    function is in Math/Elementary.h), including zeros, infinities, NaN and subnormal results. There are no branches except one
+    in sin and cos for lanes beyond 2^16. Narrower types are computed in f32; all other functions stay calls of the C library.
+    **Never** sets a fast-math flag on the code it creates: the errors hold for operations rounded as written.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def HostNarrowFloats : Pass<"host-narrow-floats"> {
-  let summary = "arithmetic of bf16 and roundings to 16 bits without calls";
+  let summary = "expand bf16 arithmetic and rounding to 16 bits without library calls";
   let description = [{
-    **Why** Where a processor has no instruction LLVM calls `__truncsfbf2` and its like, one call for every number, of
-    libraries that older systems lack; and the instruction of AVX512-BF16 takes subnormal numbers for zeros.
-    **Expects** A body or kernel, on scalars or vectors, whatever the function is called.
-    **Leaves** Arithmetic of bf16 computed in f32 with every result rounded; roundings to bf16 as integer arithmetic,
-    the same bits on every processor; f64 to 16 bits over f32 rounded to odd, so that it is as if rounded once.
-    **Never** touches f16 in f32's reach: processors with AVX2 convert it.
+    **Why** If a processor lacks an instruction, LLVM calls `__truncsfbf2` and the like, one call per number, from libraries
+    that older systems lack; and the AVX512-BF16 instruction treats subnormal numbers as zeros.
+    **Expects** A body or kernel, on scalars or vectors, in any kind of function operation.
+    **Leaves** bf16 arithmetic computed in f32 with every result rounded; rounding to bf16 as integer arithmetic, the same bits
+    on every processor; f64 to 16 bits by way of f32 rounded to odd, which equals a single rounding.
+    **Never** changes casts between f16 and f32: processors with AVX2 have instructions for them.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
 }
 
 def HostBFloat16AsWords : Pass<"host-bfloat16-as-words", "::mlir::ModuleOp"> {
-  let summary = "bf16 of the LLVM dialect as integers of 16 bits";
+  let summary = "represent bf16 in the LLVM dialect as 16-bit integers";
   let description = [{
-    **Why** On processors without AVX512-BF16 LLVM keeps a scalar bf16 in a register for f32, and calls `__truncsfbf2`
-    to get its bits back where they are needed in another block.
-    **Expects** Functions and globals of the LLVM dialect, in which bf16 is loaded, stored, moved and cast to bits; what
-    `host-narrow-floats` leaves has no arithmetic of it.
-    **Leaves** Types, constants and tables of i16 in their places, of the same bits.
-    **Never** touches what is nested in other operations, as kernels of a device.
+    **Why** On processors without AVX512-BF16 LLVM keeps a scalar bf16 in an f32 register, and calls `__truncsfbf2` to get its
+    bits back where another block needs them.
+    **Expects** Functions and globals of the LLVM dialect in which bf16 is only loaded, stored, moved and cast to bits;
+    `host-narrow-floats` leaves no bf16 arithmetic.
+    **Leaves** Types, constants and tables of i16 instead, with the same bits.
+    **Never** changes what is nested in other operations, such as device kernels.
   }];
 }
 
 def HostOutlineKernels : Pass<"host-outline-kernels", "::mlir::ModuleOp"> {
-  let summary = "every loop nest a function of its own, equal ones once";
+  let summary = "outline every loop nest as a function, and merge equal functions";
   let description = [{
-    **Why** LLVM's loop passes are superlinear in the size of a function, and arguments of a function can promise
-    not to alias. Layers repeat, so kernels do: compile time stays flat in the number of layers.
+    **Why** LLVM's loop passes are superlinear in the size of a function, and function arguments can be marked as not aliasing.
+    Layers repeat, and so do their kernels: compile time hardly grows with the number of layers.
     **Expects** Bodies on buffers with planned workspace.
-    **Leaves** Every linalg operation but contractions, every loop, and the zeroing, copying, adding and combining
-    of slots in rank programs, in a private function whose arguments are `llvm.noalias` where that is proved;
-    structurally equal functions merged over the whole module. Means over microbatches stand in a branch: over one
-    microbatch they are not made. With `fills` the zeroing of slots stays as it is.
+    **Leaves** Every linalg operation but contractions, every loop, and the zeroing, copying, adding and combining of slots in
+    rank programs, in a private function whose arguments are `llvm.noalias` where that is proved. Structurally equal functions
+    are merged over the whole module. A branch skips means over a single microbatch. With `fills` the zeroing of slots stays as
+    it is.
     **Never** outlines a contraction.
   }];
   let options = [
-    Option<"fills", "fills", "bool", "false",
-           "leave the zeroing of slots, which the runtime of a device does">];
+    Option<"fills", "fills", "bool", "false", "do not outline the zeroing of slots, which a device's runtime does">];
   let statistics = [
     Statistic<"numOutlined", "kernels-outlined", "Loop nests outlined">,
-    Statistic<"numUnique", "kernels-unique", "Functions they became">];
+    Statistic<"numUnique", "kernels-unique", "Distinct kernel functions">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect"];
 }
 
 def HostContractionsToCalls : Pass<"host-contractions-to-calls", "::mlir::ModuleOp"> {
-  let summary = "contractions and convolutions become calls of the runtime";
+  let summary = "lower contractions and convolutions to calls of the runtime";
   let description = [{
     **Why** The runtime has tuned code; its descriptors take strides, so transposes and slices cost nothing.
-    **Expects** `linalg.contract`, and `linalg.generic` marked `host.convolution`, on buffers with static shapes and
-    strides.
-    **Leaves** One call of `sw_gemm` or `sw_convolution` with a constant descriptor; a convolution whose loops can be
-    merged into rows, columns and sum is a contraction. What no descriptor can hold becomes loops around the call.
+    **Expects** `linalg.contract`, and `linalg.generic` marked `host.convolution`, on buffers with static shapes and strides.
+    **Leaves** One call of `sw_gemm` or `sw_convolution` with a constant descriptor; a convolution whose loops can be merged
+    into rows, columns and sum is a contraction. Dimensions that do not fit a descriptor become loops around the call.
     **Never** copies an operand.
   }];
   let options = [
     Option<"mixed", "mixed", "bool", "false",
-           "Operands may be of different and narrow types, which the call carries as `host.types`">];
+           "Allow operands of different and narrow types, which the call carries as `host.types`">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
 }
 
 def HostMakeLoops : Pass<"host-make-loops", "::mlir::func::FuncOp"> {
-  let summary = "operations on buffers become loops over vectors";
+  let summary = "lower operations on buffers to loops over vectors";
   let description = [{
-    **Why** A compiler that knows which loop reduces and what is contiguous need not hope for a vectorizer: no checks
-    for aliases at run time, sums in several registers, and less work for LLVM.
+    **Why** MLIR knows which loop reduces and what is contiguous, so it need not rely on LLVM's vectorizer: no alias checks at
+    run time, sums in several registers, and less work for LLVM.
     **Expects** Kernels and bodies on buffers without contractions: linalg operations, alone or in loops on slices.
-    **Leaves** Each as loops over vectors of `vector-bits` (LLVM takes wider ones than the processor's apart).
-    Loops that walk memory as one are one. The loop that most operands are contiguous in becomes vectors: innermost if
-    it reduces, with several partial sums; outside of those that reduce if not, with the sums in registers. What does
-    not change along it is computed once. What is left behind whole vectors is written as ever narrower ones. A
-    loop that is outermost and parallel carries `host.parallel`.
-    **Never** changes the order of sums whose parts cannot be combined. Operations with branches in their bodies or
-    dynamic strides become scalar loops.
+    **Leaves** Each as loops over vectors of `vector-bits` (LLVM splits those wider than the processor's). Loops that together
+    traverse contiguous memory are merged. The loop in which most operands are contiguous is vectorized: as the innermost if it
+    reduces, with several partial sums; otherwise outside the reducing loops, with the sums in registers. What does not change
+    along it is computed once. The remainder after whole vectors uses ever narrower vectors. An outermost parallel loop carries
+    `host.parallel`.
+    **Never** changes the order of sums whose parts cannot be combined. Operations with branches in their bodies or dynamic
+    strides become scalar loops.
   }];
   let options = [
-    Option<"vectorBits", "vector-bits", "unsigned", "512", "Bits of a vector">];
+    Option<"vectorBits", "vector-bits", "unsigned", "512", "Vector width in bits">];
   let statistics = [
     Statistic<"numVector", "vector-loops", "Operations that became loops over vectors">,
     Statistic<"numScalar", "scalar-loops", "Operations that became scalar loops">];
@@ -353,19 +345,19 @@ def HostMakeLoops : Pass<"host-make-loops", "::mlir::func::FuncOp"> {
 }
 
 def HostParallelKernels : Pass<"host-parallel-kernels", "::mlir::ModuleOp"> {
-  let summary = "loops of kernels run on the threads of their rank";
+  let summary = "run loops of kernels on the threads of their rank";
   let description = [{
-    **Why** A rank may have several threads (`pp-run --threads-per-rank`); how many is not known here.
-    **Expects** Kernels whose loops carry `host.parallel` where their turns are independent.
-    **Leaves** Such a loop, outermost in its kernel and of at least `min-time` by a rough count of operations and
-    bytes, as a call of `sw_parallel` with two new functions: the loop over some of its turns, and what the runtime
-    calls with a list of pointers. The grain is half of `min-time`.
-    **Never** changes which turn computes what: results do not depend on the number of threads.
+    **Why** A rank may have several threads (`pp-run --threads-per-rank`); their number is not known here.
+    **Expects** Kernels whose loops carry `host.parallel` if their iterations are independent.
+    **Leaves** Such a loop, if outermost in its kernel and estimated from its operations and bytes to take at least `min-time`,
+    as a call of `sw_parallel` with two new functions: the loop over a range of its iterations, and the function that the
+    runtime calls with a list of pointers. The grain is half of `min-time`.
+    **Never** changes which iteration computes what: results do not depend on the number of threads.
   }];
   let options = [
     Option<"minTime", "min-time", "unsigned", "8000",
-           "Nanoseconds from which a loop is shared (8000: twenty times a fork and join)">];
-  let statistics = [Statistic<"numShared", "loops-shared", "Loops that threads share">];
+           "Min duration in nanoseconds of a loop run by several threads (8000: twenty times a fork and join)">];
+  let statistics = [Statistic<"numShared", "loops-shared", "Loops run by several threads">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect"];
 }
@@ -375,39 +367,38 @@ def HostParallelKernels : Pass<"host-parallel-kernels", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def HostSizeWorkspaces : Pass<"host-size-workspaces", "::mlir::ModuleOp"> {
-  let summary = "give every rank the workspace its calls need";
+  let summary = "give every rank the workspace that its calls need";
   let description = [{
-    **Why** How much a stage function needs is known only once its temporaries are placed.
+    **Why** The workspace of a stage function is known only once its temporaries are placed.
     **Expects** Rank programs that can be unrolled, and functions with `rank.workspace`.
-    **Leaves** One workspace buffer per program, in which calls, the values of actions, and stashes of a fixed depth
-    lie by their lives: what a backward has read for the last time makes room for the temporaries of what follows, and
-    a ring of which no slot is held for those of an optimizer. Stashes have a place there only where that saves bytes.
-    Lives are those of all forms that the loops take.
-    **Never** lets two share bytes that live at once, which verify-rank-programs proves after it.
+    **Leaves** One workspace buffer per program, in which calls, the values of actions, and stashes of a fixed depth are placed
+    by lifetime: later temporaries reuse what a backward has read for the last time, and those of an optimizer reuse a ring
+    without held slots. Stashes are placed there only if that saves bytes. Lifetimes cover all forms that the loops take.
+    **Never** shares bytes between two that are live at once, which verify-rank-programs proves afterwards.
   }];
   let dependentDialects = ["::stagewright::rank::RankDialect"];
 }
 
 def LowerRankToHost : Pass<"lower-rank-to-host", "::mlir::ModuleOp"> {
-  let summary = "rank programs become functions that call the runtime";
+  let summary = "lower rank programs to functions that call the runtime";
   let description = [{
-    **Why** Below this point there are only functions, loops and calls.
+    **Why** After this pass there are only functions, loops and calls.
     **Expects** Verified rank programs whose calls go to functions on buffers.
-    **Leaves** One public function `(rank, microbatches)` per program, in which slots, transfers and actions are calls
-    of the `sw_` functions of stagewright-rt/runtime.h with the numbers of the manifest, and the manifest itself as
-    the module attribute `rank.manifest` (JSON).
-    **Never** decides anything: every number was fixed above.
+    **Leaves** One public function `(rank, microbatches)` per program, in which slots, transfers and actions are calls of the
+    `sw_` functions of stagewright-rt/runtime.h with the numbers of the manifest, and the manifest itself as the module
+    attribute `rank.manifest` (JSON).
+    **Never** decides anything: earlier passes have fixed every number.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect"];
 }
 
 def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "functions, loops and buffers to the LLVM dialect";
+  let summary = "convert functions, loops and buffers to the LLVM dialect";
   let description = [{
-    **Why** One conversion instead of eight: each of them would walk the whole module, and a buffer that the runtime
-    returned as a pointer becomes a descriptor only where all its uses change with it.
+    **Why** Eight separate conversions would each traverse the whole module, and a buffer that the runtime returned as a pointer
+    becomes a descriptor only if all its uses change with it.
     **Expects** Functions without linalg operations on static buffers.
-    **Leaves** The LLVM dialect alone; buffers are bare pointers at function borders.
+    **Leaves** Only the LLVM dialect; buffers are bare pointers at function boundaries.
     **Never** leaves a cast behind.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];

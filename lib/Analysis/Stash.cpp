@@ -13,16 +13,16 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::pipeline;
 
-/// Repeating a contraction may cost so many times what keeping its result does:
-/// scores of heads of up to 320 elements, at the speeds of "local".
+/// Max cost of repeating a contraction, in multiples of the cost of keeping its
+/// result. At the rates of "local" it admits scores of heads of 320 elements.
 static constexpr int64_t kMostTimes = 20;
 
-/// Keeping what is written anyway costs less than any operation on it, but
-/// something, so that of two such values the smaller is kept.
+/// Keeping a value that is written anyway costs less than any operation on it,
+/// but more than 0, so that the smaller of two such values is kept.
 static constexpr int64_t kWrittenBytesPerFlop = 16;
 
-/// Whether `op` may be done again although it is a contraction. Convolutions
-/// are not: their operands are about as large as their results.
+/// Whether `op` is a contraction that may be repeated. Convolutions are never
+/// repeated: their operands are about as large as their results.
 static bool isExpanding(Operation *op, const StashPrices &prices) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (prices.keep == Keep::Written || prices.repeatRatio < 1 || !linalgOp ||
@@ -53,8 +53,8 @@ static const StepOp *onlyForwardReader(const StepGraph &graph,
   return only;
 }
 
-/// Whether `maker` stores the result of `reader` in its place: as
-/// many elements in another order, or rounded to a narrower type.
+/// Whether the kernel of `maker` stores the result of `reader` instead of its
+/// own: the same elements in another order, or rounded to a narrower type.
 static bool isStoredAs(const StepOp &reader, const StepOp &maker) {
   if (reader.op->getNumResults() != 1 || maker.op->getNumResults() != 1)
     return false;
@@ -66,13 +66,13 @@ static bool isStoredAs(const StepOp &reader, const StepOp &maker) {
          (reader.work.isCheap() && bytesOf(to) < bytesOf(from));
 }
 
-/// Per operation of the forward: whether its results lie in memory whatever is
-/// kept.
+/// Per operation of the forward: whether its results are written to memory
+/// even if nothing is kept.
 static std::vector<bool> findWritten(const StepGraph &graph,
                                      const Layers &layers) {
   std::vector<bool> written(graph.ops.size(), false);
-  // Contractions on the longest way to each operation. What is read behind one
-  // more lies in memory while that runs.
+  // The max number of contractions on a path to each operation. A value with a
+  // reader of greater depth is live across a contraction, so it is in memory.
   std::vector<int> depths(graph.ops.size(), 0);
   for (auto [number, entry] : llvm::enumerate(graph.ops)) {
     if (!entry.isChained())
@@ -99,7 +99,7 @@ static std::vector<bool> findWritten(const StepGraph &graph,
 }
 
 namespace {
-/// The cut of one layer.
+/// The minimum cut of one layer.
 class LayerCut {
 public:
   LayerCut(const StepGraph &graph, const Layers &layers,
@@ -108,7 +108,7 @@ public:
       : graph(graph), layers(layers), isFactor(isFactor), isWritten(isWritten),
         prices(prices), layer(layer) {}
 
-  /// The backward needs `value` here.
+  /// Adds `value` to the values that the backward of the layer reads.
   void demand(Value value) {
     if (int node = nodeOf(value); node >= 0) {
       cut.addEdge(node, MinCut::kSink, MinCut::kInfinite);
@@ -117,7 +117,7 @@ public:
   }
 
   void solve(Stash &stash) {
-    // nodeOf grows the list while it is walked.
+    // connect() may append to `order`, so no iterators.
     for (size_t i = 0; i < order.size(); ++i)
       connect(order[i]);
     if (order.empty())
@@ -139,7 +139,7 @@ public:
   }
 
 private:
-  /// What is kept, and what is done again to get at what is demanded.
+  /// Records the values kept, and the operations repeated for those demanded.
   void describe(Stash &stash) {
     LayerStash &own = stash.layers[layer];
     llvm::sort(order);
@@ -172,8 +172,8 @@ private:
            !cut.onSourceSide(node->second);
   }
 
-  /// Node of `value`, with its operation queued; -1 for arguments and for
-  /// values of the backward proper.
+  /// The node of `value`, whose operation is appended to `order`; -1 for
+  /// arguments and for backward values that are no factors of this layer.
   int nodeOf(Value value) {
     int number = graph.indexOf(value);
     if (number < 0)
@@ -199,7 +199,7 @@ private:
     return node;
   }
 
-  /// Edges into operation `number`.
+  /// Adds the edges into operation `number`.
   void connect(unsigned number) {
     const StepOp &entry = graph.ops[number];
     int node = opNodes[number];
@@ -211,8 +211,8 @@ private:
       return;
     }
     int64_t bytes = bytesOf(entry.op->getResult(0).getType());
-    // Heavy work on constants alone is as dear as its bytes: kept if anything
-    // else is.
+    // Expensive work on constants alone costs twice what keeping its result
+    // does, so that the result is kept.
     int64_t price = entry.work.isCheap()
                         ? static_cast<int64_t>(entry.work.flops)
                     : expands ? bytes
@@ -222,7 +222,7 @@ private:
     for (Value operand : entry.operands)
       if (int from = nodeOf(operand); from >= 0) {
         cut.addEdge(from, node, MinCut::kInfinite);
-        // A factor that moves to the forward takes those that it reads along.
+        // If a factor moves to the forward, so do the factors that it reads.
         if (int maker = graph.indexOf(operand);
             isFactor[number] && isFactor[maker])
           cut.addEdge(node, opNodes[maker], MinCut::kInfinite);
@@ -242,14 +242,14 @@ private:
 };
 } // namespace
 
-/// Whether `op` sums, or combines in another way, elements of one operand.
+/// Whether `op` is a reduction (a sum, a max) other than a contraction.
 static bool isReduction(Operation *op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   return linalgOp && linalgOp.getNumReductionLoops() > 0 && !isContraction(op);
 }
 
-/// Backward operations that are cheap or reductions, depend on forward values
-/// and other factors of their layer only, and are read in their layer only.
+/// Factors: backward operations that are cheap or reductions, depend only on
+/// forward values and factors of their layer, and are read only in their layer.
 static std::vector<bool> findFactors(const StepGraph &graph,
                                      const Layers &layers,
                                      const llvm::DenseSet<Value> &roots) {
@@ -259,7 +259,7 @@ static std::vector<bool> findFactors(const StepGraph &graph,
         (!entry.work.isCheap() && !isReduction(entry.op)))
       continue;
     int layer = layers.layerOf[number];
-    // What it reads must be there when the forward of its layer runs.
+    // Its operands must be available when the forward of its layer runs.
     auto isReady = [&](Value operand) {
       int index = graph.indexOf(operand);
       if (index < 0 || graph.ops[index].free)
@@ -295,14 +295,14 @@ Stash stagewright::pipeline::chooseStash(const StepGraph &graph,
   std::vector<bool> isWritten =
       prices.keep == Keep::Written ? findWritten(graph, layers)
                                    : std::vector<bool>(graph.ops.size(), false);
-  // What a contraction of the backward reads lies in memory on either side.
+  // A factor that a contraction reads is in memory wherever it is computed.
   for (auto [number, entry] : llvm::enumerate(graph.ops))
     if (prices.keep == Keep::Written && isFactor[number])
       isWritten[number] = llvm::any_of(entry.users, [&](unsigned user) {
         return isContraction(graph.ops[user].op);
       });
 
-  // Demands by layer, in program order.
+  // The values that the backward of each layer reads, in program order.
   std::vector<std::vector<Value>> demands(layers.size());
   for (auto [number, entry] : llvm::enumerate(graph.ops))
     if (entry.isBackward() && !isFactor[number])

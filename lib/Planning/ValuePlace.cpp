@@ -29,7 +29,7 @@ int64_t *counterOf(const Value &value, const ValuePlace &place, bool recompute,
   bool kept =
       forward ? place.inputUse || place.weightUse : !weight && place.weightUse;
   if (place.producer && kept && forward && recompute)
-    return &memory.recomputed; // Made once more right before the backward.
+    return &memory.recomputed; // Recomputed right before the backward.
   if (place.producer && kept && forward && place.offloaded)
     return &memory.offloaded;
   if (kept || (!place.producer && forward && recompute && place.forwardUse)) {

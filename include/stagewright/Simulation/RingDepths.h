@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A value that lives from one action to a later one needs as many slots as
-// microbatches are between the two at once; slot m mod depth is then free again
-// when microbatch m wants it. On one rank that number follows from the order.
-// Between two ranks it depends on how far the sender runs ahead, so it is taken
-// from the simulated schedule with equal stages: with that many slots no sender
-// of an even pipeline waits for a slot, and a skip connection over k stages
-// gets the k + 1 slots that it fills. Fewer slots would be safe too, only
-// slower; verify() proves either.
+// A value that lives from one action to a later one is held in a ring of slots;
+// microbatch m uses slot m mod depth. The depth is the max number of
+// microbatches that are between the two actions at the same time. On one rank
+// that number follows from the order. Between two ranks it depends on how far
+// the sender runs ahead, so it is taken from a simulation with equal stages: no
+// sender of a balanced pipeline then waits for a slot, and a skip connection
+// over k stages gets the k + 1 slots that it fills. A channel may also work
+// with fewer slots, only slower; verify() checks any choice of depths.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,16 +36,16 @@ struct RingDepth {
   friend bool operator==(const RingDepth &, const RingDepth &) = default;
 };
 
-/// Depths of the rings of a program under a family of schedules.
+/// The ring depths of a program for a family of schedules.
 class RingDepths {
 public:
-  /// `graph` is simulated without its depths. Fails where verify() fails.
+  /// Simulates `graph` with unlimited depths. Fails if verify() fails.
   static Result<RingDepths> create(const ScheduleFamily &family,
                                    StageGraph graph);
 
   /// Slots of a value made (or first held) in `first` and last used in `last`,
-  /// for every M >= 1. Both may lie on one rank (a stash) or on two (a channel,
-  /// whose depth is at least 2 so that sender and receiver can work at once).
+  /// for every M >= 1. The two are on one rank (a stash) or on two (a channel,
+  /// of depth >= 2 so that sender and receiver can work at the same time).
   RingDepth between(StagePhase first, StagePhase last);
 
 private:

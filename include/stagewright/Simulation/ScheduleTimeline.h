@@ -1,13 +1,13 @@
-//===- ScheduleTimeline.h - a timed schedule to look at ---------*- C++ -*-===//
+//===- ScheduleTimeline.h - a timed schedule as a timeline ------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What timeSchedule() has found out, in the shapes that pictures and traces are
-// made of. Hops are delays (ScheduleProblem.h), so those of a channel may
-// overlap; a trace gives them as many lanes as that takes.
+// Converts the result of timeSchedule() to the structures from which grids, SVG
+// files and traces are written. Hops are delays (ScheduleProblem.h), so hops on
+// one channel may overlap; a trace draws overlapping ones in separate lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +19,19 @@
 
 namespace stagewright {
 
-/// For drawGrid().
+/// Input of drawGrid().
 Timeline timelineOf(const Schedule &schedule, const ScheduleTiming &timing);
 
-/// For drawSvg() and writeTrace().
+/// Input of drawSvg() and writeTrace().
 struct TimedPipeline {
-  /// Ranks as processors; a channel for every two neighbouring stages that lie
-  /// on different ranks.
+  /// Ranks are processors. There is a channel between stages s and s + 1 if any
+  /// microbatch crosses from one rank to another there.
   PipelineModel model;
   PipelineTimeline timeline;
 };
 
-/// `timing` must be that of `schedule` under `problem`. An update takes no time
-/// and is left out. O(n log n) for n actions.
+/// `timing` must be that of `schedule` for `problem`. Updates take no time and
+/// are left out. O(n (log n + L)) for n actions and L lanes of a channel.
 TimedPipeline timedPipelineOf(const Schedule &schedule,
                               const ScheduleProblem &problem,
                               const ScheduleTiming &timing);

@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Offsets for buffers that live at known times, so that no two that live at
-// once share bytes and the whole takes little: dynamic storage allocation,
-// which is NP-hard (Garey and Johnson, problem SR2). No arena can be smaller
-// than the bytes that live at once, `liveBound`; a packing that reaches it is
-// optimal.
+// Assigns offsets to buffers with known lifetimes so that buffers that are live
+// at the same time do not overlap and the arena is small. This is dynamic
+// storage allocation, which is NP-hard (Garey and Johnson, problem SR2). No
+// arena can be smaller than the max number of bytes live at one time,
+// `liveBound`; a packing of that size is optimal.
 //
-// Not an allocator: every life is known before anything runs. No MLIR, no
-// files.
+// This is no run-time allocator: all lifetimes are known in advance. It uses
+// neither MLIR nor files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,40 +25,40 @@
 
 namespace stagewright {
 
-/// Moments from `first` to `last`, both included.
+/// A lifetime, from time step `first` to `last` inclusive.
 struct Life {
   int64_t first = 0, last = 0;
 };
 
 /// A buffer to be placed.
 struct PackItem {
-  int64_t bytes = 0;       ///< At least 0; what lives at once is at most 2^62.
+  int64_t bytes = 0;       ///< >= 0; liveBound() of all items is at most 2^62.
   std::vector<Life> lives; ///< Ascending, without overlap.
   int64_t offset = 0;      ///< Result.
 };
 
-/// How well a packing came out, in bytes.
+/// The size of a packing and its lower bound, in bytes.
 struct Packing {
   int64_t total = 0; ///< End of the last buffer.
-  int64_t bound = 0; ///< Most bytes that live at once.
+  int64_t bound = 0; ///< liveBound() of the items.
 };
 
-/// Most bytes of `items` that live at one moment.
+/// The max number of bytes of `items` that are live at one time step.
 int64_t liveBound(const std::vector<PackItem> &items);
 
-/// Gives every item its offset. Puts one after the other at the lowest offset
-/// that is free during its life, in several orders (by size, by size times
-/// life, by first and by last moment; "greedy by size" is Pisarchyk and Lee,
-/// "Efficient memory management for deep neural net inference", 2020), and
-/// stops at the first that reaches the bound. If none does within a percent,
-/// it exchanges items in the best order while a budget lasts. The same items
-/// give the same offsets everywhere. With K pairs of items that live at once,
-/// an order takes O(n log n + K log K); K is linear in n where few live at
-/// once.
+/// Sets the offset of every item. It places the items one by one at the lowest
+/// offset that is free during their lifetimes, in several orders (by size, size
+/// times lifetime, lifetime, first and last time step; "greedy by size" is
+/// Pisarchyk and Lee, "Efficient memory management for deep neural net
+/// inference", 2020), and stops at the first order that reaches the bound. If
+/// the best is over 1 % above it, items in that order are moved and exchanged a
+/// limited number of times. Equal items get equal offsets on every machine. An
+/// order takes O(n log n + K log K) for K pairs of items with overlapping
+/// lifetimes; K is linear in n if few items are live at the same time.
 Packing pack(std::vector<PackItem> &items);
 
-/// Packs many sets of items of one life each, without exchanging any: the same
-/// set is packed once, and in whatever order it is listed it takes the same.
+/// Packs many sets of items with one lifetime each, without exchanges. Results
+/// are cached: an equal set, listed in any order, gets the same packing.
 class LifePacker {
 public:
   Packing pack(std::vector<PackItem> &items);
@@ -66,7 +66,7 @@ public:
 private:
   struct Packed {
     Packing packing;
-    std::vector<int64_t> offsets; ///< By the order of lives and sizes.
+    std::vector<int64_t> offsets; ///< Items sorted by lifetime, then size.
   };
   std::map<std::vector<int64_t>, Packed> known;
 };

@@ -1,14 +1,15 @@
-//===- RowsOfAttention.cpp - rows through attention -----------------------===//
+//===- RowsOfAttention.cpp - how attention depends on rows ----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows go through attention where they are one of its batches: queries and keys
-// of other rows never meet. What all rows share (a mask, keys of all queries)
-// stays whole; a gradient of it would be a sum that the operation starts by
-// itself, so that is left to whole microbatches.
+// Attention can run on a slice of the rows if the rows are one of its batch
+// dimensions, since queries then never read keys of other rows. Operands that
+// all rows share (a mask, keys of all queries) stay whole. The gradient of such
+// an operand is a sum over rows inside the operation; such a layer is not
+// sliced.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +19,7 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::pipeline;
 
-/// Query, key, width and value width come last.
+/// The last dimensions are query, key, width and value width, after the batch.
 static constexpr unsigned kOwnDimensions = 4;
 
 bool RowTracker::visitAttention(Operation &op) {

@@ -1,13 +1,13 @@
-//===- Orders.cpp - what each rank runs when, as code ---------------------===//
+//===- Orders.cpp - the order of each rank as loops or a table ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Orders that are those of a generator defined for every number of microbatches
-// become loops that are right for all of them. All others are taken as they
-// stand: as loops where they repeat, else as a table.
+// If the orders are those of a generator that is defined for every number of
+// microbatches, they become loops that are correct for any number. All other
+// orders are for one number: loops if they repeat, else a table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,13 @@ using namespace mlir;
 
 namespace stagewright::torank {
 
-/// Loops may hold every case this often; a table holds it once. Interleaved
-/// schedules run G forwards and backwards per chunk in turn.
+/// Loop bodies may contain each case (kind and stage) this often on average; a
+/// table contains it once. Interleaved schedules alternate G forwards, and G
+/// backwards, of each chunk.
 static constexpr size_t kMostBodiesPerCase = 8;
 
-/// By stage: which of the stages that were scheduled it is a replica of.
-/// Replicas of one are neighbours.
+/// For each stage: the number of the scheduled stage of which it is a replica.
+/// Replicas of one stage have consecutive numbers.
 static std::vector<int64_t> scheduledStages(const Plan &plan) {
   std::vector<int64_t> scheduled;
   for (size_t stage = 0; stage < plan.replicaOf.size(); ++stage)
@@ -36,9 +37,9 @@ static std::vector<int64_t> scheduledStages(const Plan &plan) {
   return scheduled;
 }
 
-/// What `generator` makes for every number of microbatches, with stage r alone
-/// on rank r, and forwards run again where `plan.data` does so. Replicas run
-/// the order of their stage.
+/// The schedules of `generator` for every number of microbatches, with stage r
+/// alone on rank r, and with forwards recomputed for the stages that recompute
+/// in `plan.data`. Replicas run the order of their stage.
 static ScheduleFamily familyFor(const Plan &plan, const Generator &generator) {
   std::vector<int64_t> scheduled = scheduledStages(plan);
   std::vector<bool> again(scheduled.back() + 1);
@@ -66,8 +67,8 @@ static ScheduleFamily familyFor(const Plan &plan, const Generator &generator) {
   };
 }
 
-/// Whether every pipeline of `plan.data` runs its share of the microbatches as
-/// `family` does.
+/// Whether every pipeline of `plan.data` runs its share of the microbatches in
+/// the order of `family`.
 static bool isOf(const Plan &plan, const ScheduleFamily &family) {
   for (int64_t copy = 0; copy < plan.pipelines; ++copy)
     for (int64_t stage = 0; stage < plan.numStages; ++stage) {
@@ -82,7 +83,8 @@ static bool isOf(const Plan &plan, const ScheduleFamily &family) {
   return true;
 }
 
-/// The last microbatch of a step lies on a rank that depends on their number.
+/// Whether a result is that of the last microbatch: which of several pipelines
+/// runs it depends on the number of microbatches.
 static bool keepsLast(const Plan &plan) {
   pipeline::GraphOp graph = plan.graph;
   for (unsigned result = 0; result < graph.getNumResults(); ++result)
@@ -91,7 +93,8 @@ static bool keepsLast(const Plan &plan) {
   return false;
 }
 
-/// The loops of every rank, if `plan.data` is of such a family.
+/// The loops of every rank, for any number of microbatches, if `plan.data` is
+/// of the family of its generator. Then sets `plan.family`, too.
 static std::optional<std::vector<std::vector<Segment>>>
 matchFamily(Plan &plan) {
   Result<Generator> generator = findGenerator(plan.data.kind);
@@ -155,7 +158,7 @@ static void readDevices(Plan &plan) {
   pipeline::ClusterOp cluster = pipeline::clusterOf(plan.program);
   for (auto device : cluster.getBody().getOps<pipeline::DeviceOp>())
     nodeOf[device.getSymName()] = device.getNode();
-  llvm::MapVector<int64_t, int64_t> numberOf; // of a node that is used
+  llvm::MapVector<int64_t, int64_t> numberOf; // host of a used node
   for (StringRef device : pipeline::devicesOfRanks(plan.program)) {
     plan.deviceOfRank.push_back(device.str());
     auto [it, isNew] = numberOf.insert({nodeOf[device], numberOf.size()});

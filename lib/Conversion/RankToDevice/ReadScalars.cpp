@@ -1,4 +1,4 @@
-//===- ReadScalars.cpp - scalars that operations read themselves ----------===//
+//===- ReadScalars.cpp - kernels read scalars from memory -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ namespace stagewright::device {
 
 namespace {
 
-/// The only element of an array, where `value` is that.
+/// The operation that extracts `value` from a tensor of rank 0, or null.
 tensor::ExtractOp scalarOf(Value value) {
   auto extract = value.getDefiningOp<tensor::ExtractOp>();
   return extract && extract.getIndices().empty() ? extract
@@ -35,7 +35,7 @@ struct DeviceReadScalarsPass
       take(op);
   }
 
-  /// Makes operands of the arrays whose elements the body of `op` names.
+  /// Makes tensors of rank 0 operands of `op` if its body uses their elements.
   void take(linalg::GenericOp op) {
     SetVector<Value> used;
     getUsedValuesDefinedAbove(op->getRegions(), used);

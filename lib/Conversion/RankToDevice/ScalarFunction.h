@@ -1,17 +1,17 @@
-//===- ScalarFunction.h - what element of a result is of others -*- C++ -*-===//
+//===- ScalarFunction.h - elementwise operations as functions ---*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// An elementwise operation, with those that make its operands, as one function
-// of the elements at the same place of a few arrays. There are many ways to
-// write one function, and each framework, derivative and simplification has its
-// own; so functions are told apart by their values: two that agree to six
-// digits at some sixty points are the same one. Rounding to narrower types is
-// left out, and a constant of a narrow type counts as the well-known number
-// that it was rounded from.
+// An elementwise operation, together with the elementwise operations that make
+// its operands, as one function of the elements of a few arrays at the same
+// indices. Frameworks, differentiation and simplification write one function in
+// many ways, so functions are compared by their values: two are equal if they
+// agree to six digits at 61 points. Rounding to narrower types is ignored. A
+// constant of a narrow type that is a rounded constant of GELU counts as that
+// constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace stagewright::device {
 
 class ScalarFunction {
 public:
-  /// An array of the result's shape, or a row that is the same for all rows.
+  /// An array of the result's shape, or one row that is used for all rows.
   struct Leaf {
     mlir::Value array;
     bool isRow;
@@ -34,19 +34,19 @@ public:
     }
   };
 
-  /// Of the only result of `op`; fails where it is no such function.
+  /// The function of the only result of `op`; fails if it is not elementwise.
   static mlir::FailureOr<ScalarFunction> get(mlir::linalg::GenericOp op);
 
   /// The arrays it depends on.
   llvm::ArrayRef<Leaf> leaves() const { return list; }
 
-  /// Whether it is `wanted` of the arguments that belong to `leaves`, which
-  /// must be all of its own.
+  /// Whether it equals the function `wanted`, whose arguments are `leaves` in
+  /// this order. False if `leaves` are not exactly its leaves.
   bool is(llvm::ArrayRef<Leaf> leaves,
           llvm::function_ref<double(llvm::ArrayRef<double>)> wanted) const;
 
-  /// Writes it into the body of another operation. A leaf may be rounded
-  /// already to what the function rounds it to.
+  /// Writes it into the body of another operation. A leaf may already have the
+  /// type to which the function rounds it.
   mlir::Value write(mlir::OpBuilder &builder,
                     llvm::function_ref<mlir::Value(const Leaf &)> leaf) const;
 
@@ -55,7 +55,7 @@ private:
   llvm::SmallVector<Leaf> list;
 };
 
-/// GELU by tanh, and its derivative.
+/// The tanh approximation of GELU, and its derivative.
 double gelu(double x);
 double geluDerivative(double x);
 

@@ -1,14 +1,14 @@
-//===- WriteElementwise.cpp - one thread for each result ------------------===//
+//===- WriteElementwise.cpp - kernels with a thread per result ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The parallel loops are one counter over all threads; a thread takes several
-// turns side by side, where the innermost loop allows it, and loads and stores
-// them at once. Loops that sum run inside the thread: the form that any
-// operation can take, and the best one where there are few terms.
+// The iterations of the parallel loops are distributed over all threads. If the
+// innermost loop allows it, a thread runs several consecutive iterations, with
+// vector loads and stores. Reduction loops run inside the thread; this works
+// for every operation, and is fastest if there are few terms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,7 +93,7 @@ public:
   }
 
 private:
-  /// Makes one loop of neighbours that every operand walks as one.
+  /// Merges two neighbouring loops if every operand can be indexed by one loop.
   void merge() {
     if (!simple || hasIndex || !llvm::all_of(operands, [](const Operand &o) {
           return o.linear.has_value();
@@ -106,7 +106,7 @@ private:
                    o.linear->steps[inner] * ranges[inner];
           }))
         continue;
-      // The outer loop stays, with the steps of the inner one.
+      // The outer loop is kept, with the strides of the inner one.
       for (Operand &o : operands)
         o.linear->steps[outer] = o.linear->steps[inner];
       ranges[outer] *= ranges[inner];
@@ -114,7 +114,7 @@ private:
       loops.erase(loops.begin() + int64_t(i));
       merged.push_back(inner);
     }
-    // Loops of one turn cost a division.
+    // A loop of one iteration would only cost a division.
     llvm::erase_if(loops, [&](unsigned loop) {
       bool one = ranges[loop] == 1;
       if (one)
@@ -141,7 +141,7 @@ private:
     return lanes;
   }
 
-  /// Whether all lanes of an operand lie side by side at a multiple of `lanes`.
+  /// Whether the lanes of an operand are contiguous and aligned to `lanes`.
   bool isVector(const Operand &o, unsigned lanes) {
     if (lanes == 1 || !o.linear || o.linear->steps[loops.back()] != 1 ||
         o.memory.start ||
@@ -160,7 +160,7 @@ private:
     return writer.placeOf(o.memory, *o.linear, indices);
   }
 
-  /// `indices` with the innermost loop `lane` turns further.
+  /// `indices` with the innermost loop `lane` iterations further.
   SmallVector<Value> laneOf(ArrayRef<Value> indices, unsigned lane) {
     SmallVector<Value> there(indices);
     for (unsigned loop : merged)
@@ -217,7 +217,7 @@ private:
     }
   }
 
-  /// The loops that sum, inside the thread.
+  /// Writes the reduction loops, which run inside the thread.
   void writeSum(ArrayRef<Value> indices) {
     SmallVector<Value> inits;
     for (OpOperand &init : op.getDpsInitsMutable()) {
@@ -278,7 +278,7 @@ private:
 
   ThreadWriter &writer;
   linalg::LinalgOp op;
-  linalg::FillOp fill; ///< What its sums start from, or null.
+  linalg::FillOp fill; ///< Initial value of its sums, or null.
   SmallVector<int64_t> ranges;
   SmallVector<unsigned> loops, sums, merged;
   SmallVector<Operand> operands;

@@ -1,4 +1,4 @@
-//===- Bufferize.cpp - bodies on buffers -------------------------------===//
+//===- Bufferize.cpp - host-bufferize: tensors to buffers -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,8 +21,8 @@ namespace stagewright::host {
 
 namespace {
 
-/// The first operation on tensors that has no form on buffers gets an error
-/// that names it.
+/// Emits an error for the first operation on tensors that cannot be
+/// bufferized.
 LogicalResult
 checkOperations(func::FuncOp function,
                 const bufferization::BufferizationOptions &options) {
@@ -40,8 +40,8 @@ checkOperations(func::FuncOp function,
   return failure(walk.wasInterrupted());
 }
 
-/// The tensors with which an iteration of `loop` begins, by carried value; null
-/// where the operation that ends the iteration cannot name it.
+/// For each carried value of `loop`, its tensor at the start of an iteration;
+/// null if the terminator of the iteration cannot refer to it.
 SmallVector<Value> findStarts(LoopLikeOpInterface loop) {
   auto open = dyn_cast<scf::WhileOp>(*loop);
   if (!open)
@@ -57,9 +57,9 @@ SmallVector<Value> findStarts(LoopLikeOpInterface loop) {
   return starts;
 }
 
-/// Lets an open loop hand on what it began an iteration with, where the
-/// analysis would hand on a copy of it: the copy's buffer is not that of the
-/// start.
+/// Makes the condition of an scf.while pass on the tensors of its `before`
+/// arguments themselves if the analysis inserted copies: a copy has another
+/// buffer.
 void handOn(scf::WhileOp loop) {
   for (OpOperand &operand : loop.getConditionOp().getArgsMutable())
     if (auto copy = operand.get().getDefiningOp<bufferization::AllocTensorOp>())
@@ -70,11 +70,11 @@ void handOn(scf::WhileOp loop) {
       }
 }
 
-/// Puts what an iteration leaves where the next one looks for it, at its end: a
-/// temporary of a loop is one buffer for all iterations, so a value left in one
-/// would be written over by the iteration that reads it. What lies where
-/// another value is to go (a swap) is copied first. Expects a body of which
-/// every operation writes in place.
+/// Copies the values that an iteration yields, at its end, to the buffers in
+/// which the next iteration expects them. A temporary of a loop has one buffer
+/// for all iterations, so a value left there would be overwritten by the
+/// iteration that reads it. A value in a buffer that another one is copied to
+/// (a swap) is saved first. Expects that all operations write in place.
 void carryInPlace(func::FuncOp function,
                   const bufferization::BufferizationOptions &options) {
   bufferization::AnalysisState state(options);
@@ -125,12 +125,12 @@ void carryInPlace(func::FuncOp function,
   });
 }
 
-/// Most bytes that an iteration of a parallel loop may keep on the stack.
+/// Max bytes that an iteration of a parallel loop may allocate on the stack.
 constexpr int64_t kMostStack = 2 << 20;
 
-/// Puts what an iteration of a parallel loop makes for itself on the stack:
-/// iterations that run at once must not share it. A loop that makes too much
-/// runs its iterations in order, in the workspace.
+/// Allocates the temporaries of an iteration of a parallel loop on the stack,
+/// since concurrent iterations must not share them. If they are too large, the
+/// loop becomes sequential and they stay in the workspace.
 void keepTilesApart(func::FuncOp function) {
   function.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
     if (!loop->hasAttr(kParallel))
@@ -162,9 +162,9 @@ void keepTilesApart(func::FuncOp function) {
   });
 }
 
-/// A view that takes steps and drops dimensions becomes two, each of which does
-/// one of the two: SubViewOp::getDroppedDims of MLIR 22.1 compares the strides
-/// of the result with those of the source, without the steps, and fails.
+/// Splits a subview that has strides and drops dimensions into two that each do
+/// one of these: SubViewOp::getDroppedDims of MLIR 22.1 compares the strides of
+/// result and source, ignores those of the subview itself, and fails.
 void splitSteppedViews(func::FuncOp body) {
   body.walk([](memref::SubViewOp view) {
     bool steps = llvm::any_of(view.getStaticStrides(),
@@ -186,7 +186,7 @@ void splitSteppedViews(func::FuncOp body) {
   });
 }
 
-/// The slice in whose memory `value` lies, or is written; null if none.
+/// The slice in whose buffer `value` is, or will be written; null if none.
 tensor::ExtractSliceOp sliceBehind(Value value) {
   while (true) {
     auto result = dyn_cast<OpResult>(value);
@@ -204,9 +204,9 @@ tensor::ExtractSliceOp sliceBehind(Value value) {
   }
 }
 
-/// Where one branch yields what lies in a slice and another does not, or has
-/// its own copy of it, the result would have a layout that is known at run time
-/// only, which no kernel takes: such a value is copied.
+/// Copies every value in a slice that a branch yields. If the other branch
+/// yields no slice, or a copy of it, the layout of the result would be known
+/// only at run time, and no kernel supports that.
 void copyYieldedSlices(func::FuncOp body) {
   body.walk([](scf::IfOp choice) {
     if (choice.getNumResults() == 0)
@@ -241,7 +241,7 @@ struct HostBufferizePass : impl::HostBufferizeBase<HostBufferizePass> {
       copyYieldedSlices(function);
       IRRewriter rewriter(&getContext());
       bufferization::BufferizationState state;
-      // A slice that is only made to be inserted somewhere is made there.
+      // A tensor that is only inserted into another one is computed there.
       if (failed(bufferization::eliminateEmptyTensors(rewriter, function)) ||
           failed(bufferization::insertTensorCopies(function, options, state)))
         return signalPassFailure();

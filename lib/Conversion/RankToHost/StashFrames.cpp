@@ -1,4 +1,4 @@
-//===- StashFrames.cpp - slots of stashes, each with its own life ---------===//
+//===- StashFrames.cpp - place stash slots by lifetime --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TensorUtils.cpp - small facts about bodies on tensors --------------===//
+//===- TensorUtils.cpp - helpers for bodies on tensors --------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,7 +33,7 @@ bool isZero(Value value) {
     return isZero(reshape.getSrc());
   if (auto reshape = value.getDefiningOp<tensor::CollapseShapeOp>())
     return isZero(reshape.getSrc());
-  // A broadcast of a zero scalar, as torch-mlir writes it.
+  // A broadcast of zero, as torch-mlir emits it.
   Value source;
   if (AffineMap map = matchCopy(value, source))
     return zero(source) || (source != value && isZero(source));
@@ -189,8 +189,8 @@ matchSumOfProducts(linalg::GenericOp op) {
   Block &body = *op.getBody();
   auto yield = cast<linalg::YieldOp>(body.getTerminator());
   Value yielded = yield.getOperand(0);
-  // A framework that sums in f32 into a narrow result writes truncf(extf(out) +
-  // ...).
+  // Frameworks that accumulate a narrow result in f32 emit
+  // truncf(extf(out) + ...).
   if (auto narrow = yielded.getDefiningOp<arith::TruncFOp>())
     yielded = narrow.getIn();
   auto add = yielded.getDefiningOp<arith::AddFOp>();

@@ -1,4 +1,4 @@
-//===- Graphs.cpp - attention and convolutions of a device ----------------===//
+//===- Graphs.cpp - plans of attention and convolutions -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace stagewright::runtime::cuda {
 
 namespace {
 
-/// Opens the plug-in by one of its functions.
+/// Loads the plug-in and opens it through its entry point `function`.
 GraphLibrary *openLibrary(const char *function, int architecture,
                           bool anyOrder) {
   const char *chosen = std::getenv("STAGEWRIGHT_GRAPH_LIBRARY");
@@ -43,7 +43,7 @@ GraphLibrary *openLibrary(const char *function, int architecture,
   return opened;
 }
 
-/// The words of a description, and what else tells plans apart.
+/// The key of a plan: the 64-bit words of its description, then its kind.
 template <typename Desc>
 std::vector<int64_t> keyOf(const Desc &desc, int64_t kind) {
   static_assert(sizeof(Desc) % sizeof(int64_t) == 0);

@@ -1,16 +1,16 @@
-//===- Samples.h - batches in files -----------------------------*- C++ -*-===//
+//===- Samples.h - training samples in files --------------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Samples of a batch argument in a file that is mapped, not read.
+// The samples of a batch argument, in a memory-mapped file.
 //
-// A file of one dimension is a stream: with a shift of s elements, sample i of
-// n elements is [i n + s, i n + s + n). The tokens of a text and the tokens
-// that follow them are the same file with the shifts 0 and 1. A file of more
-// dimensions holds sample i at place i of its first.
+// A file with one dimension is a stream: with a shift of s elements, sample i
+// is the n elements [i n + s, i n + s + n). The tokens of a text and their next
+// tokens are the same file with the shifts 0 and 1. In a file with more
+// dimensions sample i is at index i of the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,19 +32,20 @@ struct SampleSource {
   int64_t shift = 0; ///< In elements.
 };
 
-/// Throws an `Error` that says the form.
+/// Parses the form above. Throws an `Error` that states the form.
 SampleSource parseSampleSource(const std::string &text);
 
 class SampleFile {
 public:
   /// Opens `source.file`: .npy, .safetensors, or .bin with little-endian 16-bit
-  /// unsigned tokens. `dtype` and `shape` are of one sample as the step takes
-  /// it. Integers of a narrower type are widened. Throws an `Error`.
+  /// unsigned tokens. `dtype` and `shape` are those of one sample in the step.
+  /// Narrower integers are widened. Throws an `Error` if the file cannot be
+  /// read or does not fit.
   SampleFile(const SampleSource &source, sw_dtype dtype,
              std::vector<int64_t> shape);
 
   int64_t count() const { return samples; }
-  /// Bytes of a sample as the step takes it.
+  /// Bytes of a sample in the step.
   int64_t bytes() const { return elements * toSize; }
   /// Writes sample `index` to `to`.
   void read(int64_t index, std::byte *to) const;
@@ -63,9 +64,9 @@ private:
   int64_t elements = 1, samples = 0, shift = 0, fromSize = 2, toSize;
 };
 
-/// Which of `count` samples is at place `place` of the order `order`: a
-/// permutation that needs no memory, a Feistel network over the next power of
-/// four whose cycles are walked until they are back below `count`.
+/// The sample at `place` in a permutation of [0, count) that the seed `order`
+/// selects. Needs no memory: it is a Feistel network over the next power of
+/// four, applied until the result is below `count` (cycle walking).
 int64_t permuted(int64_t place, int64_t count, uint64_t order);
 
 } // namespace stagewright::runtime

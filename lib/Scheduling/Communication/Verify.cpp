@@ -1,12 +1,13 @@
-//===- Verify.cpp - proof that communication finishes ---------------------===//
+//===- Verify.cpp - verify schedules with communication -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// In this order: the computations alone; each entry and its message; what is
-// lacking; the order of each channel; the buffers; then the ranks are run.
+// Checks, in this order: the computations alone; each entry by itself; that no
+// entry is missing or misplaced; the order of each channel; the buffers; and,
+// by running all ranks, that none waits forever.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +34,7 @@ std::string CommVerifier::textOf(OrderMark mark) const {
          ")";
 }
 
-/// What is wrong with `entry` on `rank` as such; empty if nothing.
+/// What is wrong with `entry` on `rank` by itself; empty if nothing is.
 std::string CommVerifier::faultOf(const CommAction &entry, int64_t rank,
                                   size_t id) const {
   bool receive = entry.kind == CommKind::Receive;
@@ -54,7 +55,7 @@ std::string CommVerifier::faultOf(const CommAction &entry, int64_t rank,
   return "";
 }
 
-/// Enters one communication into the table.
+/// Checks one communication and records its step.
 Status CommVerifier::enter(OrderMark mark) {
   const CommAction &entry = schedule.ranks[mark.rank][mark.step];
   size_t id = messages.find(entry);
@@ -79,7 +80,7 @@ Status CommVerifier::enterAll() {
           return status;
         continue;
       }
-      // The first of a rank is no pair: the computations have passed.
+      // A paired action has a predecessor: verify() of the computations passed.
       if (order[step].action.paired &&
           order[step - 1].kind != CommKind::Compute)
         return errorAbout("a pair is not interrupted, but " +
@@ -92,7 +93,8 @@ Status CommVerifier::enterAll() {
   return {};
 }
 
-/// Every message has its three entries, each behind what comes before it.
+/// Every message has a send, a receive and a wait, in a possible order with the
+/// actions that make and use it.
 Status CommVerifier::checkEntries() const {
   for (size_t id = 0; id < messages.size(); ++id) {
     if (!messages.crosses(id))
@@ -127,12 +129,12 @@ Status CommVerifier::checkEntries() const {
   return {};
 }
 
-/// The k-th send meets the k-th receive.
+/// On every channel the k-th send and the k-th receive are of one message.
 Status CommVerifier::checkChannels() const {
   struct Ends {
     std::vector<size_t> sent, received;
   };
-  std::map<std::pair<int64_t, int64_t>, Ends> channels; // By both ranks.
+  std::map<std::pair<int64_t, int64_t>, Ends> channels; // Sender, receiver.
   for (const CommOrder &order : schedule.ranks)
     for (const CommAction &entry : order) {
       if (entry.kind != CommKind::Send && entry.kind != CommKind::Receive)
@@ -156,10 +158,11 @@ Status CommVerifier::checkChannels() const {
   return {};
 }
 
-/// No rank holds more of a route than the depth of its edges.
+/// No rank holds more messages of a class from one sender than the depth of its
+/// edges.
 Status CommVerifier::checkBuffers() const {
   for (int64_t rank = 0; rank < dependences.numRanks(); ++rank) {
-    std::map<std::pair<size_t, int64_t>, int64_t> held; // Class and sender.
+    std::map<std::pair<size_t, int64_t>, int64_t> held; // Class, sender.
     size_t number = dependences.begin(rank);
     for (size_t step = 0; step < schedule.ranks[rank].size(); ++step) {
       const CommAction &entry = schedule.ranks[rank][step];
@@ -187,7 +190,7 @@ Status CommVerifier::checkBuffers() const {
 }
 
 Status verify(const CommSchedule &schedule, const StageGraph &graph) {
-  StageGraph endless = graph; // Depths bind the receives, not the makers.
+  StageGraph endless = graph; // Depths limit receives, not actions.
   for (StageEdge &edge : endless.edges)
     edge.depth = 0;
   Schedule compute = withoutCommunication(schedule);

@@ -12,7 +12,7 @@
 namespace stagewright {
 
 namespace {
-/// A rank's order, with the W that wait for their turn, first in, first out.
+/// Appends to a rank's order. Deferred W are in a queue, first in, first out.
 class Steps {
 public:
   Steps(Builder &order, const DualPipeRank &rank) : order(order), rank(rank) {}
@@ -31,7 +31,7 @@ private:
     order.run(ActionKind::WeightGradient, weights.front());
     weights.pop_front();
   }
-  /// Ranks between this one and the turn.
+  /// Ranks that a microbatch of `near` still passes before the turn.
   int64_t below() const { return rank.places - 1 - rank.place; }
 
   Builder &order;
@@ -57,8 +57,8 @@ void Steps::warmUp() {
 void Steps::steady() {
   int64_t pairs = rank.microbatches - 2 * rank.places + rank.place + 1;
   for (int64_t i = 0; i < pairs; ++i) {
-    // At the turn the first backward waits for the forward just before it, and
-    // one piece of work would only be longer.
+    // As in DeepSeek's code, the last rank before the turn does not pair its
+    // first forward and backward: so the forward ends earlier.
     if (i == 0 && below() == 0) {
       order.run(ActionKind::Forward, rank.near);
       order.run(ActionKind::Backward, rank.far);
@@ -73,10 +73,10 @@ void Steps::steady() {
   }
 }
 
-/// Backwards without forwards: the second half of them leaves its W for the
-/// time in which the last gradients are still on their way.
+/// Backwards without forwards. The second half of them is split; their W run
+/// while the rank would wait for the last gradients.
 void Steps::drain() {
-  int64_t whole = rank.place + 1; // Backwards in one, of 2 (place + 1).
+  int64_t whole = rank.place + 1; // Backwards not split, of 2 (place + 1).
   for (int64_t i = 0; i < 2 * (rank.place + 1); ++i)
     backward(i % 2 == 0 ? rank.far : rank.near, /*split=*/i >= whole);
   for (int64_t i = 0; i < below(); ++i) {

@@ -115,7 +115,7 @@ Result<Generator> findGenerator(std::string_view name) {
       return searchedGenerator(splitsBackward);
   if (name == levelsGenerator().name)
     return levelsGenerator();
-  // DAPPLE's names for two orders that others have found as well.
+  // DAPPLE's names for two orders that have other names here.
   if (name == "dapple-a")
     name = "1f1b";
   if (name == "dapple-b")

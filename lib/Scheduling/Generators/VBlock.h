@@ -5,21 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Private to this room: V-Half and V-Min (Qi et al., Pipeline Parallelism with
-// Controllable Memory, NeurIPS 2024, section 3). The paper gives the slots of
-// one microbatch and repeats them; how the gaps of warm-up and drain are closed
-// is ours:
+// Private to this folder: V-Half and V-Min (Qi et al., Pipeline Parallelism
+// with Controllable Memory, NeurIPS 2024, section 3). The paper defines the
+// slots of one microbatch and repeats them. The gaps of warm-up and drain are
+// filled by an algorithm of our own:
 //
-//  1. I and F in the slots of the block, one block every six slots; W in the
-//     first slot that is free. The most a rank holds in that order is the cap.
-//  2. Slot by slot every rank runs the next action of that order. Where it
-//  would
-//     wait, it runs the first later one that can start: any I or W, or a
-//     forward if the rank, on the way to where that forward stood, stays below
-//     the cap.
+//  1. I and F take the slots of the block, one block every six slots; W takes
+//     the next free slot. The max that any rank holds in this order is the cap.
+//  2. Slot by slot, every rank runs the next action of this order. If that has
+//     to wait, the rank runs the first later action that can start: any I or W,
+//     or a forward if all actions up to it leave the rank below the cap.
+//     The shorter of two results is taken; in one of them W are run late.
 //
-// An action that is taken early is ready, and the rest stays in its order, so
-// nothing can deadlock. Takes time linear in the actions, but for the waiting.
+// An action is moved forward only when it can start, and the others keep their
+// order, so there is no deadlock. Linear in the number of actions, plus the
+// search in slots where a rank waits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +30,13 @@
 
 namespace stagewright {
 
-/// Slots of microbatch 0 on a rank; those of microbatch m are 6 m later. No two
-/// are equal modulo 6.
+/// The slots of microbatch 0 on a rank; those of microbatch m are 6 m later. No
+/// two are equal modulo 6.
 struct VBlock {
   int64_t forward0, forward1, inputGradient1, inputGradient0;
 };
 
-/// The schedule of `block(rank)` for every rank, two chunks on a V.
+/// The schedule in which rank r repeats `block(r)`, with two chunks on a V.
 Result<Schedule> repeatBlock(const char *kind, const ScheduleShape &shape,
                              const std::function<VBlock(int64_t)> &block);
 

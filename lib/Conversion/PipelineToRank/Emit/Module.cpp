@@ -1,4 +1,4 @@
-//===- Module.cpp - step, channels and programs -------------------------===//
+//===- Module.cpp - emit step, channels and programs ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace stagewright;
 using namespace stagewright::torank;
 
-/// The interface of `plan.graph` as a `rank.step` before it, with the layers of
-/// each stage.
+/// Creates, before `plan.graph`, a `rank.step` with the signature of the graph
+/// and the layers of each stage.
 static rank::StepOp emitStep(const Plan &plan, OpBuilder &builder) {
   pipeline::GraphOp graph = plan.graph;
   pipeline::ProgramOp program = plan.program;
@@ -34,7 +34,7 @@ static rank::StepOp emitStep(const Plan &plan, OpBuilder &builder) {
   return step;
 }
 
-/// The channels of values, and of the parts of gradients.
+/// Creates the channels of values and of partial gradients.
 static void emitChannels(const Plan &plan, ModuleNames &names,
                          OpBuilder &builder) {
   Location loc = pipeline::GraphOp(plan.graph).getLoc();
@@ -88,8 +88,8 @@ FailureOr<EmitStatistics> stagewright::torank::emitPrograms(ModuleOp module,
     if (failed(RankEmitter(plan, rank, names, statistics, builder).emit()))
       return failure();
 
-  // The step takes the name of the graph, so the graph goes first; bodies that
-  // only it knew go with it.
+  // The step takes the name of the graph, so the graph is erased first. Bodies
+  // that only the graph called are erased, too.
   StringAttr name = graph.getSymNameAttr();
   pipeline::ScheduleOp(plan.schedule).erase();
   pipeline::ProgramOp(plan.program).erase();

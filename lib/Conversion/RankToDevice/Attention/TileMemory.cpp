@@ -1,4 +1,4 @@
-//===- TileMemory.cpp - tiles from memory and results to it ---------------===//
+//===- TileMemory.cpp - load tiles and store results ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -179,7 +179,7 @@ void TileWriter::store(ValueRange sums, const Strided &to, Value base,
                        unsigned widthDim) {
   int64_t width = attention.extents[widthDim];
   int64_t each = int64_t(sums.size()) / r, side = layout.sumSide;
-  // Four numbers of f32 side by side take registers that wide heads lack.
+  // With wide heads, vector stores of four f32 need too many registers.
   bool wide = !layout.element.isF32() && isWide(to, widthDim, width, side);
   for (int64_t i = 0; i < r; ++i) {
     Value row = rowOf(first, i);

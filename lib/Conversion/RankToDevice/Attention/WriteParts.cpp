@@ -80,7 +80,7 @@ Value Heads::loadRow(const Part &part, Value query) {
 }
 
 void Heads::storeRow(const Part &part, Value query, Value value) {
-  // One of the threads of the row.
+  // Only one thread of the row stores.
   Value writes = arith::AndIOp::create(
       writer.builder, writer.loc,
       writer.isZero(writer.modulo(writer.threadId(), tiles.threadsOfRow())),

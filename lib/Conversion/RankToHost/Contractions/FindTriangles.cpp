@@ -1,4 +1,4 @@
-//===- FindTriangles.cpp - contractions of which half is masked -----------===//
+//===- FindTriangles.cpp - find triangular contractions -------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ namespace stagewright::host {
 #define GEN_PASS_DEF_HOSTFINDTRIANGLES
 #include "stagewright/Conversion/RankToHost/Passes.h.inc"
 
-/// Columns of a box: one panel of the widest tiles.
+/// Width of a box along the loop that is cut: one panel of the widest tiles.
 static constexpr int64_t kBox = 32;
 
 SmallVector<LoopBox> boxesOf(linalg::LinalgOp op) {
@@ -30,7 +30,7 @@ SmallVector<LoopBox> boxesOf(linalg::LinalgOp op) {
   int64_t upper = triangle[0], lower = triangle[1];
   if (all.extents[upper] != triangle[2] || all.extents[lower] != triangle[3])
     return {all};
-  // Cut along a loop that the result has, or boxes would add to each other.
+  // Cut along a parallel loop, so that boxes write different results.
   bool cutLower =
       op.getIteratorTypesArray()[lower] == utils::IteratorType::parallel;
   int64_t cut = cutLower ? lower : upper, other = cutLower ? upper : lower;
@@ -53,8 +53,8 @@ SmallVector<LoopBox> boxesOf(linalg::LinalgOp op) {
 
 namespace {
 
-/// Two dimensions of a tensor. Where the index in `upper` is less than that in
-/// `lower`, its elements are not read, or zero.
+/// Two dimensions of a tensor, or two loops. Elements whose index in `upper` is
+/// less than that in `lower` are not read, or are zero.
 struct Mask {
   unsigned upper, lower;
   bool operator==(const Mask &other) const {
@@ -62,8 +62,8 @@ struct Mask {
   }
 };
 
-/// The loops of a comparison of two of them, such that it holds only where the
-/// first is not less than the second.
+/// If `condition` compares the indices of two loops: these, in such an order
+/// that it is true only if the first index is not less than the second.
 std::optional<Mask> matchComparison(Value condition) {
   auto compare = condition.getDefiningOp<arith::CmpIOp>();
   if (!compare)
@@ -94,8 +94,8 @@ std::optional<Mask> matchComparison(Value condition) {
   }
 }
 
-/// The loops under whose comparison alone `value` reaches what its operation
-/// yields; all of its ways must agree.
+/// The two loops whose comparison selects `value` on every path to what its
+/// operation yields; nothing if a path has none, or paths have different ones.
 std::optional<Mask> whereRead(Value value) {
   std::optional<Mask> found;
   for (OpOperand &use : value.getUses()) {
@@ -115,8 +115,8 @@ std::optional<Mask> whereRead(Value value) {
   return found;
 }
 
-/// The loops of the operation of `value` such that it is zero where the first
-/// is less than the second.
+/// Two loops of the operation that contains `value`, such that `value` is zero
+/// if the index of the first is less than that of the second.
 std::optional<Mask> whereZero(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -127,7 +127,7 @@ std::optional<Mask> whereZero(Value value) {
                : std::nullopt;
   if (isa<arith::NegFOp>(op))
     return whereZero(op->getOperand(0));
-  // A constant that is neither zero nor infinite leaves zeros zero.
+  // Zero times, or divided by, a finite constant other than zero is zero.
   FloatAttr factor;
   if (isa<arith::MulFOp, arith::DivFOp>(op) &&
       matchPattern(op->getOperand(1), m_Constant(&factor)) &&
@@ -136,7 +136,7 @@ std::optional<Mask> whereZero(Value value) {
   return std::nullopt;
 }
 
-/// The dimensions of a tensor that loops `mask` of an operation index.
+/// The dimensions of a tensor that the two loops of `mask` index.
 std::optional<Mask> dimensionsOf(std::optional<Mask> mask, AffineMap map) {
   if (!mask || !map.isProjectedPermutation())
     return std::nullopt;
@@ -149,7 +149,7 @@ std::optional<Mask> dimensionsOf(std::optional<Mask> mask, AffineMap map) {
   return Mask{*upper, *lower};
 }
 
-/// The dimensions of the result between which nobody reads the upper triangle.
+/// The two dimensions of `result` whose upper triangle no user reads.
 std::optional<Mask> maskOfReaders(Value result) {
   std::optional<Mask> found;
   for (OpOperand &use : result.getUses()) {
@@ -165,7 +165,7 @@ std::optional<Mask> maskOfReaders(Value result) {
   return found;
 }
 
-/// The dimensions of `operand` between which its upper triangle is zero.
+/// The two dimensions of `operand` whose upper triangle is zero.
 std::optional<Mask> maskOfMaker(Value operand) {
   auto maker = operand.getDefiningOp<linalg::GenericOp>();
   if (!maker)
@@ -206,7 +206,7 @@ struct HostFindTrianglesPass
         kinds[loops->lower] != utils::IteratorType::parallel)
       return;
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-    // Of a sum that has no term for some element, nothing would be written.
+    // With unequal extents, results without terms would not be written.
     if (ranges[loops->upper] != ranges[loops->lower] ||
         ranges[loops->upper] < 2 * kBox)
       return;

@@ -1,4 +1,4 @@
-//===- FoldAccumulation.cpp - gradients summed where they are made ----===//
+//===- FoldAccumulation.cpp - accumulate gradients in place ---------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,7 @@ namespace stagewright::host {
 
 namespace {
 
-/// If all that makes `value` is that another array is widened, that array.
+/// The array that `value` widens, if it has no other use; else null.
 Value withoutWidening(Value value) {
   auto cast = value.getDefiningOp<linalg::GenericOp>();
   if (!cast || cast.getNumDpsInputs() != 1 || cast->getNumResults() != 1 ||
@@ -42,15 +42,15 @@ struct HostFoldAccumulationPass
   using HostFoldAccumulationBase::HostFoldAccumulationBase;
 
   /// A value equal to `sum + addend` that needs no separate addition, or null.
-  /// `sum` must dominate what makes `addend`: it is an argument of the function
-  /// or made from one at its use.
+  /// `sum` must dominate the operation that makes `addend`: it is an argument
+  /// of the function, or computed from one.
   Value fold(Value sum, Value addend, OpBuilder &builder) {
     if (isZero(addend))
       return sum;
     Operation *maker = addend.getDefiningOp();
     if (!maker || !addend.hasOneUse())
       return {};
-    // What makes the addend must come after the sum so far.
+    // The operation that makes the addend must come after the sum so far.
     Operation *before = sum.getDefiningOp();
     if (before && (before->getBlock() != maker->getBlock() ||
                    maker->isBeforeInBlock(before)))
@@ -125,8 +125,8 @@ struct HostFoldAccumulationPass
     func::FuncOp function = getOperation();
     if (!isBody(function))
       return;
-    // A sum over one element, of a gradient of one sample, would hide the sum
-    // that makes it.
+    // A reduction over one element (the gradient of a single sample) would hide
+    // the reduction that makes its operand.
     RewritePatternSet patterns(&getContext());
     populateSimplifyUnitSums(patterns);
     if (failed(applyPatternsGreedily(function, std::move(patterns))))

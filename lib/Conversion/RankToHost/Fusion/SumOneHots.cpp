@@ -1,13 +1,13 @@
-//===- SumOneHots.cpp - sums of which one term is not zero ----------------===//
+//===- SumOneHots.cpp - sums with one nonzero term ------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The gradient of a token's loss sums an array that is zero but in the column
-// of the token's target: the loop over a vocabulary adds one number and zeros.
-// The sum is that number if the column exists, else zero, to the last bit.
+// The gradient of a token's loss sums an array that is zero except in the
+// column of the token's target: the loop over the vocabulary adds one number
+// and zeros. The sum is bit for bit that number if the column exists, else 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,19 +36,19 @@ bool isZeroUnless(Value value, Value condition) {
          isZeroUnless(maker->getOperand(0), condition);
 }
 
-/// A sum over a loop of terms that are zero but in one turn.
+/// A sum over a loop whose terms are zero except in one iteration, the hot one.
 struct OneHotSum {
-  linalg::IndexOp index; ///< the number of the turn
-  int64_t loop = -1;     ///< the loop, of `extent` turns
+  linalg::IndexOp index; ///< the index of the loop
+  int64_t loop = -1;     ///< the loop, of `extent` iterations
   int64_t extent = 0;
-  arith::CmpIOp isHot;      ///< whether this is that turn
-  Value hot;                ///< its number; no turn if not in [0, extent)
-  OpOperand *sum = nullptr; ///< what is added to
+  arith::CmpIOp isHot;      ///< whether `index` equals `hot`
+  Value hot;                ///< the hot index; none if not in [0, extent)
+  OpOperand *sum = nullptr; ///< initial value of the sum
 
   static FailureOr<OneHotSum> get(linalg::GenericOp op);
 };
 
-/// The loop whose number `value` is, or null; it has no other use.
+/// The loop index that `value` is, perhaps cast, if it has no other use.
 linalg::IndexOp indexOf(Value value) {
   while (auto cast = value.getDefiningOp<arith::IndexCastOp>()) {
     if (!cast->hasOneUse())
@@ -64,7 +64,7 @@ FailureOr<OneHotSum> OneHotSum::get(linalg::GenericOp op) {
   if (!op.hasPureTensorSemantics() || op.hasDynamicShape())
     return failure();
   for (OpOperand &init : op.getDpsInitsMutable()) {
-    // A result that nobody reads says how long the loop is.
+    // An unused result only gives the extent of the loop.
     if (op.getTiedOpResult(&init).use_empty())
       continue;
     if (found.sum)
@@ -98,7 +98,7 @@ FailureOr<OneHotSum> OneHotSum::get(linalg::GenericOp op) {
        !llvm::isIntN(found.hot.getType().getIntOrFloatBitWidth() - 1,
                      found.extent)))
     return failure();
-  // All that the body reads is the same in every turn.
+  // All operands that the body reads must be the same in every iteration.
   for (OpOperand &operand : op->getOpOperands())
     if (!op.getMatchingBlockArgument(&operand).use_empty() &&
         op.getMatchingIndexingMap(&operand).isFunctionOfDim(found.loop))
@@ -109,7 +109,7 @@ FailureOr<OneHotSum> OneHotSum::get(linalg::GenericOp op) {
   return found;
 }
 
-/// The number that all elements of `tensor` are, or null.
+/// The scalar that all elements of `tensor` equal, or null.
 Value filledWith(Value tensor) {
   if (auto fill = tensor.getDefiningOp<linalg::FillOp>())
     return fill.getInputs()[0];
@@ -130,7 +130,7 @@ struct FoldOneHotSum : OpRewritePattern<linalg::GenericOp> {
     FailureOr<OneHotSum> found = OneHotSum::get(op);
     if (failed(found))
       return failure();
-    // A sum that starts from a number reads it as one, not as an array.
+    // If all sums start from one number, the body uses this scalar.
     Value start = filledWith(found->sum->get());
     SmallVector<AffineExpr> dims;
     for (int64_t dim = 0; dim < int64_t(op.getNumLoops()); ++dim)
@@ -153,7 +153,7 @@ struct FoldOneHotSum : OpRewritePattern<linalg::GenericOp> {
     take(*found->sum);
     if (op.getNumLoops() > 1 &&
         !inversePermutation(concatAffineMaps(maps, op.getContext())))
-      return failure(); // Nothing else says how long another loop is.
+      return failure(); // Another loop would lose its extent.
     auto kinds = op.getIteratorTypesArray();
     kinds.erase(kinds.begin() + found->loop);
     Location loc = op.getLoc();
@@ -178,7 +178,7 @@ struct FoldOneHotSum : OpRewritePattern<linalg::GenericOp> {
     return success();
   }
 
-  /// Writes the body of `op` for the one turn that counts.
+  /// Writes the body of `op` for the hot iteration.
   static void write(OpBuilder &builder, linalg::GenericOp op, OneHotSum &found,
                     IRMapping &mapping) {
     for (Operation &inner : op.getBody()->without_terminator()) {
@@ -194,7 +194,7 @@ struct FoldOneHotSum : OpRewritePattern<linalg::GenericOp> {
         builder.clone(inner, mapping);
         continue;
       }
-      // As unsigned numbers, those below zero are too large.
+      // An unsigned comparison excludes negative numbers as well.
       Value turns = arith::ConstantOp::create(
           builder, op.getLoc(),
           builder.getIntegerAttr(found.hot.getType(), found.extent));

@@ -1,4 +1,4 @@
-//===- LoopBody.cpp - the body of an operation on vectors -----------------===//
+//===- LoopBody.cpp - vector code for the body of an operation ------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace stagewright::host {
 
-/// The type in memory: a truth value is a byte, an index 64 bits.
+/// The type in memory: an i1 is a byte, an index 64 bits.
 static Type memoryType(Type element) {
   if (element.isInteger(1))
     return IntegerType::get(element.getContext(), 8);
@@ -190,7 +190,7 @@ void LoopBody::store(OpBuilder &builder, const Position &position, Piece piece,
                         bytesOf(memory));
 }
 
-/// The numbers of the vector loop.
+/// The indices of the vector loop, one per lane.
 Value LoopBody::number(OpBuilder &builder, const Position &position,
                        Piece piece, Type type) const {
   Location loc = space.op.getLoc();
@@ -255,7 +255,7 @@ void LoopBody::convert(OpBuilder &builder, Operation &op,
   } else if (auto cast = dyn_cast<arith::IndexCastOp>(op);
              cast && piece.width > 1 &&
              cast.getIn().getDefiningOp<linalg::IndexOp>()) {
-    // Counted in the narrow type at once: half the registers.
+    // Indices are computed in the narrow type, in half the registers.
     made = number(builder, position, piece, cast.getType());
   } else if (op.hasTrait<OpTrait::ConstantLike>()) {
     made = builder.clone(op)->getResult(0);

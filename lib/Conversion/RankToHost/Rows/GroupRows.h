@@ -1,18 +1,18 @@
-//===- GroupRows.h - operations that walk the same rows ---------*- C++ -*-===//
+//===- GroupRows.h - operations over the same rows --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A group is a set of linalg operations that share outer loops, its rows, such
-// as (batch, token): row by row, each reads what the others made of that same
-// row. One loop over blocks of rows can hold them all, and what they pass to
-// each other then is as small as a block. Two members may be joined by a value
-// that one makes and the other reads, or by one that both read.
+// A group is a set of linalg operations with common outer loops, called rows,
+// such as (batch, token): for one row, each member reads only what the others
+// made for that row. One loop over blocks of rows can contain all members, and
+// the values between them are then as small as a block. Two members are joined
+// by a value that one makes and the other reads, or by one that both read.
 //
-// Nothing outside a group lies on a path from a member to a member, so its loop
-// can stand at one place of the block.
+// No operation outside a group is on a path from a member to a member, so the
+// loop can be inserted at one place of the block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,77 +27,76 @@ namespace stagewright::host {
 
 struct RowMember {
   mlir::linalg::LinalgOp op;
-  llvm::SmallVector<unsigned> loops; ///< its loop for each row of the group
-  /// It adds what some rows hold to a result that does not have those rows (the
-  /// gradient of a bias). No other member reads that result.
+  llvm::SmallVector<unsigned> loops; ///< by row of the group: its loop
+  /// It sums over some rows to a result without those rows (the gradient of a
+  /// bias). No other member reads that result.
   bool sums = false;
 
   bool sumsOver(size_t row) const;
 };
 
 struct RowGroup {
-  llvm::SmallVector<RowMember> members; ///< in the order of the block
-  llvm::SmallVector<int64_t> extents;   ///< of the rows
+  llvm::SmallVector<RowMember> members; ///< in program order
+  llvm::SmallVector<int64_t> extents;   ///< iterations of each row
 
   int64_t numRows() const;
-  /// Bytes of all values that the members make or read in one row.
+  /// Bytes, for one row, of all values that the members make or read.
   int64_t bytesPerRow() const;
-  /// Bytes in one row of the largest value that has all rows.
+  /// Bytes, for one row, of the largest value that all rows index.
   int64_t largestPerRow() const;
-  /// Whether a member is a contraction: then it is the scores of attention that
-  /// stay in a block.
+  /// Whether a member is a contraction: then the group is one over the scores
+  /// of attention.
   bool hasContraction() const;
-  /// Whether some, not all rows are summed: within one iteration over the
-  /// others, blocks of that one row, the last, follow each other.
+  /// Whether one row, the last, is summed and the others are not: the loop over
+  /// blocks of that row is nested in the loop over the others.
   bool isNested() const;
 
   void dropRow(size_t row);
-  /// Drops rows at which a member reads what another makes for other rows.
+  /// Drops rows for which a member reads what another makes for other rows.
   void keepAgreedRows();
-  /// Drops those, and what is no row for some member; all rows if the sums of
-  /// members do not fit together.
+  /// Also drops loops that cannot be a row of every member, and rows that do
+  /// not fit the sums of all members; all rows if nothing fits.
   void keepCommonRows();
-  /// The group without rows along which its largest values are contiguous;
-  /// those stay whole.
+  /// The group without rows along which its largest values are contiguous; a
+  /// block has all of such a dimension.
   RowGroup withoutContiguous() const;
-  /// Puts rows in the order in which they lie in the largest value, summed ones
-  /// last.
+  /// Sorts rows as the dimensions of the largest value, summed rows last.
   void sortRows();
 };
 
-/// The loop for every dimension of an operand with this map, or -1.
+/// For each result of `map`: the loop that it is, or -1.
 llvm::SmallVector<int> loopsOf(mlir::AffineMap map);
 
-/// The loop of `op` by which `gather`, in its body, indexes every dimension, or
-/// -1.
+/// For each dimension that `gather`, in the body of `op`, indexes: the loop of
+/// `op` whose index it uses, or -1.
 llvm::SmallVector<int> loopsOf(mlir::tensor::ExtractOp gather,
                                mlir::linalg::LinalgOp op);
 
-/// Whether `op` adds to its one initial value and uses it in no other way.
+/// Whether `op` has one initial value, and only adds to it.
 bool onlyAdds(mlir::linalg::LinalgOp op);
 
-/// The tensors `op` reads inside its body, by `tensor.extract`.
+/// The `tensor.extract` operations in the body of `op`.
 llvm::SmallVector<mlir::tensor::ExtractOp> gathersOf(mlir::linalg::LinalgOp op);
 
-/// How large a block may be, in bytes.
+/// Limits of blocks and groups, in bytes: `values` and `scores` are maxima.
 struct BlockLimits {
-  int64_t values; ///< all values of a block together
-  int64_t scores; ///< one value of a group with contractions; 0: no such group
-  /// All values of a group: what is smaller stays in the first-level cache.
+  int64_t values; ///< all values of a block
+  int64_t scores; ///< largest value, if any contracts; 0: no such group
+  /// Min for all values of a group: smaller ones stay in the L1 cache anyway.
   int64_t fewest = 32 << 10;
 };
 
-/// The groups of at least two members in `block`. Linear in the operations, as
-/// long as groups are short.
+/// The groups of at least two members in `block`. Linear in the number of
+/// operations if groups are small.
 llvm::SmallVector<RowGroup> findRowGroups(mlir::Block &block,
                                           BlockLimits limits);
 
-/// Replaces the members by a loop over blocks of rows, which stands where the
-/// first member stood; the block must be sorted afterwards.
+/// Replaces the members by a loop over blocks of rows in the place of the first
+/// member; the caller must sort the block afterwards.
 void writeRowLoop(const RowGroup &group, BlockLimits limits,
                   mlir::RewriterBase &rewriter);
 
-/// The operations of its block that `op` reads, by operands and from inside.
+/// The operations of its block whose results `op` or its regions read.
 llvm::SmallVector<mlir::Operation *> readsOf(mlir::Operation *op);
 
 } // namespace stagewright::host

@@ -1,4 +1,4 @@
-//===- EnsureGraph.cpp - what a later pass needs before it ----------------===//
+//===- EnsureGraph.cpp - run earlier passes if needed ---------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

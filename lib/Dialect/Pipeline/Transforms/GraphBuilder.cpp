@@ -1,4 +1,4 @@
-//===- GraphBuilder.cpp - nodes and bodies from an assignment -------------===//
+//===- GraphBuilder.cpp - write nodes and bodies --------------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,7 +32,7 @@ void GraphBuilder::assignNodes() {
       node.phase = phase;
     }
 
-  // I is what another layer's backward reads, and what that depends on.
+  // Phase I is what another layer's backward reads, with its dependences.
   std::vector<bool> awaited(graph.ops.size(), false);
   nodeOf.assign(graph.ops.size(), -1);
   for (size_t number = graph.ops.size(); number-- > 0;) {
@@ -49,8 +49,8 @@ void GraphBuilder::assignNodes() {
     nodeOf[number] = nodeNumber(layer, awaited[number] ? Phase::I : Phase::W);
   }
   for (size_t number = 0; number < nodeOf.size(); ++number)
-    // A factor done in the backward is copied to where it is read, like
-    // repeated forward work.
+    // A factor computed in the backward is copied into every node that reads
+    // it, like repeated forward work.
     if (nodeOf[number] >= 0 &&
         !(graph.ops[number].isBackward() && stash.inBackward[number]))
       nodes[nodeOf[number]].own.push_back(number);
@@ -112,8 +112,8 @@ int GraphBuilder::nodeOfYield(const ResultPart &part) const {
     return nodeOf[number];
   if (!graph.isGradient(part.result))
     return nodeNumber(layers.size() - 1, Phase::F);
-  // The gradient of a parameter that the loss does not depend on: where the
-  // parameter is first read, else at the start.
+  // The gradient of a parameter that the loss does not depend on belongs to the
+  // layer that first reads the parameter, else to the first layer.
   FunctionOpInterface step = graph.step;
   auto of =
       step.getResultAttrOfType<IntegerAttr>(part.result, PipelineDialect::kOf);
@@ -136,8 +136,8 @@ void GraphBuilder::assignYields() {
 }
 
 void GraphBuilder::plan() {
-  // Readers before makers, so that a copy which is kept for the backward is
-  // known when its forward is planned.
+  // Readers are planned before producers, so that a forward knows which free
+  // values it keeps for its backward.
   for (Node &node : llvm::reverse(nodes)) {
     std::vector<unsigned> own = std::move(node.own);
     for (unsigned number : own)
@@ -154,8 +154,8 @@ void GraphBuilder::plan() {
 
 void GraphBuilder::orderOutputs(Node &node) {
   node.outputs = node.exports.takeVector();
-  // What a later forward reads comes first, then what is kept; each in program
-  // order.
+  // First the values that another layer reads, then those kept for the
+  // backward; each in program order.
   auto isForLater = [&](Value value) {
     unsigned number = graph.indexOf(value);
     return !graph.ops[number].free &&
@@ -213,7 +213,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
 
   FunctionOpInterface step = graph.step;
   auto source = cast<func::FuncOp>(step.getOperation());
-  // Before the graph takes the name of the step.
+  // Made before the graph, which has the same name as the step.
   SymbolTable symbols(step->getParentOfType<ModuleOp>());
   OpBuilder builder(step);
   builder.setInsertionPointAfter(step);
@@ -230,7 +230,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
             block->addArgument(argument.getType(), argument.getLoc()));
 
   Block::iterator place = std::next(Block::iterator(result));
-  // A free value kept for the backward has one source per layer.
+  // A free value kept for the backward has its own producer in each layer.
   llvm::DenseMap<std::pair<int, Value>, Value> kept;
   SmallVector<std::pair<unsigned, Value>> yields;
   for (Node &node : nodes) {

@@ -17,7 +17,7 @@ namespace stagewright::pipeline {
 #define GEN_PASS_DEF_INLINEGRAPH
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
-/// Adds two tensors of one type.
+/// Adds two tensors of the same type.
 static Value add(OpBuilder &builder, Location loc, Value a, Value b) {
   if (isa<FloatType>(getElementTypeOrSelf(a.getType())))
     return arith::AddFOp::create(builder, loc, a, b);

@@ -22,10 +22,10 @@ namespace stagewright::pipeline {
 #include "stagewright/Dialect/Pipeline/Transforms/Passes.h.inc"
 
 namespace {
-/// Makes one node of the backward nodes of one layer.
+/// Merges the backward nodes of one layer into one node.
 class Merger {
 public:
-  /// `uses`: how many nodes call each body; kept up to date.
+  /// `uses`: how many nodes call each body; merge() updates it.
   Merger(SymbolTable &symbols, llvm::StringMap<unsigned> &uses,
          MutableArrayRef<NodeOp> halves, StringRef name)
       : symbols(symbols), uses(uses), halves(halves), name(name) {}
@@ -66,7 +66,7 @@ private:
     return symbols.lookup<func::FuncOp>(*node.getCallee());
   }
 
-  /// What comes from outside, and what is read outside.
+  /// Collects what the halves read from other nodes, and other nodes from them.
   void collectInterface() {
     auto isHalf = [&](Operation *op) {
       return op && llvm::is_contained(halves, dyn_cast<NodeOp>(op));
@@ -108,7 +108,7 @@ private:
     for (Value output : outputs)
       returned.push_back(values.lookup(output));
     func::ReturnOp::create(builder, body.getLoc(), returned);
-    // Forward work that both halves repeat is done once.
+    // Removes forward work that both halves repeat.
     IRRewriter rewriter(body.getContext());
     DominanceInfo dominance(body);
     eliminateCommonSubExpressions(rewriter, dominance, body);

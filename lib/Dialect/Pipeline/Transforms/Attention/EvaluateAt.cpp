@@ -1,4 +1,4 @@
-//===- EvaluateAt.cpp - one element of a tensor, as a number --------------===//
+//===- EvaluateAt.cpp - evaluate one element of a tensor ------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// Most operations looked at for one element.
+/// Max number of values evaluated for one element.
 constexpr unsigned kMostSteps = 20000;
 
 linalg::LinalgOp parallelOf(Value value) {
@@ -34,7 +34,7 @@ linalg::LinalgOp parallelOf(Value value) {
 double numberAt(uint64_t seed, ArrayRef<int64_t> place) {
   uint64_t state = seed * 0x9e3779b97f4a7c15ull + 1;
   for (int64_t index : place) {
-    // The finaliser of splitmix64.
+    // The mixing function of splitmix64.
     state += uint64_t(index) + 0x9e3779b97f4a7c15ull;
     state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9ull;
     state = (state ^ (state >> 27)) * 0x94d049bb133111ebull;
@@ -43,7 +43,7 @@ double numberAt(uint64_t seed, ArrayRef<int64_t> place) {
   return 0.5 + double(state >> 11) * 0x1p-53;
 }
 
-/// One operation on numbers; truth is 1 or 0.
+/// Evaluates one operation on numbers; true is 1, false is 0.
 static std::optional<double> compute(Operation *op, ArrayRef<double> x) {
   auto compare = [&](auto predicate, int64_t eq, int64_t ne, int64_t lt,
                      int64_t le, int64_t gt,
@@ -104,7 +104,7 @@ static std::optional<double> compute(Operation *op, ArrayRef<double> x) {
       .Default([](Operation *) -> Number { return std::nullopt; });
 }
 
-/// An element of a constant.
+/// The element of a constant at `place`.
 static std::optional<double> valueOf(Attribute attribute,
                                      ArrayRef<int64_t> place) {
   if (auto number = dyn_cast<FloatAttr>(attribute)) {
@@ -169,7 +169,7 @@ std::optional<double> Evaluator::element(Value value, ArrayRef<int64_t> place) {
   if (op->getNumRegions() != 0 || op->getNumResults() != 1 ||
       !isa<RankedTensorType>(value.getType()))
     return std::nullopt;
-  // An operation on whole tensors, element by element.
+  // An elementwise operation on tensors.
   SmallVector<double> operands;
   for (Value operand : op->getOperands()) {
     auto number = element(operand, isa<RankedTensorType>(operand.getType())
@@ -189,7 +189,7 @@ std::optional<double> Evaluator::inBody(linalg::LinalgOp op, Value value,
   return body(op, value, loops, known);
 }
 
-/// The element that `operand` of `op` contributes at `loops`.
+/// The indices of the element of `operand` that `op` reads at indices `loops`.
 static std::optional<Place> placeOf(linalg::LinalgOp op, OpOperand &operand,
                                     ArrayRef<int64_t> loops) {
   Place place;

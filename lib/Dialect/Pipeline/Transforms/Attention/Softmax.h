@@ -1,23 +1,23 @@
-//===- Softmax.h - the formulas of softmax, by numbers ----------*- C++ -*-===//
+//===- Softmax.h - recognise softmax by its values --------------*- C++ -*-===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// What is made of scores s is compared, at random elements, with softmax:
+// Values computed from scores s are compared, at random elements, with softmax:
 //
 //   x = scale s, masked      m = max x     e = exp(x - m)     l = sum e
 //   weights p = e / l        their gradient dp                t = sum e dp
 //   gradient of the scores ds = scale p (dp - t / l) where s is not masked
 //
-// With a cap c, x is c tanh(scale s / c), masked, and ds has its derivative in
-// the place of scale. With dropout, the weights that values are multiplied by
-// are d p, and dp is d times what the product with values gives; d is a number
-// where a condition holds, or else 0.
+// With a cap c, x is c tanh(scale s / c), masked, and ds has the derivative of
+// that instead of scale. With dropout, values are multiplied by d p instead of
+// p, and dp is d times the gradient of d p; d is a constant where a condition
+// holds, and 0 elsewhere.
 //
-// s, dp, m, l, t and the condition are drawn at random: the formulas may use
-// them in any way.
+// s, dp, m, l, t and the condition are random numbers, so it does not matter in
+// which form the formulas are written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@
 
 namespace stagewright::pipeline {
 
-/// What the random numbers are of.
+/// Seeds of the random numbers, one for each quantity.
 enum Seed : uint64_t {
   Score = 1,
   Weight,
@@ -46,10 +46,10 @@ struct Masking;
 class Softmax {
 public:
   explicit Softmax(const Scores &scores) : scores(&scores) {}
-  Softmax(const Softmax &) = delete; // what is given knows where it lies
+  Softmax(const Softmax &) = delete; // leaves of the evaluator capture `this`
 
-  /// Whether the reductions of the scores are those of a softmax. What follows
-  /// is known then.
+  /// Whether the reductions over the scores are those of a softmax. If so, sets
+  /// the members below.
   bool match() {
     return findReductions() && findQueries() && findMask() && findKeep() &&
            checkScores() && checkSums() && findKept();
@@ -57,12 +57,12 @@ public:
 
   int keyDim = -1, queryDim = -1;
   double scale = 0;
-  std::optional<double> cap; ///< of scores, by tanh
+  std::optional<double> cap; ///< c, if scores are capped
   bool causal = false;
-  /// A tensor that masks scores, and what its elements are where it does.
+  /// A tensor that masks scores, or null; and the value of x where s is masked.
   mlir::Value mask;
   std::optional<double> fill;
-  /// Where dropout keeps weights, and what it multiplies these by.
+  /// The condition of dropout, or null; and the d of the weights that it keeps.
   mlir::Value keep;
   double kept = 1;
 
@@ -80,12 +80,12 @@ private:
   bool checkScores();
   bool checkSums();
   bool agrees(mlir::Value value, bool gradient);
-  /// What becomes of a score that is not masked, and the derivative of that.
+  /// The x of a score that is not masked, and its derivative.
   double scaled(double score) const;
   double slope(double score) const;
-  /// 0 where dropout takes a weight away, else 1.
+  /// 0 where dropout drops a weight, else 1.
   double keptAt(llvm::ArrayRef<int64_t> at) const;
-  /// e dp, but for a factor.
+  /// e dp, without the constant factor `kept`.
   std::optional<double> productAt(llvm::ArrayRef<int64_t> at);
   std::optional<double> valueAt(mlir::Value value, llvm::ArrayRef<int64_t> at);
   std::optional<double> maskedAt(llvm::ArrayRef<int64_t> at, double score);
@@ -94,11 +94,11 @@ private:
 
   const Scores *scores;
   Evaluator evaluator;
-  llvm::SmallVector<int> queryDims; ///< dimensions that keys do not have
+  llvm::SmallVector<int> queryDims; ///< dimensions that keys lack
   mlir::Value masked, maximum;      ///< x and m
   llvm::SmallVector<Looped> sums;
   mlir::Value dropped;         ///< weights after dropout
-  std::optional<double> score; ///< in the place of s, if given
+  std::optional<double> score; ///< if set, used instead of s
 };
 
 } // namespace stagewright::pipeline

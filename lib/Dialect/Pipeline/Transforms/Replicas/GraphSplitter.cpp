@@ -1,4 +1,4 @@
-//===- GraphSplitter.cpp - a graph with nodes for every replica -----------===//
+//===- GraphSplitter.cpp - a graph with nodes per replica -----------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,8 +35,8 @@ std::string GraphSplitter::nameFor(StringRef name, int64_t stage,
   return unique;
 }
 
-/// The first phase in which `stage` uses `value`; of its uses there, the first
-/// that runs.
+/// Phase and layer of the use of `value` in `stage` that runs first. The phases
+/// are ordered F, then I and B, then W.
 GraphSplitter::Place GraphSplitter::firstUse(mlir::Value value,
                                              int64_t stage) const {
   auto order = [](Phase phase) {
@@ -70,7 +70,7 @@ mlir::Value GraphSplitter::call(func::FuncOp function, StringRef name, Place at,
   return node->getResult(0);
 }
 
-/// The rows of `samples` of what replica `maker` has made of `value`.
+/// The rows of `samples` in the part of `value` that replica `maker` makes.
 mlir::Value GraphSplitter::partOf(mlir::Value value, int64_t maker,
                                   Samples samples) {
   auto node = value.getDefiningOp<NodeOp>();
@@ -109,7 +109,7 @@ mlir::Value GraphSplitter::rowsOf(mlir::Value value, Samples samples, Place at,
               value.getLoc());
 }
 
-/// The sum of what the replicas first, first + step, ... have made.
+/// The sum of the parts of `value` of replicas first, first + step, ...
 mlir::Value GraphSplitter::sumOf(mlir::Value value, int64_t first, int64_t step,
                                  Place at, int64_t replica) {
   SmallVector<mlir::Value> inputs;
@@ -184,9 +184,11 @@ void GraphSplitter::addNode(NodeOp node, int64_t replica) {
     made[old].push_back(value);
 }
 
-/// Sums come in parts, one of each replica. What does not depend on the samples
-/// is the first's; what is not summed is put together, where the graph may:
-/// forwards go to later layers, backwards to earlier ones.
+/// A result that is summed over samples yields a part of each replica. One that
+/// does not depend on the samples is yielded by the first replica. Parts of any
+/// other result are joined or added, in a forward by the last replica, in a
+/// backward by the first: forward values may only go to later layers, backward
+/// values to earlier ones.
 void GraphSplitter::addYield(YieldOp yield) {
   SmallVector<mlir::Value> values;
   SmallVector<int64_t> results;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operations are copied one by one with the types of their slices. Numbers of
-// rows count those of the slice where they are positions in one, and are moved
-// by the slice's first row where they are read as numbers.
+// Operations are copied one by one, with types of the size of the slice. Where
+// a row index indexes a sliced value, it stays relative to the slice. All other
+// uses get the index among all rows: the slice's first row is added.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,8 @@ Type typeFor(Type type, RowKind kind, Samples samples) {
 }
 
 namespace {
-/// Where the rows of a part lie in a tensor that has those of `from`.
+/// Offsets, sizes and strides of the rows of `rows` in a tensor with those of
+/// `from`.
 struct Place {
   Place(OpBuilder &builder, RankedTensorType part, RowKind kind, Samples rows,
         Samples from)
@@ -48,7 +49,7 @@ struct Place {
 };
 } // namespace
 
-/// The rows of `part` of `value`, which has those of `from`.
+/// Extracts the rows of `part` from `value`, which has those of `from`.
 static Value sliceOf(OpBuilder &builder, Location loc, Value value,
                      RowKind kind, Samples from, Samples part) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -79,7 +80,7 @@ private:
     return typeFor(value.getType(), rows.kindOf(value), samples);
   }
 
-  /// Remembers the copy of `op` and of what is in it.
+  /// Records the copies of `op` and of the operations in its regions.
   void remember(Operation &op, Operation *copied) {
     SmallVector<Operation *> before;
     op.walk([&](Operation *inner) { before.push_back(inner); });
@@ -94,7 +95,7 @@ private:
 };
 } // namespace
 
-/// The slice of a whole value that rows use.
+/// The copy of an operand; its slice if it is a whole value used by rows.
 Value Taker::operandFor(OpOperand &operand) {
   Value value = map.lookupOrDefault(operand.get());
   auto wanted = rows.wanted.find(&operand);
@@ -104,8 +105,8 @@ Value Taker::operandFor(OpOperand &operand) {
                  Samples{}, samples);
 }
 
-/// Lets what reads `copied`, the number of a row of the slice, as anything but
-/// a position in a slice read its number among all rows.
+/// Replaces `copied`, the index of a row of the slice, by the row's index among
+/// all rows in every use that does not index a sliced value.
 void Taker::moveNumber(Value number, Value copied, int64_t perSample) {
   if (samples.first == 0)
     return;
@@ -126,7 +127,8 @@ void Taker::moveNumber(Value number, Value copied, int64_t perSample) {
     use->set(among);
 }
 
-/// Inside structured operations all is scalar and copied as it stands.
+/// Moves the indices of the loop over rows in a structured operation. All other
+/// operations of its body are on scalars and need no change.
 void Taker::moveNumbers(Operation *op) {
   auto loop = rows.loops.find(op);
   if (loop == rows.loops.end())
@@ -186,7 +188,7 @@ Operation *Taker::copyWithRegions(Operation &op) {
   return copied;
 }
 
-/// Sizes that stand in attributes.
+/// Adapts the sizes that are attributes of `op`.
 static void resize(Operation *op, const BodyRows &rows, Operation &original) {
   auto sizesOf = [&](DenseI64ArrayAttr sizes, int64_t dim, int64_t size) {
     SmallVector<int64_t> all(sizes.asArrayRef());
@@ -199,7 +201,7 @@ static void resize(Operation *op, const BodyRows &rows, Operation &original) {
   }
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     RowKind kind = rows.kindOf(original.getOperand(0));
-    // Of single rows the size is 1 as before.
+    // A slice of a single row keeps its size, 1.
     if (kind.isRows() && rows.kindOf(original.getResult(0)).isRows())
       slice.setStaticSizesAttr(
           sizesOf(slice.getStaticSizesAttr(), kind.dim,
@@ -246,7 +248,8 @@ void Taker::copy(Block &block) {
     copy(op);
 }
 
-/// A private function of one block with `inputs`; the builder stands in it.
+/// Creates a private function with arguments of types `inputs` and an empty
+/// block, in which `builder` then inserts.
 static func::FuncOp begin(OpBuilder &builder, Location loc, StringRef name,
                           ArrayRef<Type> inputs) {
   auto function = func::FuncOp::create(

@@ -1,4 +1,4 @@
-//===- Settle.cpp - layers are those of the forward -----------------------===//
+//===- Settle.cpp - levels are those of the forward -----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,7 @@ void settle(func::FuncOp function) {
   for (OpOperand &result : block.getTerminator()->getOpOperands())
     if (isForward(result.getOperandNumber()))
       depended.insert(result.get().getDefiningOp());
-  std::map<int64_t, std::map<int64_t, StringAttr>> names; // By shard, level.
+  std::map<int64_t, std::map<int64_t, StringAttr>> names; // Shard, level.
   for (Operation &op : llvm::reverse(block)) {
     if (depended.contains(&op))
       op.removeAttr(PipelineDialect::kForward);

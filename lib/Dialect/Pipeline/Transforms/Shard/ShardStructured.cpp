@@ -1,4 +1,4 @@
-//===- ShardStructured.cpp - linalg operations on parts -------------------===//
+//===- ShardStructured.cpp - shard linalg operations ----------------------===//
 //
 // Part of Stagewright, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,8 +15,8 @@ using namespace mlir;
 
 namespace stagewright::pipeline {
 
-/// What combines result `number` with what the loops add to it, if that is one
-/// operation.
+/// The operation that combines result `number` with each term of its reduction;
+/// null if there is none, or several.
 static Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
   SmallVector<Operation *> combiners;
   bool found =
@@ -32,8 +32,8 @@ bool isSumFromZero(linalg::LinalgOp op, unsigned number) {
 
 namespace {
 
-/// The place of `loop` among the results of `map`: -1 where it is in none;
-/// nothing where it is not alone at one place.
+/// The position of `loop` among the results of `map`, -1 if no result uses it;
+/// nothing if several do, or one as part of a larger expression.
 std::optional<int64_t> placeOf(AffineMap map, unsigned loop) {
   int64_t place = -1;
   for (auto [i, expr] : llvm::enumerate(map.getResults())) {
@@ -47,14 +47,14 @@ std::optional<int64_t> placeOf(AffineMap map, unsigned loop) {
   return place;
 }
 
-/// Whether result `number` is the largest of something: of parts as well.
+/// Whether result `number` is a max, which can be taken over shards as well.
 bool isLargest(linalg::LinalgOp op, unsigned number) {
   return isa_and_present<arith::MaximumFOp, arith::MaxSIOp>(
       combinerOf(op, number));
 }
 
-/// Whether every element is worked on by itself, or with others of its row: a
-/// contraction joins rows of one operand and columns of another.
+/// Whether the operation is row-wise: elementwise, or a reduction of an operand
+/// that all loops index. A product of two matrices has no such operand.
 bool goesByRows(linalg::LinalgOp op) {
   return op.getNumReductionLoops() == 0 ||
          llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
@@ -64,7 +64,7 @@ bool goesByRows(linalg::LinalgOp op) {
          });
 }
 
-/// How an operand is held where `loop` is split.
+/// The layout that an operand must have if `loop` is split.
 Layout layoutOfOperand(linalg::LinalgOp op, OpOperand &operand,
                        const SplitLoop &loop) {
   if (!isa<RankedTensorType>(operand.get().getType()))
@@ -73,16 +73,16 @@ Layout layoutOfOperand(linalg::LinalgOp op, OpOperand &operand,
   return place >= 0 ? Layout::split(place, loop.outer) : Layout();
 }
 
-/// Whether `operand` is an array that is written and not read.
+/// Whether `operand` is an output that is not read.
 bool isOnlyWritten(linalg::LinalgOp op, OpOperand &operand) {
   return op.isDpsInit(&operand) && !op.payloadUsesValueFromOperand(&operand);
 }
 
-/// Lets numbers of the split loop be those of the whole.
+/// Converts the indices of the split loop of a shard to those of the whole.
 void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
                  int64_t ways, int64_t shard) {
   if (shard == 0 && loop.outer == 1)
-    return; // They are.
+    return; // They are equal.
   SmallVector<linalg::IndexOp> indices;
   op->walk([&](linalg::IndexOp index) {
     if (index.getDim() == loop.number &&
@@ -104,7 +104,7 @@ void moveIndices(linalg::LinalgOp op, const SplitLoop &loop, int64_t size,
       return value;
     };
     if (loop.outer != 1) {
-      // In its chunk, and that chunk's beginning.
+      // The start of the index's chunk, plus the index inside of it.
       Value chunks =
           keep(arith::DivUIOp::create(builder, loc, index, constant(part)));
       Value inside =
@@ -168,7 +168,7 @@ Operation *Sharder::copyPart(linalg::LinalgOp op, const SplitLoop &loop,
   return copied;
 }
 
-/// The loop that `layout` of an operand asks to be split.
+/// The loop to split if `operand` is split as `layout` says.
 static std::optional<SplitLoop> loopFor(linalg::LinalgOp op, OpOperand &operand,
                                         Layout layout, bool scattered) {
   auto loop = dyn_cast<AffineDimExpr>(
